@@ -1,0 +1,39 @@
+# docker build --build-arg CUDA=cuda13 .
+# CUDA is none, cuda12 (driver 525 or newer) or cuda13 (driver 580 or newer). CuPy's wheels bring the CUDA libraries
+# along, so that the host needs the driver and the NVIDIA container toolkit alone.
+FROM python:3.12-slim AS build
+ARG CUDA=none
+WORKDIR /source
+RUN python -m venv /opt/sparsight
+COPY pyproject.toml constraints.txt README.md ./
+COPY gpu_engine gpu_engine
+COPY server server
+COPY web web
+COPY sparsight sparsight
+COPY migrations migrations
+RUN case "$CUDA" in \
+        none) extra= ;; \
+        cuda12 | cuda13) extra="[$CUDA]" ;; \
+        *) echo "CUDA is none, cuda12 or cuda13, not $CUDA" >&2; exit 1 ;; \
+    esac \
+    && /opt/sparsight/bin/pip install --no-cache-dir --only-binary=:all: --no-binary=sparsight \
+        --constraint constraints.txt ".$extra"
+
+FROM python:3.12-slim
+# Numba's OpenMP threads, as on a usual host.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libgomp1 \
+    && rm -rf /var/lib/apt/lists/*
+# New volumes take over the owner of the folder that they cover.
+RUN useradd --uid 10001 --create-home sparsight \
+    && install -d -o sparsight -g sparsight /var/lib/sparsight /var/lib/sparsight-matrices
+COPY --from=build /opt/sparsight /opt/sparsight
+ENV PATH=/opt/sparsight/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    SPARSIGHT_HOME=/var/lib/sparsight \
+    SPARSIGHT_STORE=/var/lib/sparsight-matrices
+USER 10001:10001
+WORKDIR /home/sparsight
+ENTRYPOINT ["sparsight"]
+CMD ["--help"]

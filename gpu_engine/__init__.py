@@ -1,0 +1,12 @@
+"""Matrices, formats, kernels and measurements: everything Sparsight knows about sparse matrices on devices."""
+
+from importlib import metadata
+
+
+def release() -> str:
+    """The installed version of Sparsight; `checkout` where the sources run without being installed."""
+    try:
+        return metadata.version("sparsight")
+    except metadata.PackageNotFoundError:
+        # A GPU host that only measures runs the sources as they are.
+        return "checkout"

@@ -1,0 +1,134 @@
+"""`python -m gpu_engine STUDY FILE… [--device cuda:0] [--json out.json]`: a study without a server."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gpu_engine.csr_matrix import CsrMatrix, fingerprint
+from gpu_engine.device import find_device
+from gpu_engine.errors import ParameterError, SparsightError
+from gpu_engine.generators import generate
+from gpu_engine.matrix_io import ReadLimits, read_matrix
+from gpu_engine.measure import open_bench
+from gpu_engine.parameters import parse_params
+from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps, results_document
+from gpu_engine.studies import STUDIES, study
+
+
+class _Files(Mapping[str, CsrMatrix]):
+    """The named matrices, each read or generated when it is first asked for; only the last one is kept."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+        self._last: tuple[str, CsrMatrix] | None = None
+
+    def __getitem__(self, name: str) -> CsrMatrix:
+        if self._last is None or self._last[0] != name:
+            self._last = name, _load(name)
+        return self._last[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _load(name: str) -> CsrMatrix:
+    """A file's matrix, or a generated one: `family:name=value,name=value`."""
+    family, colon, text = name.partition(":")
+    if not colon or Path(name).exists():
+        return read_matrix(Path(name), ReadLimits()).matrix
+    return generate(family, _assignments(text))
+
+
+def _assignments(text: str) -> dict[str, object]:
+    """`a=1,b=two` as {"a": 1, "b": "two"}; values are JSON where they parse as JSON."""
+    values: dict[str, object] = {}
+    for part in filter(None, text.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise ParameterError(f"{part!r} is not name=value.")
+        try:
+            values[name] = json.loads(value)
+        except ValueError:
+            values[name] = value
+    return values
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m gpu_engine", description="Run a study without a server.")
+    parser.add_argument("study", choices=[s.name for s in STUDIES])
+    parser.add_argument("matrices", nargs="+", metavar="MATRIX", help="a matrix file, or family:name=value,…")
+    parser.add_argument("--device", default="auto", help="cpu, cuda:0 …; auto: the first GPU, else the CPU")
+    parser.add_argument("--json", metavar="FILE", help="write the records here (- for standard output)")
+    parser.add_argument("--samples", action="store_true", help="keep the medians of all rounds in the JSON")
+    parser.add_argument("--set", default="", metavar="NAME=VALUE,…", help="parameters of the study")
+    return parser
+
+
+def _run(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Trace]]:
+    chosen, device = study(arguments.study), find_device(arguments.device)
+    params = parse_params(chosen.Params, _assignments(arguments.set))
+    matrices = _Files(arguments.matrices)
+    infos = []
+    for name in arguments.matrices:
+        matrix = matrices[name]
+        infos.append(MatrixInfo(name, Path(name).name, matrix.n_rows, matrix.n_cols, matrix.nnz))
+        _say(
+            f"{name}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros, fingerprint {fingerprint(matrix)[:16]}"
+        )
+    measurements: list[Measurement] = []
+    traces: list[Trace] = []
+    with open_bench(device) as bench:
+        for record in chosen.run(params, chosen.cases(params, infos, device), matrices, bench):
+            _tell(record)
+            if isinstance(record, Measurement):
+                measurements.append(record)
+            elif isinstance(record, Trace):
+                traces.append(record)
+    return measurements, traces
+
+
+def _tell(record: Record) -> None:
+    if isinstance(record, Progress):
+        _say(f"  {record.message}", end="\r" if sys.stderr.isatty() else "\n")
+    elif isinstance(record, Measurement):
+        _say(_line(record))
+
+
+def _line(m: Measurement) -> str:
+    head = f"{m.matrix_id[-24:]:24} {m.kernel:18} {m.cache:4}"
+    if m.median_s is None:
+        return f"{head} {m.state}: {m.note}"
+    floor = (
+        f"{(m.floor_s or 0) / m.median_s:6.1%} of floor, {(m.gather_floor_s or 0) / m.median_s:6.1%} of gather floor"
+    )
+    return f"{head} {m.median_s * 1e6:10.2f} µs {m.gflops:8.2f} GFLOP/s {floor}, error {m.max_error:.2f} ε {m.note}"
+
+
+def _say(text: str, end: str = "\n") -> None:
+    sys.stderr.write(text + end)
+
+
+def main() -> int:
+    """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
+    arguments = _parser().parse_args()
+    try:
+        measurements, traces = _run(arguments)
+    except (SparsightError, OSError) as error:
+        _say(f"error: {error}")
+        return 2
+    if arguments.json:
+        text = dumps(results_document(measurements, traces, arguments.samples))
+        if arguments.json == "-":
+            sys.stdout.write(text + "\n")
+        else:
+            Path(arguments.json).write_text(text, encoding="utf-8")
+    return int(any(m.state == "failed" for m in measurements))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

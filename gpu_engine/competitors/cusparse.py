@@ -1,0 +1,208 @@
+"""cuSPARSE's SpMV through its C API: every algorithm, each with its preprocess step, descriptors and buffers kept.
+
+CuPy's `A @ x` builds descriptors and takes the default algorithm on every call; that is not what users compare with.
+"""
+
+import ctypes
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
+from gpu_engine.errors import KernelError
+from gpu_engine.formats.base import Format, Kernel, Product, array_module, row_of_entries
+
+INDEX_32, INDEX_64 = 2, 3
+BASE_ZERO = 0
+REAL_64 = 1
+NO_TRANSPOSE = 0
+CSR_ALG1, CSR_ALG2, COO_ALG1, COO_ALG2, SELL_ALG1 = 2, 3, 1, 4, 5
+"""cusparseSpMVAlg_t."""
+
+SLICE = 32
+"""Rows of a SELL slice."""
+
+_ONE, _ZERO = ctypes.c_double(1.0), ctypes.c_double(0.0)
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    from cuda.pathfinder import load_nvidia_dynamic_lib
+
+    return ctypes.CDLL(load_nvidia_dynamic_lib("cusparse").abs_path)
+
+
+def _call(function: str, *arguments: Any) -> None:
+    status = getattr(_library(), function)(*arguments)
+    if status:
+        raise KernelError(f"{function} failed with cuSPARSE status {status}.")
+
+
+@functools.cache
+def _handle(device: int) -> ctypes.c_void_p:  # noqa: ARG001 (a handle belongs to one device)
+    handle = ctypes.c_void_p()
+    _call("cusparseCreate", ctypes.byref(handle))
+    return handle
+
+
+def _pointer(array: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.data.ptr)
+
+
+def _descriptor(create: str, *arguments: Any) -> ctypes.c_void_p:
+    descriptor = ctypes.c_void_p()
+    _call(create, ctypes.byref(descriptor), *arguments)
+    return descriptor
+
+
+def _vector(array: Any) -> ctypes.c_void_p:
+    return _descriptor("cusparseCreateDnVec", ctypes.c_int64(array.size), _pointer(array), ctypes.c_int(REAL_64))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One algorithm prepared for one matrix and one pair of vectors: descriptors and workspace."""
+
+    x: ctypes.c_void_p
+    y: ctypes.c_void_p
+    workspace: Any
+
+
+@dataclass(frozen=True)
+class CusparseLayout:
+    """A matrix as cuSPARSE holds it.
+
+    arrays      device arrays behind the descriptor, which must stay alive with it
+    descriptor  cusparseSpMatDescr_t
+    """
+
+    matrix: CsrMatrix
+    arrays: tuple[Any, ...]
+    descriptor: ctypes.c_void_p
+    plans: dict[tuple[int, int, int], Plan] = field(default_factory=dict)
+
+    @property
+    def stored_bytes(self) -> int:
+        """Sum of the arrays behind the descriptor."""
+        return sum(int(array.nbytes) for array in self.arrays)
+
+    def to_csr(self) -> CsrMatrix:
+        """The matrix that the layout was built from."""
+        return self.matrix
+
+
+def _shape(matrix: CsrMatrix) -> tuple[ctypes.c_int64, ctypes.c_int64, ctypes.c_int64]:
+    return ctypes.c_int64(matrix.n_rows), ctypes.c_int64(matrix.n_cols), ctypes.c_int64(matrix.nnz)
+
+
+def _pointer_type(matrix: CsrMatrix) -> ctypes.c_int:
+    return ctypes.c_int(INDEX_64 if matrix.indptr.dtype.itemsize == 8 else INDEX_32)
+
+
+def _csr(matrix: CsrMatrix) -> CusparseLayout:
+    arrays = matrix.indptr, matrix.indices, matrix.values
+    types = _pointer_type(matrix), ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
+    descriptor = _descriptor("cusparseCreateCsr", *_shape(matrix), *map(_pointer, arrays), *types)
+    return CusparseLayout(matrix, arrays, descriptor)
+
+
+def _coo(matrix: CsrMatrix) -> CusparseLayout:
+    arrays = row_of_entries(matrix), matrix.indices, matrix.values
+    types = ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
+    descriptor = _descriptor("cusparseCreateCoo", *_shape(matrix), *map(_pointer, arrays), *types)
+    return CusparseLayout(matrix, arrays, descriptor)
+
+
+def _slice_widths(matrix: CsrMatrix) -> Any:
+    """Longest row of each slice, on the device of the matrix: [⌈n_rows / SLICE⌉]."""
+    xp = array_module(matrix.indptr)
+    lengths = xp.zeros(-(-matrix.n_rows // SLICE) * SLICE, dtype=xp.int64)
+    lengths[: matrix.n_rows] = matrix.indptr[1:] - matrix.indptr[:-1]
+    return lengths.reshape(-1, SLICE).max(axis=1)
+
+
+def _sell(matrix: CsrMatrix) -> CusparseLayout:
+    import cupy
+
+    widths = _slice_widths(matrix)
+    slots = SLICE * int(widths.sum())
+    # cuSPARSE asks for one type of offsets and columns.
+    index, code = (cupy.int32, INDEX_32) if slots <= INDEX_LIMIT else (cupy.int64, INDEX_64)
+    offsets = cupy.zeros(widths.size + 1, dtype=index)
+    offsets[1:] = cupy.cumsum(widths * SLICE)
+    columns = cupy.full(slots, -1, dtype=index)
+    values = cupy.zeros(slots)
+    row = row_of_entries(matrix)
+    place = cupy.arange(matrix.nnz, dtype=cupy.int64) - matrix.indptr[row]
+    place = offsets[row // SLICE] + place * SLICE + row % SLICE
+    columns[place], values[place] = matrix.indices, matrix.values
+    arrays = offsets, columns, values
+    sizes = ctypes.c_int64(slots), ctypes.c_int64(SLICE)
+    types = ctypes.c_int(code), ctypes.c_int(code), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
+    descriptor = _descriptor("cusparseCreateSlicedEll", *_shape(matrix), *sizes, *map(_pointer, arrays), *types)
+    return CusparseLayout(matrix, arrays, descriptor)
+
+
+def _product(algorithm: int) -> Product:
+    def product(layout: CusparseLayout, x: Any, y: Any) -> None:
+        import cupy
+
+        if not layout.matrix.nnz:
+            y.data.memset_async(0, y.nbytes)
+            return
+        handle = _handle(cupy.cuda.runtime.getDevice())
+        _call("cusparseSetStream", handle, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr))
+        key = algorithm, x.data.ptr, y.data.ptr
+        if key not in layout.plans:
+            layout.plans[key] = _plan(handle, layout, algorithm, x, y)
+        plan = layout.plans[key]
+        arguments = _arguments(handle, layout, algorithm, plan.x, plan.y)
+        _call("cusparseSpMV", *arguments, _pointer(plan.workspace))
+
+    return product
+
+
+def _plan(handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: Any, y: Any) -> Plan:
+    """Sizes the workspace and runs the algorithm's preprocess step."""
+    import cupy
+
+    vectors = _vector(x), _vector(y)
+    arguments = _arguments(handle, layout, algorithm, *vectors)
+    size = ctypes.c_size_t()
+    _call("cusparseSpMV_bufferSize", *arguments, ctypes.byref(size))
+    workspace = cupy.empty(max(size.value, 1), dtype=cupy.uint8)
+    _call("cusparseSpMV_preprocess", *arguments, _pointer(workspace))
+    return Plan(*vectors, workspace)
+
+
+def _arguments(handle: Any, layout: CusparseLayout, algorithm: int, x: Any, y: Any) -> tuple[Any, ...]:
+    operation, compute = ctypes.c_int(NO_TRANSPOSE), ctypes.c_int(REAL_64)
+    one, zero = ctypes.byref(_ONE), ctypes.byref(_ZERO)
+    return handle, operation, one, layout.descriptor, x, zero, y, compute, ctypes.c_int(algorithm)
+
+
+def _sell_bytes(matrix: CsrMatrix) -> int:
+    return 12 * SLICE * int(_slice_widths(matrix).sum()) if matrix.n_rows else 0
+
+
+def _format(
+    structure: str,
+    bytes_needed: Callable[[CsrMatrix], int],
+    build: Callable[[CsrMatrix], CusparseLayout],
+    **algorithms: int,
+) -> Format:
+    kernels = tuple(
+        Kernel(variant, f"cuSPARSE {variant.upper()}, preprocessed.", cuda=_product(number))
+        for variant, number in algorithms.items()
+    )
+    return Format(
+        "cusparse", f"cuSPARSE {structure}", f"NVIDIA's library on {structure}.", bytes_needed, build, kernels
+    )
+
+
+FORMATS = (
+    _format("CSR", lambda matrix: matrix.stored_bytes, _csr, csr_alg1=CSR_ALG1, csr_alg2=CSR_ALG2),
+    _format("COO", lambda matrix: 16 * matrix.nnz, _coo, coo_alg1=COO_ALG1, coo_alg2=COO_ALG2),
+    _format("SELL", _sell_bytes, _sell, sell_alg1=SELL_ALG1),
+)

@@ -1,0 +1,106 @@
+"""CsrMatrix: the interchange matrix that every format converts from and back to."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from gpu_engine.errors import InputError, TooLargeError
+
+INDEX_LIMIT = 2**31 - 1
+"""Column indices are 32 bits wide; row pointers are 64 bits wide from this many nonzeros on."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsrMatrix:
+    """A sparse fp64 matrix by rows: columns ascending within a row, no duplicates, explicit zeros kept.
+
+    The arrays lie on the host (NumPy, possibly memory-mapped) or on one GPU (CuPy); all three on the same.
+
+    indptr   int32 [n_rows + 1], int64 from 2³¹ nonzeros on
+    indices  int32 [nnz], columns
+    values   float64 [nnz]
+    """
+
+    n_rows: int
+    n_cols: int
+    indptr: Any
+    indices: Any
+    values: Any
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        return int(self.indices.size)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_cols)."""
+        return self.n_rows, self.n_cols
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the three arrays."""
+        return int(self.indptr.nbytes + self.indices.nbytes + self.values.nbytes)
+
+    @property
+    def compulsory_bytes(self) -> int:
+        """Bytes that any product must move: CSR once, x once, y once (the numerator of `floor_s`)."""
+        return 12 * self.nnz + 4 * (self.n_rows + 1) + 8 * self.n_cols + 8 * self.n_rows
+
+    def to_scipy(self) -> scipy.sparse.csr_array:
+        """The same matrix as a SciPy array that shares the host arrays."""
+        return scipy.sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape, copy=False)
+
+    @staticmethod
+    def from_scipy(matrix: Any) -> "CsrMatrix":
+        """The canonical form of any SciPy sparse matrix or array; duplicates are summed, explicit zeros stay."""
+        csr = scipy.sparse.csr_array(matrix, dtype=np.float64, copy=True)
+        csr.sum_duplicates()
+        n_rows, n_cols = csr.shape
+        return canonical(n_rows, n_cols, csr.indptr, csr.indices, csr.data)
+
+
+def canonical(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) -> CsrMatrix:
+    """A CsrMatrix of host arrays cast to the canonical dtypes and checked; raises InputError or TooLargeError."""
+    if max(n_rows, n_cols) > INDEX_LIMIT:
+        raise TooLargeError(f"The matrix is {n_rows} × {n_cols}; at most {INDEX_LIMIT} rows and columns fit.")
+    indptr, indices = np.asarray(indptr), np.asarray(indices)
+    for name, array in (("indptr", indptr), ("indices", indices)):
+        if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+            raise InputError(f"{name} must be a one-dimensional array of integers, not {array.dtype} {array.shape}.")
+    check_csr(n_rows, n_cols, indptr, indices, values)
+    pointer = np.int32 if indices.size <= INDEX_LIMIT else np.int64
+    return CsrMatrix(
+        n_rows,
+        n_cols,
+        np.ascontiguousarray(indptr, dtype=pointer),
+        np.ascontiguousarray(indices, dtype=np.int32),
+        np.ascontiguousarray(values, dtype=np.float64),
+    )
+
+
+def check_csr(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) -> None:
+    """Raises InputError unless the three host arrays are a CSR matrix of that shape that is safe to compute with."""
+    if indptr.shape != (n_rows + 1,):
+        raise InputError(f"indptr has {indptr.size} entries; a matrix of {n_rows} rows needs {n_rows + 1}.")
+    if int(indptr[0]) != 0 or int(indptr[-1]) != indices.size:
+        raise InputError(f"indptr must run from 0 to {indices.size}, not from {indptr[0]} to {indptr[-1]}.")
+    if values.shape != indices.shape:
+        raise InputError(f"There are {indices.size} column indices but {values.size} values.")
+    if np.any(indptr[1:] < indptr[:-1]):
+        raise InputError("indptr decreases; the row pointers must ascend.")
+    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= n_cols):
+        raise InputError(f"A column index lies outside 0 … {n_cols - 1}.")
+
+
+def fingerprint(matrix: CsrMatrix) -> str:
+    """sha256 (hex) of the canonical CSR of a host matrix: the same for one matrix from different files."""
+    digest = hashlib.sha256(f"csr {matrix.n_rows} {matrix.n_cols} {matrix.nnz}\n".encode())
+    digest.update(np.ascontiguousarray(matrix.indptr, dtype="<i8").data)
+    digest.update(np.ascontiguousarray(matrix.indices, dtype="<i4").data)
+    # −0.0 and 0.0 are one value of a matrix; NaN is refused by every reader.
+    digest.update(np.ascontiguousarray(matrix.values + 0.0, dtype="<f8").data)
+    return digest.hexdigest()

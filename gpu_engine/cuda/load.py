@@ -1,0 +1,76 @@
+"""The only place that compiles CUDA: sources are package files, headers are inlined, CuPy caches by the whole text."""
+
+import functools
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from gpu_engine.errors import KernelError
+
+FLAGS = ("--std=c++17", "-default-device")
+"""NVRTC options of every source; constants come in as template arguments, never as generated text."""
+
+_INCLUDE = re.compile(r'^#include "(?P<file>[\w.]+)"$', re.MULTILINE)
+
+
+def digest(text: str) -> str:
+    """First 16 hex digits of the sha256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class CudaSource:
+    """A .cu file of a package and every instantiation that its launches may ask for.
+
+    instantiations  C++ name expressions, compiled together on the first use
+    """
+
+    package: str
+    file: str
+    instantiations: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The source with its headers inlined: all that a compiled kernel depends on, but flags and architecture."""
+        return _read(self.package, self.file)
+
+    def function(self, instantiation: str) -> Any:
+        """The compiled kernel on the current device (a CuPy RawKernel); raises KernelError with the compiler's log."""
+        return _function(self, instantiation, _current_device())
+
+
+def _current_device() -> int:
+    import cupy
+
+    return int(cupy.cuda.runtime.getDevice())
+
+
+@functools.cache
+def _read(package: str, file: str) -> str:
+    source = resources.files(package).joinpath(file).read_text(encoding="utf-8")
+
+    def inline(match: re.Match[str]) -> str:
+        header = resources.files("gpu_engine.cuda").joinpath(match["file"]).read_text(encoding="utf-8")
+        following = source.count("\n", 0, match.end()) + 2
+        return f'#line 1 "{match["file"]}"\n{header}\n#line {following} "{file}"'
+
+    return f'#line 1 "{file}"\n{_INCLUDE.sub(inline, source)}'
+
+
+@functools.cache
+def _module(source: CudaSource, device: int) -> Any:  # noqa: ARG001 (a module belongs to one device)
+    import cupy
+
+    module = cupy.RawModule(code=source.text, options=FLAGS, name_expressions=source.instantiations)
+    try:
+        module.compile()
+    except cupy.cuda.compiler.CompileException as error:
+        raise KernelError(f"{source.file} does not compile on this device: {error}") from error
+    return module
+
+
+@functools.cache
+def _function(source: CudaSource, instantiation: str, device: int) -> Any:
+    return _module(source, device).get_function(instantiation)

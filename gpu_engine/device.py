@@ -1,0 +1,114 @@
+"""Which devices are here: found through the operating system and NVML, without importing CuPy or touching a GPU."""
+
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+import pynvml
+
+from gpu_engine.errors import UnknownDeviceError
+from gpu_engine.records import DeviceInfo
+
+CACHE_FALLBACK_BYTES = 32 * 2**20
+
+
+def list_devices() -> tuple[DeviceInfo, ...]:
+    """The CPU, then every GPU that this process may use (CUDA_VISIBLE_DEVICES is honoured)."""
+    return (_cpu(), *_gpus())
+
+
+def find_device(name: str, devices: tuple[DeviceInfo, ...] | None = None) -> DeviceInfo:
+    """The device of that id; `auto` is the first GPU, else the CPU; raises UnknownDeviceError naming the known ones."""
+    known = list_devices() if devices is None else devices
+    if name == "auto":
+        return next((device for device in known if device.backend == "cuda"), known[0])
+    for device in known:
+        if device.id == name:
+            return device
+    ids = ", ".join(device.id for device in known)
+    raise UnknownDeviceError(f"There is no device {name!r} here; known devices: {ids} (or auto).")
+
+
+def _cpu() -> DeviceInfo:
+    cores = len(os.sched_getaffinity(0))
+    return DeviceInfo(
+        id="cpu",
+        backend="cpu",
+        name=_cpu_name(),
+        memory_bytes=_cpu_memory(),
+        cache_bytes=_cpu_cache(),
+        details={"cores": str(cores), "system": f"{platform.system()} {platform.release()}"},
+    )
+
+
+def _cpu_name() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _cpu_memory() -> int:
+    """Physical memory, or the control group's limit where that is lower."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):
+        return min(physical, int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return physical
+
+
+def _cpu_cache() -> int:
+    """Size of the largest cache that the first core sees."""
+    sizes = []
+    for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        with suppress(OSError, ValueError):
+            sizes.append(int(path.read_text(encoding="ascii").strip().removesuffix("K")) * 1024)
+    return max(sizes, default=CACHE_FALLBACK_BYTES)
+
+
+def _gpus() -> tuple[DeviceInfo, ...]:
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        # No driver, no GPU: a fact about this host, not a failure.
+        return ()
+    try:
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        return tuple(_gpu(number, handle) for number, handle in enumerate(_visible(handles)))
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _visible(handles: list[object]) -> list[object]:
+    """The GPUs that CUDA_VISIBLE_DEVICES leaves, in its order: indices (of the PCI order) or UUIDs."""
+    wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if wanted is None:
+        return handles
+    by_name = {str(index): handle for index, handle in enumerate(handles)}
+    by_name |= {_text(pynvml.nvmlDeviceGetUUID(handle)): handle for handle in handles}
+    names = [name.strip() for name in wanted.split(",")]
+    return [by_name[name] for name in names if name in by_name]
+
+
+def _gpu(number: int, handle: object) -> DeviceInfo:
+    major, minor = pynvml.nvmlDeviceGetCudaComputeCapability(handle)
+    version = pynvml.nvmlSystemGetCudaDriverVersion_v2()
+    return DeviceInfo(
+        id=f"cuda:{number}",
+        backend="cuda",
+        name=_text(pynvml.nvmlDeviceGetName(handle)),
+        memory_bytes=int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
+        # NVML does not tell; the bench reads it from the runtime when it opens the device.
+        cache_bytes=0,
+        uuid=_text(pynvml.nvmlDeviceGetUUID(handle)),
+        details={
+            "compute capability": f"{major}.{minor}",
+            "driver": _text(pynvml.nvmlSystemGetDriverVersion()),
+            "CUDA of the driver": f"{version // 1000}.{version % 1000 // 10}",
+        },
+    )
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,133 @@
+"""Every error that Sparsight raises on purpose.
+
+SparsightError
+├── InputError                 what the caller brought is wrong
+│   ├── MatrixFileError        a matrix file cannot be read; knows the line
+│   ├── ParameterError         a parameter of a study, generator or request is out of range
+│   ├── UnknownDeviceError     the named device is not here
+│   └── TooLargeError          an input is over a limit
+├── NotFoundError              the named resource does not exist
+├── ConflictError              the resource's state forbids the call
+├── UnavailableError           a part of the service does not answer; try again later
+├── LayoutTooLargeError        a layout needs more memory than allowed: the case is skipped
+├── KernelError                a kernel cannot be compiled or computes a wrong result: the case fails
+└── DeviceError                the device failed
+    ├── DeviceMemoryError      out of device memory; the process can go on
+    └── DeviceLostError        the device context is broken; the process must end
+
+A message says what was wrong, what was expected and what to do, and never quotes more than
+`QUOTE_LIMIT` characters of an input.
+"""
+
+from typing import ClassVar
+
+QUOTE_LIMIT = 80
+
+
+def quote(text: object) -> str:
+    """The value as an error message may show it: printable, on one line, cut to `QUOTE_LIMIT` characters."""
+    shown = repr(text if isinstance(text, str) else str(text))
+    return shown if len(shown) <= QUOTE_LIMIT else shown[: QUOTE_LIMIT - 1] + "…"
+
+
+class SparsightError(Exception):
+    """The root of the tree; `code` is stable and names the kind of error to programs."""
+
+    code: ClassVar[str] = "internal"
+
+    @property
+    def message(self) -> str:
+        """The sentence a person can act on."""
+        return str(self.args[0]) if self.args else self.code
+
+
+class InputError(SparsightError):
+    """What the caller brought is wrong."""
+
+    code = "invalid_input"
+
+
+class MatrixFileError(InputError):
+    """A matrix file cannot be read; `line` is the 1-based line of the file, or None where no line is at fault."""
+
+    code = "invalid_matrix_file"
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message if line is None else f"Line {line}: {message}")
+        self.line = line
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore_matrix_file_error, (self.message, self.line)
+
+
+def _restore_matrix_file_error(message: str, line: int | None) -> MatrixFileError:
+    """Rebuilds a pickled error, whose message already names the line."""
+    error = MatrixFileError(message)
+    error.line = line
+    return error
+
+
+class ParameterError(InputError):
+    """A parameter is unknown or out of range."""
+
+    code = "invalid_parameter"
+
+
+class UnknownDeviceError(InputError):
+    """The named device is not one that this service can measure on."""
+
+    code = "unknown_device"
+
+
+class TooLargeError(InputError):
+    """An input is over a limit of size or count."""
+
+    code = "too_large"
+
+
+class NotFoundError(SparsightError):
+    """The named resource does not exist."""
+
+    code = "not_found"
+
+
+class ConflictError(SparsightError):
+    """The state of the resource forbids the call."""
+
+    code = "conflict"
+
+
+class UnavailableError(SparsightError):
+    """A part of the service does not answer now; the same call may go through later."""
+
+    code = "unavailable"
+
+
+class LayoutTooLargeError(SparsightError):
+    """A layout needs more memory than is allowed; found before anything is allocated."""
+
+    code = "layout_too_large"
+
+
+class KernelError(SparsightError):
+    """A kernel does not compile, or its result is wrong."""
+
+    code = "kernel_failed"
+
+
+class DeviceError(SparsightError):
+    """The device failed."""
+
+    code = "device_failed"
+
+
+class DeviceMemoryError(DeviceError):
+    """The device has too little free memory; nothing else is harmed."""
+
+    code = "out_of_device_memory"
+
+
+class DeviceLostError(DeviceError):
+    """The device context is broken (an illegal access, a failed launch); the process must end."""
+
+    code = "device_lost"

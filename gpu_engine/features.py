@@ -1,0 +1,133 @@
+"""What the pattern of a host matrix looks like: row statistics, row-length histogram and a density raster."""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from gpu_engine.csr_matrix import CsrMatrix
+
+DISTINCT_CAP = 65_536
+"""Counting of distinct values stops here."""
+
+ENTRIES_PER_BLOCK = 2**22
+SPY_SIZE = 256
+
+TAIL_ROWS_MIN, TAIL_SPAN_MIN = 50, 10
+"""A power law is fitted to at least so many rows, the longest so many times as long as the shortest."""
+
+TAIL_STARTS = 64
+"""Starts of the power law that are tried, spread over the distinct row lengths."""
+
+Feature = float | int | bool
+
+
+def features(matrix: CsrMatrix) -> dict[str, Feature]:
+    """The features of a host matrix by name.
+
+    ave, sigma, max, min, max_min  mean, standard deviation, extremes of the row lengths and their difference
+    bandwidth                      max |row − column| over the entries
+    symmetric_pattern, symmetric   whether the pattern, and the values too, equal those of the transpose
+    distinct_values                counted up to DISTINCT_CAP
+    power_law_exponent             R of P(row length = k) ~ k^−R in the tail; NaN where there is none
+    """
+    lengths = np.diff(matrix.indptr)
+    columns_used = np.zeros(matrix.n_cols, bool)
+    columns_used[matrix.indices] = True
+    symmetric_pattern, symmetric = _symmetry(matrix)
+    longest, shortest = (int(lengths.max()), int(lengths.min())) if lengths.size else (0, 0)
+    return {
+        "n_rows": matrix.n_rows,
+        "n_cols": matrix.n_cols,
+        "nnz": matrix.nnz,
+        "ave": float(lengths.mean()) if lengths.size else 0.0,
+        "sigma": float(lengths.std()) if lengths.size else 0.0,
+        "max": longest,
+        "min": shortest,
+        "max_min": longest - shortest,
+        "empty_rows": int(np.count_nonzero(lengths == 0)),
+        "empty_cols": int(np.count_nonzero(~columns_used)),
+        "bandwidth": _bandwidth(matrix),
+        "symmetric_pattern": symmetric_pattern,
+        "symmetric": symmetric,
+        "explicit_zeros": int(np.count_nonzero(matrix.values == 0.0)),
+        "distinct_values": _distinct_values(matrix.values),
+        "power_law_exponent": power_law_exponent(lengths),
+    }
+
+
+def row_length_histogram(matrix: CsrMatrix) -> list[tuple[int, int, int]]:
+    """(shortest, longest, rows) of the bins 0, 1, 2–3, 4–7 … up to the longest row; no gaps."""
+    lengths = np.diff(matrix.indptr)
+    if lengths.size == 0:
+        return []
+    # frexp(k) is (m, e) with k = m · 2^e and ½ ≤ m < 1: e is 0 for 0, 1 for 1, 2 for 2 and 3 …
+    rows = np.bincount(np.frexp(lengths)[1])
+    return [((1 << e) >> 1, max((1 << e) - 1, 0), int(count)) for e, count in enumerate(rows)]
+
+
+def spy(matrix: CsrMatrix, size: int = SPY_SIZE) -> Any:
+    """uint32 [min(size, n_rows), min(size, n_cols)]: entries per cell of an even raster over the matrix."""
+    height, width = min(size, matrix.n_rows), min(size, matrix.n_cols)
+    counts = np.zeros((height, width), np.uint32)
+    for band in range(height):
+        # The rows r with r · height // n_rows = band lie together, and so do their entries.
+        begin, end = (matrix.indptr[-(-edge * matrix.n_rows // height)] for edge in (band, band + 1))
+        for first in range(int(begin), int(end), ENTRIES_PER_BLOCK):
+            cols = matrix.indices[first : min(first + ENTRIES_PER_BLOCK, int(end))].astype(np.int64)
+            counts[band] += np.bincount(cols * width // matrix.n_cols, minlength=width).astype(np.uint32)
+    return counts
+
+
+def power_law_exponent(lengths: Any) -> float:
+    """R by maximum likelihood on the tail whose start fits best; NaN with too few or too equal lengths.
+
+    Clauset, Shalizi, Newman: Power-law distributions in empirical data, SIAM Review 51 (2009), equations 3.7 and 3.9.
+    """
+    rows = np.bincount(lengths[lengths > 0])
+    distinct = np.flatnonzero(rows)
+    weights = rows[distinct].astype(np.float64)
+    starts = np.flatnonzero(np.cumsum(weights[::-1])[::-1] >= TAIL_ROWS_MIN)
+    starts = starts[distinct[starts] * TAIL_SPAN_MIN <= rows.size - 1]
+    if starts.size == 0:
+        return math.nan
+    chosen = starts[np.unique(np.linspace(0, starts.size - 1, TAIL_STARTS).astype(np.int64))]
+    _, exponent = min(_fit_tail(distinct[start:], weights[start:]) for start in chosen)
+    return exponent
+
+
+def _fit_tail(lengths: Any, weights: Any) -> tuple[float, float]:
+    """(Kolmogorov–Smirnov distance, R) of the power law from the first length on."""
+    start = float(lengths[0]) - 0.5
+    total = float(weights.sum())
+    exponent = 1.0 + total / float(weights @ np.log(lengths / start))
+    fitted = 1.0 - ((lengths + 0.5) / start) ** (1.0 - exponent)
+    return float(np.abs(np.cumsum(weights) / total - fitted).max()), exponent
+
+
+def _symmetry(matrix: CsrMatrix) -> tuple[bool, bool]:
+    """(pattern, values) equal to the transpose's."""
+    if matrix.n_rows != matrix.n_cols:
+        return False, False
+    transposed = scipy.sparse.csc_array(matrix.to_scipy())
+    same = bool(np.array_equal(transposed.indptr, matrix.indptr) and np.array_equal(transposed.indices, matrix.indices))
+    return same, same and bool(np.array_equal(transposed.data, matrix.values))
+
+
+def _bandwidth(matrix: CsrMatrix) -> int:
+    """Columns ascend within a row, so its first and last entry lie farthest out."""
+    rows = np.flatnonzero(np.diff(matrix.indptr))
+    if rows.size == 0:
+        return 0
+    first, last = matrix.indices[matrix.indptr[rows]], matrix.indices[matrix.indptr[rows + 1] - 1]
+    return int(max(np.abs(rows - first).max(), np.abs(last - rows).max()))
+
+
+def _distinct_values(values: Any) -> int:
+    found = np.empty(0)
+    for first in range(0, values.size, ENTRIES_PER_BLOCK):
+        found = np.union1d(found, values[first : first + ENTRIES_PER_BLOCK])
+        if found.size >= DISTINCT_CAP:
+            return DISTINCT_CAP
+    return int(found.size)

@@ -1,0 +1,22 @@
+"""FORMATS: the one list of storage formats; the contract tests, studies, CLI, API, pages and docs read it."""
+
+from gpu_engine.errors import ParameterError
+from gpu_engine.formats import coo, csr, ell
+from gpu_engine.formats.base import Format, Kernel
+
+FORMATS: tuple[Format, ...] = (csr.FORMAT, coo.FORMAT, ell.FORMAT)
+
+
+def kernel_names(backend: str) -> tuple[str, ...]:
+    """`format/variant` of every kernel of that backend (`cpu` or `cuda`), in the order of FORMATS."""
+    return tuple(name for f in FORMATS for name, _ in f.kernels_on(backend))
+
+
+def find_kernel(name: str) -> tuple[Format, Kernel]:
+    """The format and kernel behind `format/variant`; raises ParameterError naming the known kernels."""
+    for candidate in FORMATS:
+        for kernel in candidate.kernels:
+            if name == candidate.name_of(kernel):
+                return candidate, kernel
+    known = ", ".join(f.name_of(k) for f in FORMATS for k in f.kernels)
+    raise ParameterError(f"There is no kernel {name!r}; known kernels: {known}.")

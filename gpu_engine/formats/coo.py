@@ -1,0 +1,118 @@
+"""COO, coordinates sorted by row: every thread gets the same number of nonzeros, whatever the rows look like.
+
+Source: batched SpMV paper, §3 (partial sums, segmented scan over the warp, atomics at row ends).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats.base import Format, Kernel, array_module, row_of_entries
+
+SOURCE = CudaSource(__package__, "coo.cu", ("coo_segmented",))
+BLOCK = 128
+STEPS = 16
+"""Entries of a warp: 32 lanes × STEPS; fewer atomics a nonzero with more steps, fewer warps in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class CooLayout:
+    """Entries in row order.
+
+    rows     int32 [nnz]
+    columns  int32 [nnz]
+    values   float64 [nnz]
+    """
+
+    n_rows: int
+    n_cols: int
+    indptr_dtype: Any
+    rows: Any
+    columns: Any
+    values: Any
+
+    @staticmethod
+    def from_csr(matrix: CsrMatrix) -> "CooLayout":
+        """Writes the row of each entry; columns and values are shared with the matrix."""
+        return CooLayout(
+            matrix.n_rows, matrix.n_cols, matrix.indptr.dtype, row_of_entries(matrix), matrix.indices, matrix.values
+        )
+
+    def to_csr(self) -> CsrMatrix:
+        """Counts the entries up to each row."""
+        xp = array_module(self.rows)
+        bounds = xp.arange(self.n_rows + 1, dtype=xp.int32)
+        indptr = xp.searchsorted(self.rows, bounds, side="left").astype(self.indptr_dtype)
+        return CsrMatrix(self.n_rows, self.n_cols, indptr, self.columns, self.values)
+
+    @property
+    def stored_bytes(self) -> int:
+        """16 bytes a nonzero."""
+        return int(self.rows.nbytes + self.columns.nbytes + self.values.nbytes)
+
+
+def _cuda(layout: CooLayout, x: Any, y: Any) -> None:
+    y.data.memset_async(0, y.nbytes)
+    nnz = int(layout.values.size)
+    if nnz:
+        warps = -(-nnz // (32 * STEPS))
+        blocks = -(-warps // (BLOCK // 32))
+        arguments = (np.int64(nnz), np.int32(STEPS), layout.rows, layout.columns, layout.values, x, y)
+        SOURCE.function("coo_segmented")((blocks,), (BLOCK,), arguments)
+
+
+@numba.njit(parallel=True, cache=True)
+def _segments(rows: Any, columns: Any, values: Any, x: Any, y: Any, parts: int, heads: Any) -> None:
+    """Equal nonzeros a part; a part's first row may be shared with the part before it, so its sum waits in `heads`."""
+    nnz = values.size
+    for row in numba.prange(y.size):
+        y[row] = 0.0
+    for part in numba.prange(parts):
+        begin, end = nnz * part // parts, nnz * (part + 1) // parts
+        heads[part] = 0.0
+        if begin < end:
+            first = rows[begin]
+            row, total = first, 0.0
+            for entry in range(begin, end):
+                if rows[entry] != row:
+                    if row == first:
+                        heads[part] = total
+                    else:
+                        y[row] = total
+                    row, total = rows[entry], 0.0
+                total += values[entry] * x[columns[entry]]
+            if row == first:
+                heads[part] = total
+            else:
+                y[row] = total
+    for part in range(parts):
+        begin, end = nnz * part // parts, nnz * (part + 1) // parts
+        if begin < end:
+            y[rows[begin]] += heads[part]
+
+
+def _cpu(layout: CooLayout, x: Any, y: Any) -> None:
+    parts = numba.get_num_threads()
+    _segments(layout.rows, layout.columns, layout.values, x, y, parts, np.empty(parts))
+
+
+FORMAT = Format(
+    name="coo",
+    title="Coordinates",
+    summary="Row, column and value of each nonzero, in row order.",
+    bytes_needed=lambda matrix: 16 * matrix.nnz,
+    from_csr=CooLayout.from_csr,
+    kernels=(
+        Kernel(
+            "segmented",
+            "Equal nonzeros a thread; segmented scan over the warp, atomics where a row ends.",
+            cpu=_cpu,
+            cuda=_cuda,
+            source=SOURCE,
+        ),
+    ),
+)

@@ -1,0 +1,40 @@
+"""The arrays of the CSR kernels, and what their launches share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpu_engine.csr_matrix import CsrMatrix
+
+POINTERS = ("int", "long long")
+"""C++ types of a row pointer: 32 bits below 2³¹ nonzeros, 64 from there on."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsrLayout:
+    """CSR as a format: the matrix itself, not copied."""
+
+    matrix: CsrMatrix
+
+    @staticmethod
+    def from_csr(matrix: CsrMatrix) -> "CsrLayout":
+        """Wraps the matrix; O(1)."""
+        return CsrLayout(matrix)
+
+    def to_csr(self) -> CsrMatrix:
+        """The wrapped matrix."""
+        return self.matrix
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the three arrays."""
+        return self.matrix.stored_bytes
+
+    @property
+    def pointer(self) -> str:
+        """C++ type of the row pointers."""
+        return POINTERS[self.matrix.indptr.dtype.itemsize == 8]
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        """(indptr, indices, values), in the order of the kernels' arguments."""
+        return self.matrix.indptr, self.matrix.indices, self.matrix.values

@@ -1,0 +1,36 @@
+"""csr/scalar: one thread a row. Best where rows are short and of like length; reads values uncoalesced on a GPU."""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats.base import Kernel
+from gpu_engine.formats.csr.layout import POINTERS, CsrLayout
+
+SOURCE = CudaSource(__package__, "scalar.cu", tuple(f"csr_scalar<{pointer}>" for pointer in POINTERS))
+BLOCK = 128
+
+
+def _cuda(layout: CsrLayout, x: Any, y: Any) -> None:
+    n_rows = layout.matrix.n_rows
+    if n_rows:
+        kernel = SOURCE.function(f"csr_scalar<{layout.pointer}>")
+        kernel((-(-n_rows // BLOCK),), (BLOCK,), (np.int32(n_rows), *layout.arrays, x, y))
+
+
+@numba.njit(parallel=True, cache=True)
+def _rows(indptr: Any, indices: Any, values: Any, x: Any, y: Any) -> None:
+    for row in numba.prange(y.size):
+        total = 0.0
+        for entry in range(indptr[row], indptr[row + 1]):
+            total += values[entry] * x[indices[entry]]
+        y[row] = total
+
+
+def _cpu(layout: CsrLayout, x: Any, y: Any) -> None:
+    _rows(*layout.arrays, x, y)
+
+
+KERNEL = Kernel("scalar", "One thread a row; on a CPU each row in sequence.", cpu=_cpu, cuda=_cuda, source=SOURCE)

@@ -1,0 +1,62 @@
+"""csr/vector: a warp, or half a warp, a row. Reads rows coalesced; idle lanes where rows are shorter than the group.
+
+The batched paper gives a row 32 lanes (`vector`), the PELLR paper 16 (`vector16`).
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats.base import Kernel, Product
+from gpu_engine.formats.csr.layout import POINTERS, CsrLayout
+
+LANES = (16, 32)
+SOURCE = CudaSource(
+    __package__, "vector.cu", tuple(f"csr_vector<{pointer}, {lanes}>" for pointer in POINTERS for lanes in LANES)
+)
+BLOCK = 128
+
+
+def _cuda(lanes: int) -> Product:
+    rows_per_block = BLOCK // lanes
+
+    def product(layout: CsrLayout, x: Any, y: Any) -> None:
+        n_rows = layout.matrix.n_rows
+        if n_rows:
+            kernel = SOURCE.function(f"csr_vector<{layout.pointer}, {lanes}>")
+            kernel((-(-n_rows // rows_per_block),), (BLOCK,), (np.int32(n_rows), *layout.arrays, x, y))
+
+    return product
+
+
+@numba.njit(parallel=True, cache=True)
+def _rows(indptr: Any, indices: Any, values: Any, x: Any, y: Any) -> None:
+    for row in numba.prange(y.size):
+        begin, end = indptr[row], indptr[row + 1]
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        whole = begin + (end - begin) // 8 * 8
+        for entry in range(begin, whole, 8):
+            s0 += values[entry] * x[indices[entry]]
+            s1 += values[entry + 1] * x[indices[entry + 1]]
+            s2 += values[entry + 2] * x[indices[entry + 2]]
+            s3 += values[entry + 3] * x[indices[entry + 3]]
+            s4 += values[entry + 4] * x[indices[entry + 4]]
+            s5 += values[entry + 5] * x[indices[entry + 5]]
+            s6 += values[entry + 6] * x[indices[entry + 6]]
+            s7 += values[entry + 7] * x[indices[entry + 7]]
+        total = ((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7))
+        for entry in range(whole, end):
+            total += values[entry] * x[indices[entry]]
+        y[row] = total
+
+
+def _cpu(layout: CsrLayout, x: Any, y: Any) -> None:
+    _rows(*layout.arrays, x, y)
+
+
+KERNEL = Kernel(
+    "vector", "A warp (32 lanes) a row; on a CPU eight partial sums a row.", cpu=_cpu, cuda=_cuda(32), source=SOURCE
+)
+HALF_WARP_KERNEL = Kernel("vector16", "Half a warp (16 lanes) a row.", cuda=_cuda(16), source=SOURCE)

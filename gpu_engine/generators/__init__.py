@@ -1,0 +1,48 @@
+"""GENERATORS: the one list of families of generated matrices."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import ParameterError, TooLargeError, quote
+from gpu_engine.generators import delaunay, dense_rows, fem, powerlaw, rgg, rmat, road, rows, stencil, web
+from gpu_engine.generators.base import Generator
+from gpu_engine.parameters import parse_params
+
+__all__ = ["GENERATORS", "NNZ_MAX", "Generator", "generate", "generator"]
+
+GENERATORS: tuple[Generator, ...] = (
+    stencil.GENERATOR,
+    fem.GENERATOR,
+    delaunay.GENERATOR,
+    rgg.GENERATOR,
+    road.GENERATOR,
+    rmat.GENERATOR,
+    web.GENERATOR,
+    powerlaw.GENERATOR,
+    rows.GENERATOR,
+    dense_rows.GENERATOR,
+)
+NNZ_MAX = 500_000_000
+
+
+def generator(name: str) -> Generator:
+    """The generator of that name; raises ParameterError naming the known ones."""
+    for candidate in GENERATORS:
+        if candidate.name == name:
+            return candidate
+    known = ", ".join(candidate.name for candidate in GENERATORS)
+    raise ParameterError(f"There is no generator {quote(name)}; known: {known}.")
+
+
+def generate(name: str, params: Mapping[str, Any], nnz_max: int = NNZ_MAX) -> CsrMatrix:
+    """The matrix of that generator with these parameters (plain values, defaults for the rest).
+
+    Raises ParameterError for what it does not know or allow, TooLargeError before building more than `nnz_max`.
+    """
+    chosen = generator(name)
+    parsed = parse_params(chosen.Params, params)
+    expected = chosen.estimate_nnz(parsed)
+    if expected > nnz_max:
+        raise TooLargeError(f"The matrix would have about {expected} nonzeros; at most {nnz_max} are generated here.")
+    return chosen.build(parsed)

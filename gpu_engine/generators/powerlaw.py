@@ -1,0 +1,104 @@
+"""Power-law rows: P(length = k) ~ k^−R as in papers on skewed matrices, columns uniform."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.generators.base import (
+    SEED,
+    SEED_MAX,
+    VALUES,
+    Generator,
+    Values,
+    check_lengths,
+    entry_values,
+    from_sorted_keys,
+)
+from gpu_engine.parameters import parameter
+
+DENSE_SHARE = 4
+"""Rows longer than 1/DENSE_SHARE of the columns are cut from a permutation instead of drawn until distinct."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerlawParams:
+    """Of a square matrix whose row lengths follow k^−exponent up to max_length."""
+
+    n: int = parameter(100_000, "Rows and columns.", ge=1, le=100_000_000)
+    mean: float = parameter(16.0, "Mean row length.", ge=0.01, le=1_000_000)
+    exponent: float = parameter(2.1, "Exponent R of the row lengths; small: more long rows.", ge=1.05, le=6)
+    max_length: int = parameter(5_000, "Longest row; at most n.", ge=1, le=100_000_000)
+    values: Literal["random", "ones"] = parameter("random", VALUES)
+    seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
+
+    def __post_init__(self) -> None:
+        check_lengths(self.n, self.mean, self.max_length)
+
+
+def estimate_nnz(params: PowerlawParams) -> int:
+    """n · mean; the drawn lengths scatter around it."""
+    return math.ceil(params.n * params.mean)
+
+
+def build(params: PowerlawParams) -> CsrMatrix:
+    """The matrix; every row has exactly the length drawn for it."""
+    rng = np.random.default_rng(params.seed)
+    return with_lengths(rng, draw_lengths(rng, params), params.values)
+
+
+def with_lengths(rng: np.random.Generator, lengths: Any, values: Values) -> CsrMatrix:
+    """The square matrix whose rows have these lengths, int64 [n] of at most n each, and uniform columns."""
+    n, lengths = int(lengths.size), lengths.copy()
+    dense = np.flatnonzero(lengths > n // DENSE_SHARE)
+    parts = [row * n + rng.permutation(n)[: lengths[row]].astype(np.int64) for row in dense]
+    lengths[dense] = 0
+    keys = np.sort(np.concatenate([_draw_distinct(rng, lengths, n), *parts]))
+    return from_sorted_keys(n, n, keys, entry_values(rng, keys.size, values))
+
+
+def draw_lengths(rng: np.random.Generator, params: PowerlawParams) -> Any:
+    """int64 [n]: a continuous power law on [low, max_length] with that mean, rounded at random to keep the mean."""
+    low, high, power = _shortest(params), float(params.max_length), 1.0 - params.exponent
+    chance = rng.random(params.n)
+    exact = low * (1.0 + chance * ((high / low) ** power - 1.0)) ** (1.0 / power)
+    return np.minimum(np.floor(exact + rng.random(params.n)), high).astype(np.int64)
+
+
+def _shortest(params: PowerlawParams) -> float:
+    """The lower end of the power law at which its mean is the one asked for, by bisection of its logarithm."""
+    left, right = -700.0, math.log(params.max_length)
+    for _ in range(200):
+        middle = (left + right) / 2
+        if _mean(math.exp(middle), float(params.max_length), params.exponent) < params.mean:
+            left = middle
+        else:
+            right = middle
+    return math.exp(right)
+
+
+def _mean(low: float, high: float, exponent: float) -> float:
+    """Mean of the density k^−exponent on [low, high], in units of low to stay within range."""
+    span = math.log(high / low)
+    return low * _integral(2.0 - exponent, span) / _integral(1.0 - exponent, span) if span > 0 else high
+
+
+def _integral(power: float, span: float) -> float:
+    """∫ k^(power − 1) dk from 1 to e^span."""
+    return math.expm1(power * span) / power if power else span
+
+
+def _draw_distinct(rng: np.random.Generator, lengths: Any, n_cols: int) -> Any:
+    """int64 keys row · n_cols + column, ascending: uniform distinct columns, drawn again where two coincide."""
+    keys, missing = np.empty(0, np.int64), lengths
+    while missing.any():
+        rows = np.repeat(np.arange(lengths.size, dtype=np.int64), missing)
+        keys = np.sort(np.concatenate([keys, rows * n_cols + rng.integers(0, n_cols, rows.size)]))
+        keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
+        missing = lengths - np.bincount(keys // n_cols, minlength=lengths.size)
+    return keys
+
+
+GENERATOR = Generator("powerlaw", "Rows with power-law lengths, columns uniform.", PowerlawParams, estimate_nnz, build)

@@ -1,0 +1,66 @@
+"""Controlled row lengths: the distribution, its mean and its spread as asked for, columns uniform.
+
+The matrices of experiments on padding: what ELL-like layouts cost depends on the row lengths alone.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.generators.base import SEED, SEED_MAX, VALUES, Generator, check_lengths
+from gpu_engine.generators.powerlaw import PowerlawParams, draw_lengths, with_lengths
+from gpu_engine.parameters import parameter
+
+
+@dataclass(frozen=True, slots=True)
+class RowsParams:
+    """Of a square matrix whose row lengths follow a distribution, rounded at random so as to keep the mean."""
+
+    n: int = parameter(100_000, "Rows and columns.", ge=1, le=100_000_000)
+    lengths: Literal["constant", "lognormal", "exponential", "powerlaw"] = parameter(
+        "lognormal", "Distribution of the row lengths."
+    )
+    mean: float = parameter(16.0, "Mean row length.", ge=0.01, le=1_000_000)
+    sigma: float = parameter(16.0, "Standard deviation of lognormal row lengths.", ge=0, le=1_000_000)
+    exponent: float = parameter(2.1, "Exponent of powerlaw row lengths.", ge=1.05, le=6)
+    max_length: int = parameter(5_000, "Longest row, at most n: longer ones are cut.", ge=1, le=100_000_000)
+    values: Literal["random", "ones"] = parameter("random", VALUES)
+    seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
+
+    def __post_init__(self) -> None:
+        check_lengths(self.n, self.mean, self.max_length)
+
+
+def estimate_nnz(params: RowsParams) -> int:
+    """n · mean; the drawn lengths scatter around it."""
+    return math.ceil(params.n * params.mean)
+
+
+def build(params: RowsParams) -> CsrMatrix:
+    """The matrix; every row has exactly the length drawn for it."""
+    rng = np.random.default_rng(params.seed)
+    return with_lengths(rng, _draw(rng, params), params.values)
+
+
+def _draw(rng: np.random.Generator, params: RowsParams) -> Any:
+    """int64 [n]: the row lengths."""
+    n, mean = params.n, params.mean
+    if params.lengths == "powerlaw":
+        return draw_lengths(rng, PowerlawParams(n, mean, params.exponent, params.max_length))
+    if params.lengths == "constant":
+        exact = np.full(n, mean)
+    elif params.lengths == "exponential":
+        exact = rng.exponential(mean, n)
+    else:
+        # The logarithm's mean and variance that give `mean` and `sigma`.
+        spread = math.log1p((params.sigma / mean) ** 2)
+        exact = rng.lognormal(math.log(mean) - spread / 2, math.sqrt(spread), n)
+    return np.minimum(np.floor(exact + rng.random(n)), params.max_length).astype(np.int64)
+
+
+GENERATOR = Generator(
+    "rows", "Rows of constant, lognormal, exponential or power-law length.", RowsParams, estimate_nnz, build
+)

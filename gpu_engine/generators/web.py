@@ -1,0 +1,67 @@
+"""Web-like graphs: most links stay near, within a host, the rest lead to popular pages; power-law out-degrees."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.generators.base import (
+    SEED,
+    SEED_MAX,
+    VALUES,
+    Generator,
+    check_lengths,
+    distinct,
+    entry_values,
+    from_sorted_keys,
+)
+from gpu_engine.generators.powerlaw import PowerlawParams, draw_lengths
+from gpu_engine.parameters import parameter
+
+POPULARITY = 3.0
+"""A link away leads to page n · u^POPULARITY of the popular order for uniform u: a heavy tail of in-degrees."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebParams:
+    """Of a directed graph of pages, numbered host by host."""
+
+    n: int = parameter(100_000, "Pages: rows and columns.", ge=2, le=100_000_000)
+    mean: float = parameter(10.0, "Mean number of links drawn a page; repeated ones count once.", ge=0.01, le=10_000)
+    exponent: float = parameter(2.2, "Exponent of the out-degrees.", ge=1.05, le=6)
+    max_length: int = parameter(1_000, "Most links drawn for a page; at most n.", ge=1, le=100_000_000)
+    host: int = parameter(64, "Pages of a host.", ge=1, le=1_000_000)
+    local: float = parameter(0.8, "Share of the links that stay within the host.", ge=0, le=1)
+    values: Literal["random", "ones"] = parameter("random", VALUES)
+    seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
+
+    def __post_init__(self) -> None:
+        check_lengths(self.n, self.mean, self.max_length)
+
+
+def estimate_nnz(params: WebParams) -> int:
+    """The links drawn; repeated ones make the matrix smaller."""
+    return math.ceil(params.n * params.mean)
+
+
+def build(params: WebParams) -> CsrMatrix:
+    """The adjacency matrix of the directed graph."""
+    rng = np.random.default_rng(params.seed)
+    degrees = draw_lengths(rng, PowerlawParams(params.n, params.mean, params.exponent, params.max_length))
+    rows = np.repeat(np.arange(params.n, dtype=np.int64), degrees)
+    keys = distinct(rows * params.n + _targets(rng, rows, params))
+    return from_sorted_keys(params.n, params.n, keys, entry_values(rng, keys.size, params.values))
+
+
+def _targets(rng: np.random.Generator, rows: Any, params: WebParams) -> Any:
+    """int64 like rows: the page that each link leads to."""
+    first = rows - rows % params.host
+    near = first + (rng.random(rows.size) * np.minimum(params.host, params.n - first)).astype(np.int64)
+    popular = rng.permutation(params.n)
+    far = popular[(params.n * rng.random(rows.size) ** POPULARITY).astype(np.int64)]
+    return np.where(rng.random(rows.size) < params.local, near, far)
+
+
+GENERATOR = Generator("web", "Links within hosts and to popular pages.", WebParams, estimate_nnz, build)

@@ -1,0 +1,112 @@
+"""The content of untrusted files: gzip and bzip2 are undone under limits, block by block."""
+
+import bz2
+import zlib
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+from gpu_engine.errors import MatrixFileError, TooLargeError
+from gpu_engine.matrix_io.base import MIB, ReadLimits
+
+GZIP_MAGIC = b"\x1f\x8b"
+BZIP2_MAGIC = b"BZh"
+BLOCK_BYTES = MIB
+INPUT_BYTES = 64 * 1024
+DEFLATE_RATIO_MAX = 1032
+"""No deflate stream expands more than this, so a compressed size bounds what a file can hold."""
+
+MEMBERS_FREE = 1000
+MEMBER_BYTES = 1024
+"""A compressed file of more than MEMBERS_FREE parts must hold MEMBER_BYTES of text in each on average."""
+
+
+def content_bytes_max(path: Path, limits: ReadLimits) -> int:
+    """An upper bound of the file's decompressed size, found without reading it."""
+    magic, size = _magic(path), path.stat().st_size
+    if magic.startswith(GZIP_MAGIC):
+        return size * DEFLATE_RATIO_MAX
+    return max(limits.ratio_after_bytes, size * limits.ratio) if magic == BZIP2_MAGIC else size
+
+
+def content_blocks(path: Path, limits: ReadLimits) -> Generator[bytes]:
+    """The decompressed bytes in blocks of at most 1 MiB.
+
+    Raises MatrixFileError for a damaged compressed file and TooLargeError for one over the limits.
+    """
+    magic, total = _magic(path), 0
+    if magic.startswith(GZIP_MAGIC):
+        blocks = _gunzipped(path, limits)
+    else:
+        blocks = _bunzipped(path, limits) if magic == BZIP2_MAGIC else _plain(path)
+    for block in blocks:
+        total += len(block)
+        if total > limits.decompressed_bytes:
+            raise TooLargeError(f"The file holds more than {limits.decompressed_bytes} bytes, the limit here.")
+        yield block
+
+
+def _magic(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(len(BZIP2_MAGIC))
+
+
+def _plain(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
+
+
+def _gunzipped(path: Path, limits: ReadLimits) -> Iterator[bytes]:
+    """The content of every member of a gzip file, checksums verified."""
+    member, members, total, pending = None, 0, 0, b""
+    with path.open("rb") as file:
+        while pending := pending or file.read(INPUT_BYTES):
+            if member is None:
+                member, members = zlib.decompressobj(31), members + 1
+            block = _decompress(member, pending, members, "gzip")
+            total += len(block)
+            check_effort(total, file.tell(), members, limits, "gzip")
+            yield block
+            pending = member.unused_data.lstrip(b"\0") if member.eof else member.unconsumed_tail
+            member = None if member.eof else member
+    if member is not None:
+        raise MatrixFileError("The gzip file ends too early; send the whole file.")
+
+
+def _bunzipped(path: Path, limits: ReadLimits) -> Iterator[bytes]:
+    """The content of every stream of a bzip2 file, checksums verified."""
+    member, members, total, pending = None, 0, 0, b""
+    with path.open("rb") as file:
+        # A decompressor that needs no input still holds some of what it was given.
+        while (member and not member.needs_input) or (pending := pending or file.read(INPUT_BYTES)):
+            if member is None:
+                member, members = bz2.BZ2Decompressor(), members + 1
+            block = _decompress(member, pending, members, "bzip2")
+            total += len(block)
+            check_effort(total, file.tell(), members, limits, "bzip2")
+            yield block
+            pending = member.unused_data if member.eof else b""
+            member = None if member.eof else member
+    if member is not None:
+        raise MatrixFileError("The bzip2 file ends too early; send the whole file.")
+
+
+def _decompress(member: "zlib._Decompress | bz2.BZ2Decompressor", pending: bytes, members: int, kind: str) -> bytes:
+    try:
+        return member.decompress(pending, BLOCK_BYTES)
+    except (zlib.error, OSError) as error:
+        place = "after its first part " if members > 1 else ""
+        raise MatrixFileError(f"The {kind} file is damaged {place}({error}); compress it again.") from error
+
+
+def check_effort(total: int, taken: int, members: int, limits: ReadLimits, kind: str) -> None:
+    """Raises TooLargeError for a file that expands or splits as no file of numbers does.
+
+    total  bytes that came out; taken  compressed bytes that went in; members  parts of the file
+    """
+    if total > limits.ratio_after_bytes and total > limits.ratio * taken:
+        raise TooLargeError(
+            f"The {kind} file expands more than {limits.ratio} times, as no file of numbers does; send it uncompressed."
+        )
+    if members > MEMBERS_FREE and total < MEMBER_BYTES * members:
+        raise TooLargeError(f"The {kind} file has more than {MEMBERS_FREE} tiny parts; compress it again in one piece.")

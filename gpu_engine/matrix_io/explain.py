@@ -1,0 +1,115 @@
+"""Why a line was refused, in words: slow and obvious, run once, after the compiled reader has said no."""
+
+import re
+
+from gpu_engine.errors import quote
+from gpu_engine.matrix_io import tokenizer
+
+WHOLE = re.compile(r"[+-]?\d+")
+DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
+
+
+def explain_line(line: bytes, kind: int, n_rows: int, n_cols: int) -> str:
+    """What is wrong with an entry line of a file of that kind and shape; n_rows = -1 is the array layout."""
+    text = line.decode("utf-8", "backslashreplace").strip("\r\n")
+    if text.lstrip().startswith("%"):
+        return "A comment between the entries; comments may only stand before the size line. Remove it."
+    if "\r" in text:
+        return "A carriage return inside the line; save the file with LF or CRLF line ends."
+    tokens = text.split()
+    if len(tokens) != len(_names(kind, n_rows)):
+        return _explain_columns(text, tokens, kind, n_rows)
+    for name, token in zip(_names(kind, n_rows), tokens, strict=True):
+        problem = (
+            explain_value(token, kind)
+            if name == "value"
+            else _explain_index(name, token, n_rows if name == "row" else n_cols)
+        )
+        if problem:
+            return problem
+    return f"{quote(text)} is not an entry; expected {_form(kind, n_rows)}, separated by spaces or tabs."
+
+
+def _names(kind: int, n_rows: int) -> tuple[str, ...]:
+    names = ("row", "column") if n_rows >= 0 else ()
+    return names if kind == tokenizer.PATTERN else (*names, "value")
+
+
+def _form(kind: int, n_rows: int) -> str:
+    return f"'{' '.join(_names(kind, n_rows))}'"
+
+
+def _explain_columns(text: str, tokens: list[str], kind: int, n_rows: int) -> str:
+    expected = len(_names(kind, n_rows))
+    advice = ""
+    if kind == tokenizer.PATTERN and len(tokens) == expected + 1:
+        advice = " The header says pattern; say real (or integer) there to keep the values."
+    elif kind != tokenizer.PATTERN and n_rows >= 0 and len(tokens) == 2:
+        advice = " The value is missing; the header says pattern where entries have none."
+    return f"{quote(text)} has {len(tokens)} columns; expected {expected}: {_form(kind, n_rows)}.{advice}"
+
+
+def _explain_index(name: str, token: str, limit: int) -> str:
+    if not WHOLE.fullmatch(token) or not token.isascii():
+        return f"The {name} index {quote(token)} is not a whole number."
+    if token.startswith("+"):
+        return f"The {name} index {quote(token)} has a sign; write the digits alone."
+    if token.strip("-0") == "":
+        return f"The {name} index is 0; indices start at 1."
+    if token.startswith("-"):
+        return f"The {name} index {quote(token)} is negative; indices start at 1."
+    if len(token) > 18 or int(token) > limit:
+        return f"The {name} index {quote(token)} is outside 1 … {limit}, the size in the header."
+    return ""
+
+
+def explain_value(token: str, kind: int) -> str:
+    """What is wrong with a value, or nothing."""
+    bare = token.lower().lstrip("+-")
+    if bare.startswith(("nan", "inf")):
+        return f"The value {quote(token)} is not finite; a matrix to be measured needs finite values."
+    if bare.startswith("0x"):
+        return f"The value {quote(token)} is hexadecimal; write it as a decimal number."
+    if "," in token:
+        return f"The value {quote(token)} has a comma; write a decimal point."
+    if kind == tokenizer.INTEGER and not (WHOLE.fullmatch(token) and token.isascii()):
+        return f"The value {quote(token)} is not a whole number, but the header says integer; say real there."
+    if not (DECIMAL.fullmatch(token) and token.isascii()):
+        return f"The value {quote(token)} is not a decimal number."
+    return ""
+
+
+def explain_head(head: bytes) -> str:
+    """What a file is that begins so and is no matrix file that can be read, and what to do."""
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    for magic, words in MAGIC:
+        if text.startswith(magic):
+            return words
+    if b"\0" in head:
+        return (
+            "This is a binary file of an unknown kind; upload a matrix as .mtx, .tar.gz of SuiteSparse, .npz or .mat."
+        )
+    first = text.split(b"\n", 1)[0].strip()
+    if text[:1] == b"<":
+        return "This is a web page or XML, not a matrix: the download has probably failed. Fetch the file itself."
+    if not text:
+        return "The file is empty; expected a matrix, such as Matrix Market text."
+    if re.match(rb"[%#\d\s]", first) and re.search(rb"^\s*\d+[\s,]+\d+", text, re.MULTILINE):
+        return (
+            "The first line is missing, as in edge lists of Network Repository and SNAP. Put "
+            "'%%MatrixMarket matrix coordinate pattern general' (or real, where lines have a value) and a line "
+            "'rows columns entries' before the entries."
+        )
+    begin = quote(first.decode("utf-8", "backslashreplace"))
+    return f"The file begins with {begin}; expected '%%MatrixMarket matrix coordinate real general' or the like."
+
+
+MAGIC = (
+    (b"PK", "This is an empty or split zip archive; unpack it and upload the .mtx file."),
+    (b"BZh", "The file is compressed twice; unpack it once."),
+    (b"\x1f\x8b", "The file is compressed twice; unpack it once."),
+    (b"\xfd7zXZ", "This is an xz file; upload the matrix plain, as .gz or as .bz2."),
+    (b"\x28\xb5\x2f\xfd", "This is a zstd file; upload the matrix plain, as .gz or as .bz2."),
+    (b"\x89HDF", "This is an HDF5 file; save it as .mat with -v7, as .npz with SciPy or as Matrix Market text."),
+    (b"\x93NUMPY", "This is one NumPy array; save the matrix with scipy.sparse.save_npz."),
+)

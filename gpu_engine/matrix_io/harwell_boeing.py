@@ -1,0 +1,189 @@
+"""Harwell-Boeing and Rutherford-Boeing files, assembled: fixed columns after a header that names Fortran formats.
+
+Duff, Grimes, Lewis: Users' Guide for the Harwell-Boeing Sparse Matrix Collection (1992), chapter 2; Duff, Grimes,
+Lewis: The Rutherford-Boeing Sparse Matrix Collection (1997), chapter 2.
+"""
+
+import math
+import re
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.matrix_io.base import ReadLimits, ReadResult, check_shape
+from gpu_engine.matrix_io.compressed import Compressed, build
+from gpu_engine.matrix_io.decompress import content_blocks
+from gpu_engine.matrix_io.text import Lines
+
+MIRROR = {"U": 0.0, "R": 0.0, "S": 1.0, "Z": -1.0}
+TYPE = re.compile(r"[RPICQrpicq][USZHRuszhr][AEae](?=[ \d]|$)")
+FORMAT = re.compile(r"\((?:\d{1,2}P,?)?(\d{0,3})([IEFDG])(\d{1,2})(?:\.(\d{1,2})(?:E\d{1,2})?)?\)")
+FIELD_STARTS = (0, 14, 28, 42, 56)
+FORMAT_COLUMNS = ((0, 16), (16, 32), (32, 52))
+LINE_CHARACTERS_MAX = 4096
+ONE = np.ones(1)
+NUMBERS_PER_PART = 100_000
+"""Numbers that are held as Python's objects at once."""
+
+FORTRAN_EXPONENT = bytes.maketrans(b"dD", b"ee")
+WHOLE = re.compile(rb" *-?[0-9]{1,18} *")
+DECIMAL = re.compile(rb" *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eEdD][+-]?[0-9]+)? *")
+
+
+class HarwellBoeing:
+    """The reader of real, integer and pattern matrices by columns (RUA, RSA, PUA, PSA and so on)."""
+
+    name = "Harwell-Boeing"
+
+    def recognises(self, head: bytes) -> bool:
+        """Whether the third line begins with a matrix type and the fourth with a Fortran format."""
+        lines = head.split(b"\n", 4)[:4]
+        return len(lines) == 4 and bool(TYPE.match(lines[2].decode("latin-1"))) and lines[3].lstrip()[:1] == b"("
+
+    def read(self, path: Path, limits: ReadLimits) -> ReadResult:
+        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        with closing(content_blocks(path, limits)) as blocks:
+            lines = Lines(blocks, limits)
+            header = _header(lines, limits)
+            pointers = _section(lines, header.formats[0], header.n_cols + 1, "column pointers")
+            rows = _section(lines, header.formats[1], header.entries, "row indices")
+            values = ONE if header.pattern else _section(lines, header.formats[2], header.entries, "values")
+            parts = Compressed(header.n_rows, header.n_cols, pointers - 1, rows - 1, values, True, header.mirror)
+        return build(parts, limits, *(["The file has no values; every entry is 1."] if header.pattern else []))
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """So many fields of that many characters a line; `real` where they are decimal numbers."""
+
+    repeat: int
+    width: int
+    real: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What a file says of itself; `formats` are those of pointers, indices and, unless `pattern`, values."""
+
+    n_rows: int
+    n_cols: int
+    entries: int
+    pattern: bool
+    mirror: float
+    formats: tuple[_Format, ...]
+
+
+def _header(lines: Lines, limits: ReadLimits) -> _Header:
+    """The header lines, checked; `lines` stands behind them."""
+    _next(lines)
+    has_right_sides = _numbers(_next(lines), lines.number, 0, 5)[4] > 0
+    line = _next(lines)
+    kind, number = line[:3].upper(), lines.number
+    _check_kind(kind, number)
+    n_rows, n_cols, entries = _numbers(line, number, 1, 4)
+    check_shape(n_rows, n_cols, entries, limits, f"Line {number}: the")
+    if entries > limits.nnz_max:
+        raise TooLargeError(f"Line {number}: {entries} entries; at most {limits.nnz_max} are read here.")
+    line, pattern = _next(lines), kind[0] == "P"
+    texts = [line[begin:end] for begin, end in FORMAT_COLUMNS[: 2 if pattern else 3]]
+    formats = tuple(_format(text, place == 2, lines.number) for place, text in enumerate(texts))
+    if has_right_sides:
+        _next(lines)
+    return _Header(n_rows, n_cols, entries, pattern, MIRROR[kind[1]], formats)
+
+
+def _next(lines: Lines) -> str:
+    line = lines.next_line()
+    if line is None:
+        raise MatrixFileError("The Harwell-Boeing file ends too early; send the whole file.", lines.number)
+    return line.decode("latin-1")
+
+
+def _numbers(line: str, number: int, first: int, end: int) -> list[int]:
+    """The whole numbers in those columns of a header line; a blank one is 0."""
+    fields = [line[start : start + 14].strip() for start in FIELD_STARTS[first:end]]
+    for field in fields:
+        if not re.fullmatch(r"[0-9]*", field):
+            raise MatrixFileError(
+                f"{quote(field)} in the header is not a count; expected columns of 14 digits.", number
+            )
+    return [int(field or 0) for field in fields]
+
+
+def _check_kind(kind: str, number: int) -> None:
+    if kind[2:] == "E":
+        raise MatrixFileError(f"The type {quote(kind)} is unassembled; only assembled matrices (…A) are read.", number)
+    if kind[0] not in "RPI" or kind[1] not in MIRROR or (kind[0] == "P" and kind[1] == "Z"):
+        raise MatrixFileError(f"The type is {quote(kind)}; only real, integer and pattern matrices are read.", number)
+
+
+def _format(text: str, real: bool, number: int) -> _Format:
+    """A Fortran format of whole numbers, or of decimal ones where `real`; Rutherford-Boeing has whole values too."""
+    match = FORMAT.fullmatch(text.upper().replace(" ", ""))
+    if match is None or (match[2] != "I" and not real):
+        example = "(3E25.16)" if real else "(16I5)"
+        raise MatrixFileError(f"{quote(text)} is not a format of numbers; expected one like {example}.", number)
+    repeat, width = int(match[1] or 1), int(match[3])
+    if not (repeat and width and repeat * width <= LINE_CHARACTERS_MAX):
+        raise MatrixFileError(
+            f"The format {quote(text)} makes no line of 1 to {LINE_CHARACTERS_MAX} characters.", number
+        )
+    return _Format(repeat, width, match[2] != "I")
+
+
+def _section(lines: Lines, form: _Format, count: int, what: str) -> Any:
+    """So many numbers: int64, or float64 of a decimal format."""
+    convert, dtype = (_decimal, np.float64) if form.real else (_whole, np.int64)
+    parts, numbers = [], []
+    while count > 0:
+        line = lines.next_line()
+        if line is None:
+            raise MatrixFileError(f"The file ends before the last of the {what}; send the whole file.", lines.number)
+        here = min(form.repeat, count)
+        if not lines.final_newline and len(line) < here * form.width:
+            raise MatrixFileError("The last line has no newline and is cut short; send the whole file.", lines.number)
+        for field in _fields(line, form, here, lines.number):
+            try:
+                numbers.append(convert(field))
+            except ValueError as error:
+                shown = quote(field.decode("latin-1").strip())
+                raise MatrixFileError(f"{shown} among the {what} {error}.", lines.number) from None
+        count -= form.repeat
+        if len(numbers) >= NUMBERS_PER_PART:
+            parts.append(np.array(numbers, dtype))
+            numbers = []
+    return np.concatenate([*parts, np.array(numbers, dtype)])
+
+
+def _fields(line: bytes, form: _Format, count: int, number: int) -> list[bytes]:
+    """The fields of a line, by the blanks between them or, where numbers touch, by columns.
+
+    Where both ways give numbers they agree; SciPy's hb_write declares wider columns than it writes.
+    """
+    fields = line.split()
+    if len(fields) == count:
+        return fields
+    if line[count * form.width :].strip():
+        raise MatrixFileError(f"The line has more than {count} numbers of {form.width} characters.", number)
+    return [line[begin : begin + form.width] for begin in range(0, count * form.width, form.width)]
+
+
+def _whole(field: bytes) -> int:
+    if not WHOLE.fullmatch(field):
+        raise ValueError("is not a whole number")
+    return int(field)
+
+
+def _decimal(field: bytes) -> float:
+    match = DECIMAL.fullmatch(field)
+    # Fortran would shift a number without a point by the decimals of the format.
+    if not match or b"." not in field:
+        raise ValueError("is not a decimal number with a point")
+    value = float(field.translate(FORTRAN_EXPONENT))
+    if not math.isfinite(value) or (value == 0.0 and match[1].strip(b"0.")):
+        raise ValueError("overflows or underflows fp64")
+    return value

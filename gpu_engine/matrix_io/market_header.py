@@ -1,0 +1,135 @@
+"""The banner, comments and size line of a Matrix Market file, believed only as far as the file can bear them out."""
+
+import re
+from dataclasses import dataclass
+
+from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.matrix_io import tokenizer
+from gpu_engine.matrix_io.base import ReadLimits, check_shape
+from gpu_engine.matrix_io.text import Lines
+
+UTF8_BOM = b"\xef\xbb\xbf"
+BANNER = b"%%matrixmarket"
+KINDS = {
+    "real": tokenizer.REAL,
+    "double": tokenizer.REAL,
+    "integer": tokenizer.INTEGER,
+    "pattern": tokenizer.PATTERN,
+}
+SYMMETRIES = {"general": tokenizer.GENERAL, "symmetric": tokenizer.SYMMETRIC, "skew-symmetric": tokenizer.SKEW}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of itself; `entries` counts its entry lines, `line` is the number of the size line."""
+
+    coordinate: bool
+    kind: int
+    symmetry: int
+    n_rows: int
+    n_cols: int
+    entries: int
+    line: int
+
+    @property
+    def entry_bytes(self) -> int:
+        """The fewest bytes of an entry line with its newline."""
+        columns = (2 if self.coordinate else 0) + (1 if self.kind != tokenizer.PATTERN else 0)
+        return 2 * columns
+
+
+def is_banner(head: bytes) -> bool:
+    """Whether a text begins as a Matrix Market file does; a byte order mark and any case are tolerated."""
+    return head.removeprefix(UTF8_BOM)[: len(BANNER)].lower() == BANNER
+
+
+def read_header(lines: Lines, text_bytes: int, limits: ReadLimits) -> Header:
+    """The header, checked against the most bytes that the text can have; `lines` stands behind it.
+
+    Raises MatrixFileError for what it cannot mean and TooLargeError for more than the limits.
+    """
+    coordinate, kind, symmetry = _parse_banner(lines.next_line() or b"")
+    sizes = _parse_sizes(_size_line(lines, limits), coordinate, lines.number)
+    if symmetry != tokenizer.GENERAL and sizes[0] != sizes[1]:
+        shape = f"{quote(sizes[0])} × {quote(sizes[1])}"
+        raise MatrixFileError(f"A symmetric matrix must be square, not {shape}.", lines.number)
+    entries = sizes[2] if coordinate else _array_entries(sizes[0], sizes[1], symmetry)
+    header = Header(coordinate, kind, symmetry, sizes[0], sizes[1], entries, lines.number)
+    _check_plausible(header, text_bytes)
+    _check_limits(header, limits)
+    return header
+
+
+def _parse_banner(line: bytes) -> tuple[bool, int, int]:
+    """(coordinate, kind, symmetry) of the first line."""
+    if b"\r" in line:
+        raise MatrixFileError("The lines end with CR alone; save the file with LF or CRLF line ends.", 1)
+    words = line.removeprefix(UTF8_BOM).decode("utf-8", "backslashreplace").lower().split()
+    if len(words) != 5 or words[0].encode() != BANNER:
+        shown = quote(line.decode("utf-8", "backslashreplace"))
+        raise MatrixFileError(f"{shown}; expected '%%MatrixMarket matrix coordinate real general' or the like.", 1)
+    _, kind_of_object, layout, field, symmetry = words
+    _check_word("object", kind_of_object, ("matrix",))
+    _check_word("layout", layout, ("coordinate", "array"))
+    if field == "complex" or symmetry == "hermitian":
+        raise MatrixFileError(
+            f"The matrix is {field} {symmetry}; only real matrices are measured: field real, double, integer or "
+            "pattern, symmetry general, symmetric or skew-symmetric.",
+            1,
+        )
+    _check_word("field", field, tuple(KINDS))
+    _check_word("symmetry", symmetry, tuple(SYMMETRIES))
+    if field == "pattern" and (layout == "array" or symmetry == "skew-symmetric"):
+        raise MatrixFileError(f"A pattern has no values, so it cannot be {layout} {symmetry}.", 1)
+    return layout == "coordinate", KINDS[field], SYMMETRIES[symmetry]
+
+
+def _check_word(what: str, word: str, known: tuple[str, ...]) -> None:
+    if word not in known:
+        raise MatrixFileError(f"The {what} in the first line is {quote(word)}; expected {' or '.join(known)}.", 1)
+
+
+def _size_line(lines: Lines, limits: ReadLimits) -> str:
+    """The first line that is neither a comment nor blank."""
+    skipped = 0
+    while (line := lines.next_line()) is not None:
+        text = line.strip(b" \t")
+        if text and not text.startswith(b"%"):
+            return text.decode("utf-8", "backslashreplace")
+        skipped += len(line) + 1
+        if skipped > limits.comment_bytes:
+            raise TooLargeError(f"Line {lines.number}: the comments are longer than {limits.comment_bytes} bytes.")
+    raise MatrixFileError("The file ends before the size line ('rows columns entries').", lines.number)
+
+
+def _parse_sizes(line: str, coordinate: bool, number: int) -> list[int]:
+    """Two or three whole numbers that are not negative."""
+    form = "rows columns entries" if coordinate else "rows columns"
+    words = re.split(r"[ \t]+", line)
+    if len(words) != len(form.split()) or not all(re.fullmatch(r"\d+", word, re.ASCII) for word in words):
+        raise MatrixFileError(f"{quote(line)} is not a size line; expected {form!r} as whole numbers.", number)
+    return [int(word) for word in words]
+
+
+def _array_entries(n_rows: int, n_cols: int, symmetry: int) -> int:
+    if symmetry == tokenizer.GENERAL:
+        return n_rows * n_cols
+    return n_rows * (n_rows + (1 if symmetry == tokenizer.SYMMETRIC else -1)) // 2
+
+
+def _check_plausible(header: Header, text_bytes: int) -> None:
+    """Raises MatrixFileError where the file is too small for the entries that the header promises."""
+    # The last line may lack its newline.
+    if header.entries * header.entry_bytes > text_bytes + 1:
+        raise MatrixFileError(
+            f"The header promises {quote(header.entries)} entries, but the file has room for at most "
+            f"{text_bytes // header.entry_bytes}. It is truncated, or the header is wrong.",
+            header.line,
+        )
+
+
+def _check_limits(header: Header, limits: ReadLimits) -> None:
+    """Raises TooLargeError for a matrix that may not be read however honest the header is."""
+    check_shape(header.n_rows, header.n_cols, header.entries, limits, f"Line {header.line}: the")
+    if header.coordinate and header.entries > limits.nnz_max:
+        raise TooLargeError(f"Line {header.line}: {header.entries} entries; at most {limits.nnz_max} are read here.")

@@ -1,0 +1,219 @@
+"""MATLAB .mat files of version 5 (save with -v7 or -v6): The MathWorks, MAT-File Format, chapter 1.
+
+SciPy's loadmat is not used: it looks types up by numbers of the file without a bound (scipy#25829), so that a damaged
+file ends the process. Here every tag is checked and every size is believed once so many bytes have arrived.
+"""
+
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.matrix_io.base import MIB, ReadLimits, ReadResult
+from gpu_engine.matrix_io.compressed import Compressed, build
+from gpu_engine.matrix_io.decompress import check_effort, content_blocks
+from gpu_engine.matrix_io.stream import ByteStream
+
+MAGIC = b"MATLAB"
+HEADER_BYTES = 128
+NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+"""Types of data elements that hold numbers."""
+
+MATRIX, COMPRESSED = 14, 15
+STRUCT, SPARSE = 2, 5
+COMPLEX_FLAG = 1 << 11
+SMALL_BYTES = 4
+NAME_BYTES_MAX = 4096
+FIELDS_MAX = 1000
+VARIABLES_MAX = 1000
+V73 = "This is a MATLAB v7.3 (HDF5) file; save it again with save(file, variable, '-v7')."
+
+
+class MatlabFile:
+    """The reader of `Problem.A`, as SuiteSparse names it, or of the one sparse variable."""
+
+    name = "MATLAB .mat v5"
+
+    def recognises(self, head: bytes) -> bool:
+        """Whether the content begins with MATLAB's words."""
+        return head.startswith(MAGIC)
+
+    def read(self, path: Path, limits: ReadLimits) -> ReadResult:
+        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        with closing(content_blocks(path, limits)) as blocks:
+            found = _Variables(ByteStream(blocks, ".mat file"), limits)
+            found.read()
+        return build(found.chosen(), limits, f"Read from the variable {quote(found.name)} of the file.")
+
+
+@dataclass
+class _Variables:
+    """What a file holds: one sparse matrix is kept, of all others the name."""
+
+    stream: ByteStream
+    limits: ReadLimits
+    name: str = ""
+    inflated: int = 0
+    _kept: Compressed | None = None
+    _sparse: list[str] = field(default_factory=list)
+    _others: list[str] = field(default_factory=list)
+
+    def chosen(self) -> Compressed:
+        """Problem.A, or the one sparse variable; raises MatrixFileError where there is neither."""
+        if self.name != "Problem.A" and len(self._sparse) > 1:
+            names = " and ".join(map(quote, self._sparse[:2]))
+            raise MatrixFileError(f"The file holds {len(self._sparse)} sparse matrices ({names} …); save one alone.")
+        if self._kept is None:
+            names = ", ".join(map(quote, self._others[:2])) or "no variable"
+            raise MatrixFileError(f"The file holds no sparse matrix but {names}; save sparse(A) with save(file, 'A').")
+        return self._kept
+
+    def read(self) -> None:
+        """Every variable to the end of the file."""
+        order = _byte_order(self.stream.take(HEADER_BYTES))
+        variables = 0
+        while not self.stream.at_end():
+            variables += 1
+            if variables > VARIABLES_MAX:
+                raise TooLargeError(f"The .mat file has more than {VARIABLES_MAX} variables; save the matrix alone.")
+            element = _Element(self.stream, order)
+            if element.kind == COMPRESSED:
+                inner = ByteStream(self._inflate(self.stream.blocks(element.size)), "compressed variable")
+                self._matrix(_Element(inner, order))
+                inner.drain()
+            else:
+                self._matrix(element)
+
+    def _inflate(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """The content of a zlib stream that is all of these blocks, checksum verified."""
+        packer, taken = zlib.decompressobj(), 0
+        for block in blocks:
+            taken, pending = taken + len(block), block
+            while pending and not packer.eof:
+                try:
+                    content = packer.decompress(pending, MIB)
+                except zlib.error as error:
+                    raise MatrixFileError(
+                        f"A variable of the .mat file is damaged ({error}); save it again."
+                    ) from error
+                self.inflated += len(content)
+                if self.inflated > self.limits.decompressed_bytes:
+                    raise TooLargeError(f"The file holds more than {self.limits.decompressed_bytes} bytes.")
+                check_effort(self.inflated, self.stream.position, 1, self.limits, ".mat")
+                yield content
+                pending = packer.unconsumed_tail
+        if not packer.eof:
+            raise MatrixFileError("A variable of the .mat file ends too early; send the whole file.")
+
+    def _matrix(self, element: "_Element", prefix: str = "") -> None:
+        """A variable, or a field of the struct `prefix`, read to its end."""
+        if element.kind != MATRIX:
+            raise MatrixFileError(f"The .mat file has an element of type {element.kind} where a variable should be.")
+        if element.size:
+            flags, shape, name = _preamble(element, prefix)
+            if flags & 0xFF == SPARSE:
+                self._keep(element, flags, shape, name)
+            elif flags & 0xFF == STRUCT and name == "Problem":
+                self._problem(element)
+            else:
+                self._others.append(name)
+        element.skip()
+
+    def _problem(self, element: "_Element") -> None:
+        """The fields of a struct, in order."""
+        length = element.numbers("the length of field names", SMALL_BYTES)
+        names = element.numbers("the field names", FIELDS_MAX * 64).tobytes()
+        width = int(length[0]) if length.size == 1 else 0
+        if not 1 <= width <= 64 or len(names) % width:
+            raise MatrixFileError("The struct Problem has damaged field names; save the file again.")
+        for begin in range(0, len(names), width):
+            field_name = _text(names[begin : begin + width])
+            inner = _Element(element.stream, element.order, element.end)
+            if field_name == "A":
+                self._matrix(inner, "Problem.A")
+            inner.skip()
+
+    def _keep(self, element: "_Element", flags: int, shape: tuple[int, int], name: str) -> None:
+        """Reads the arrays of a sparse matrix, if they may still be wanted."""
+        self._sparse.append(name)
+        if self.name == "Problem.A" or (len(self._sparse) > 1 and name != "Problem.A"):
+            return
+        if flags & COMPLEX_FLAG:
+            raise MatrixFileError(f"The matrix {quote(name)} is complex; only real matrices are measured.")
+        rows, pointers, values = (element.numbers(what) for what in ("rows", "column pointers", "values"))
+        nnz = int(pointers[-1]) if pointers.size else 0
+        if any(array.dtype.kind not in "iu" for array in (rows, pointers)) or not 0 <= nnz <= min(
+            rows.size, values.size
+        ):
+            raise MatrixFileError(
+                f"The matrix {quote(name)} has {rows.size} rows and {values.size} values for {nnz} entries."
+            )
+        # MATLAB keeps room for entries to come behind the last one.
+        self._kept, self.name = Compressed(*shape, pointers, rows[:nnz], values[:nnz], by_column=True), name
+
+
+class _Element:
+    """A data element: its tag has been read; `end` is where it and its padding stop."""
+
+    def __init__(self, stream: ByteStream, order: str, outer_end: int | None = None) -> None:
+        self.stream, self.order = stream, order
+        tag = stream.take(8)
+        first, self.size = (int(number) for number in np.frombuffer(tag, f"{order}u4"))
+        self.kind, self.small = first, b""
+        if first >> 16:
+            # Small elements hold their data in the second half of the tag.
+            self.kind, self.size, self.small = first & 0xFFFF, first >> 16, tag[4:]
+        padding = 0 if self.small or self.kind == COMPRESSED else -self.size % 8
+        self.end = stream.position + (0 if self.small else self.size + padding)
+        if (self.small and self.size > SMALL_BYTES) or (outer_end is not None and self.end > outer_end):
+            raise MatrixFileError(f"The .mat file has an element of {self.size} bytes that goes past its end.")
+
+    def numbers(self, what: str, bytes_max: int | None = None) -> Any:
+        """The numbers of the next element within this one, in its own dtype; raises MatrixFileError for others."""
+        inner = _Element(self.stream, self.order, self.end)
+        dtype = np.dtype(self.order + NUMBERS.get(inner.kind, "V0"))
+        if dtype.kind == "V" or inner.size % dtype.itemsize:
+            raise MatrixFileError(f"The .mat file gives {what} as {inner.size} bytes of type {inner.kind}: no numbers.")
+        if bytes_max is not None and inner.size > bytes_max:
+            raise MatrixFileError(f"The .mat file gives {what} in {inner.size} bytes; at most {bytes_max} make sense.")
+        content = inner.small[: inner.size] or self.stream.take(inner.size)
+        inner.skip()
+        return np.frombuffer(content, dtype)
+
+    def skip(self) -> None:
+        """Goes to the end; the padding of the last variable of a file may be missing."""
+        self.stream.skip(self.end - self.stream.position)
+
+
+def _byte_order(header: bytes) -> str:
+    """'<' or '>'; raises MatrixFileError for another version of the format."""
+    order = {b"IM": "<", b"MI": ">"}.get(header[126:])
+    if order is None:
+        raise MatrixFileError("The .mat file has a damaged header; save it again with save(file, variable, '-v7').")
+    version = int(np.frombuffer(header[124:126], f"{order}u2")[0])
+    if version == 0x0200:
+        raise MatrixFileError(V73)
+    if version != 0x0100:
+        raise MatrixFileError(
+            f"The .mat file has version {version:#x}; save it again with save(file, variable, '-v7')."
+        )
+    return order
+
+
+def _preamble(element: _Element, prefix: str) -> tuple[int, tuple[int, int], str]:
+    """(array flags, (rows, columns), name) at the begin of a variable."""
+    flags = element.numbers("the flags of a variable", 8)
+    shape = element.numbers("the shape of a variable", NAME_BYTES_MAX)
+    name = _text(element.numbers("the name of a variable", NAME_BYTES_MAX).tobytes())
+    if flags.size != 2 or flags.dtype.kind != "u" or shape.size < 2 or shape.dtype.kind not in "iu" or shape.min() < 0:
+        raise MatrixFileError("A variable of the .mat file has damaged flags or a damaged shape; save it again.")
+    return int(flags[0]), (int(shape[0]), int(shape[1])), prefix or name
+
+
+def _text(content: bytes) -> str:
+    return content.split(b"\0", 1)[0].decode("ascii", "backslashreplace")

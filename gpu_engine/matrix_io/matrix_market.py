@@ -1,0 +1,172 @@
+"""Matrix Market files: https://math.nist.gov/MatrixMarket/formats.html, read strictly: what is unclear is refused."""
+
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.matrix_io import tokenizer
+from gpu_engine.matrix_io.assemble import Chunk, assemble
+from gpu_engine.matrix_io.base import ReadLimits, ReadResult
+from gpu_engine.matrix_io.decompress import BLOCK_BYTES, content_blocks, content_bytes_max
+from gpu_engine.matrix_io.explain import explain_line
+from gpu_engine.matrix_io.market_header import Header, is_banner, read_header
+from gpu_engine.matrix_io.text import Lines
+
+MIRROR = {tokenizer.GENERAL: 0.0, tokenizer.SYMMETRIC: 1.0, tokenizer.SKEW: -1.0}
+ONE = np.ones(1)
+
+
+class MatrixMarket:
+    """The reader of `.mtx` text, plain or compressed."""
+
+    name = "Matrix Market"
+
+    def recognises(self, head: bytes) -> bool:
+        """Whether the text begins with the banner."""
+        return is_banner(head)
+
+    def read(self, path: Path, limits: ReadLimits) -> ReadResult:
+        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        with closing(content_blocks(path, limits)) as blocks:
+            return read_market(Lines(blocks, limits), content_bytes_max(path, limits), limits)
+
+
+def read_market(lines: Lines, text_bytes: int, limits: ReadLimits) -> ReadResult:
+    """The matrix of a text of at most that many bytes, which is read to its end.
+
+    Raises MatrixFileError or TooLargeError.
+    """
+    header = read_header(lines, text_bytes, limits)
+    entries = _Entries(header, lines, limits)
+    chunks = list(entries.chunks())
+    matrix, duplicates = assemble(header.n_rows, header.n_cols, chunks, MIRROR[header.symmetry])
+    return ReadResult(matrix, tuple(_notes(header, entries, duplicates)), duplicates)
+
+
+class _Entries:
+    """The entry lines of a file, block by block."""
+
+    def __init__(self, header: Header, lines: Lines, limits: ReadLimits) -> None:
+        capacity = (BLOCK_BYTES + limits.line_bytes) // header.entry_bytes + 1
+        self._header, self._lines, self._nnz_max = header, lines, limits.nnz_max
+        n_rows = header.n_rows if header.coordinate else -1
+        self._layout = (header.kind, header.symmetry, n_rows, header.n_cols, limits.line_bytes)
+        self._triangle = np.zeros(1, np.int64)
+        self._scratch = (np.empty(capacity, np.int32), np.empty(capacity, np.int32), np.empty(capacity))
+        self._inexact = np.empty((capacity, 4), np.int64)
+        self._done = self._nnz = 0
+        self.left_out = 0
+
+    @property
+    def upper(self) -> bool:
+        """Whether all entries off the diagonal lie above it."""
+        return bool(self._triangle[0] == 2) and self._header.coordinate
+
+    @property
+    def final_newline(self) -> bool:
+        """Whether the last line ended as lines do."""
+        return self._lines.final_newline
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Every entry of the file; raises unless there are as many as the header says."""
+        for block in self._lines.blocks():
+            chunk = self._parse(block)
+            mirrored = int(np.count_nonzero(chunk.rows != chunk.cols)) if self._header.symmetry else 0
+            self._nnz += chunk.rows.size + mirrored
+            if self._nnz > self._nnz_max:
+                raise TooLargeError(f"The matrix has more than {self._nnz_max} nonzeros, symmetric halves expanded.")
+            yield chunk
+        if self._done < self._header.entries:
+            raise MatrixFileError(
+                f"The file ends after {self._done} of {self._header.entries} entries. It is truncated, or the header "
+                "is wrong.",
+                self._lines.number,
+            )
+
+    def _parse(self, block: bytes) -> Chunk:
+        text = np.frombuffer(block, np.uint8)
+        status, position, n_lines, count, n_inexact = tokenizer.parse_entries(
+            text, self._header.entries - self._done, self._layout, self._triangle, *self._scratch, self._inexact
+        )
+        # An inexact value before the line at fault comes first in the file, and so does its error.
+        self._convert(block, n_inexact)
+        if status != tokenizer.OK:
+            self._refuse(status, block[position : block.index(b"\n", position)], self._lines.number + n_lines + 1)
+        self._lines.number += n_lines
+        chunk = self._chunk(count)
+        self._done += count
+        return chunk
+
+    def _convert(self, block: bytes, count: int) -> None:
+        """Values that the compiled path cannot round correctly by itself, through Python's float."""
+        values, integer = self._scratch[2], self._header.kind == tokenizer.INTEGER
+        for entry, first, end, line in self._inexact[:count].tolist():
+            token = block[first:end]
+            try:
+                value = float(token)
+            except ValueError:
+                # The tokenizer has accepted it, so it is Fortran's double precision exponent.
+                value = float(token.translate(FORTRAN_EXPONENT))
+            if not math.isfinite(value) or value == 0.0 or (integer and value != int(token)):
+                limit = "is beyond 2^53 and not exact in" if integer else "overflows" if value else "underflows"
+                raise MatrixFileError(f"The value {quote(token.decode())} {limit} fp64.", self._lines.number + 1 + line)
+            values[entry] = value
+
+    def _refuse(self, status: int, line: bytes, number: int) -> None:
+        """Raises the error of a line at fault."""
+        header = self._header
+        if status == tokenizer.TOO_LONG:
+            raise TooLargeError(f"Line {number} is longer than {self._layout[-1]} bytes, the limit of a line.")
+        if status == tokenizer.TOO_MANY:
+            words = f"An entry more than the {header.entries} of the header; correct the header or remove it."
+        elif status == tokenizer.BOTH_TRIANGLES:
+            words = "The entry lies in the other triangle; a symmetric file holds one. Say general, or remove one."
+        elif status == tokenizer.SKEW_DIAGONAL:
+            words = "A nonzero on the diagonal of a skew-symmetric matrix, where all are zero."
+        else:
+            kind, _, n_rows, n_cols, _ = self._layout
+            words = explain_line(line, kind, n_rows, n_cols)
+        raise MatrixFileError(words, number)
+
+    def _chunk(self, count: int) -> Chunk:
+        """A copy of the entries just parsed."""
+        rows, cols, values = (array[:count] for array in self._scratch)
+        if self._header.coordinate:
+            pattern = self._header.kind == tokenizer.PATTERN
+            return Chunk(rows.copy(), cols.copy(), ONE if pattern else values.copy())
+        places = np.flatnonzero(values)
+        self.left_out += count - places.size
+        return Chunk(*_array_places(self._header, self._done + places), values[places])
+
+
+FORTRAN_EXPONENT = bytes.maketrans(b"dD", b"ee")
+
+
+def _array_places(header: Header, number: Any) -> tuple[Any, Any]:
+    """(rows, cols) int32 of the values of that 0-based number in column order; of a symmetric one the lower half."""
+    lost = {tokenizer.GENERAL: 0, tokenizer.SYMMETRIC: 0, tokenizer.SKEW: 1}[header.symmetry]
+    column = np.arange(header.n_cols, dtype=np.int64)
+    top = np.zeros_like(column) if header.symmetry == tokenizer.GENERAL else column + lost
+    starts = np.concatenate([[0], np.cumsum(header.n_rows - top)])
+    cols = np.searchsorted(starts, number, side="right") - 1
+    return (number - starts[cols] + top[cols]).astype(np.int32), cols.astype(np.int32)
+
+
+def _notes(header: Header, entries: _Entries, duplicates: int) -> Iterator[str]:
+    if header.kind == tokenizer.PATTERN:
+        yield "The file has no values; every entry is 1."
+    if header.symmetry != tokenizer.GENERAL:
+        yield "The file holds one triangle; the other was mirrored from it."
+    if entries.upper:
+        yield "The entries lie above the diagonal, where the standard puts them below it."
+    if duplicates:
+        yield f"{duplicates} entries repeat a row and column; they were added up."
+    if not header.coordinate:
+        yield f"The file is dense; {entries.left_out} zeros were left out."
+    if not entries.final_newline:
+        yield "The last line has no newline; the file may have been cut there."

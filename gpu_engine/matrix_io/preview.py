@@ -1,0 +1,62 @@
+"""What would be read from a file, before anybody commits to it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.matrix_io import find_reader
+from gpu_engine.matrix_io.base import ReadLimits
+from gpu_engine.matrix_io.edge_list import EdgeList
+from gpu_engine.matrix_io.options import ReadOptions
+
+ENTRIES_SHOWN = 20
+UNCHOSEN = "No direction was chosen; this is the directed reading."
+
+
+def preview(path: Path, limits: ReadLimits, options: ReadOptions) -> dict[str, Any]:
+    """The file's format, shape, symmetry, first entries (row and column from 0) and notes, as plain JSON values.
+
+    An edge list without a direction is shown as a directed one. Raises as `read_matrix`.
+    """
+    reader = find_reader(path, limits, options)
+    needs_direction = isinstance(reader, EdgeList) and options.directed is None
+    if needs_direction:
+        reader = EdgeList(replace(options, directed=True))
+    result = reader.read(path, limits)
+    matrix = result.matrix
+    symmetric, reciprocal = _symmetry(matrix)
+    return {
+        "format": reader.name,
+        "needs_direction": needs_direction,
+        "n_rows": matrix.n_rows,
+        "n_cols": matrix.n_cols,
+        "nnz": matrix.nnz,
+        "symmetric": symmetric,
+        "reciprocal": reciprocal,
+        "duplicates": result.duplicates,
+        "first_entries": _first(matrix),
+        "notes": [*result.notes, *([UNCHOSEN] if needs_direction else [])],
+    }
+
+
+def _first(matrix: CsrMatrix) -> list[list[int | float]]:
+    """[row, column, value] of the first entries by rows."""
+    count = min(ENTRIES_SHOWN, matrix.nnz)
+    rows = np.searchsorted(matrix.indptr, np.arange(count), side="right") - 1
+    entries = zip(rows.tolist(), matrix.indices[:count].tolist(), matrix.values[:count].tolist(), strict=True)
+    return [list(entry) for entry in entries]
+
+
+def _symmetry(matrix: CsrMatrix) -> tuple[bool, float]:
+    """Whether the matrix equals its transpose, and the share of its entries that have one across the diagonal."""
+    if matrix.n_rows != matrix.n_cols or matrix.nnz == 0:
+        return matrix.n_rows == matrix.n_cols, 0.0
+    csr = matrix.to_scipy()
+    mirrored = csr.T.tocsr()
+    pattern, across = (part.astype(bool) for part in (csr, mirrored))
+    pattern.data[:] = across.data[:] = True
+    shared = int(pattern.multiply(across).nnz)
+    return shared == matrix.nnz and np.array_equal(csr.data, mirrored.data), shared / matrix.nnz

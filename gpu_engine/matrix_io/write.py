@@ -1,0 +1,32 @@
+"""CsrMatrix → Matrix Market text that reads back bit by bit."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+
+ENTRIES_PER_BLOCK = 100_000
+
+
+def market_text(matrix: CsrMatrix) -> Iterator[str]:
+    """The text of a host matrix in pieces: coordinate real general, row by row, shortest exact decimals."""
+    yield f"%%MatrixMarket matrix coordinate real general\n{matrix.n_rows} {matrix.n_cols} {matrix.nnz}\n"
+    for first in range(0, matrix.nnz, ENTRIES_PER_BLOCK):
+        place = np.arange(first, min(first + ENTRIES_PER_BLOCK, matrix.nnz))
+        rows = np.searchsorted(matrix.indptr, place, side="right").tolist()
+        cols = (np.asarray(matrix.indices[place]) + 1).tolist()
+        values = np.asarray(matrix.values[place]).tolist()
+        yield "".join(f"{row} {col} {value!r}\n" for row, col, value in zip(rows, cols, values, strict=True))
+
+
+def write_matrix_market(path: Path, matrix: CsrMatrix) -> None:
+    """Writes a host matrix; a name that ends with .gz is compressed."""
+    if path.suffix == ".gz":
+        with gzip.open(path, "wt", encoding="ascii", newline="\n") as packed:
+            packed.writelines(market_text(matrix))
+    else:
+        with path.open("w", encoding="ascii", newline="\n") as plain:
+            plain.writelines(market_text(matrix))

@@ -1,0 +1,182 @@
+"""Bench: an opened device with its stopwatch; samples kernels in interleaved rounds."""
+
+import dataclasses
+import random
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gpu_engine import release
+from gpu_engine.measure.cpu import CpuStopwatch
+from gpu_engine.measure.statistics import interval, quartiles
+from gpu_engine.measure.stopwatch import Stopwatch
+from gpu_engine.records import BandwidthPoint, Cache, DeviceInfo, DeviceProfile, Progress
+
+SMALLEST_FOOTPRINT = 2**18
+
+LAYOUT_SHARE = {"cpu": 1 / 8, "cuda": 1 / 2}
+"""Share of the memory that one layout may take: a host has other work to do, a GPU that is measured has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something to sample: `call` launches one product on the current stream and never allocates."""
+
+    name: str
+    call: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One entry's turn in one round."""
+
+    entry: str
+    cache: Cache
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The medians of an entry's rounds in seconds per call, and the median clock beside them."""
+
+    samples_s: tuple[float, ...]
+    clock_hz: float | None
+
+    @property
+    def median_s(self) -> float:
+        """Median over the rounds."""
+        return statistics.median(self.samples_s)
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a Measurement that follow from the samples."""
+        low, q1, middle, q3 = quartiles(self.samples_s)
+        ci_low, ci_high = interval(self.samples_s)
+        return {
+            "median_s": middle,
+            "ci_low_s": ci_low,
+            "ci_high_s": ci_high,
+            "min_s": low,
+            "q1_s": q1,
+            "q3_s": q3,
+            "clock_hz": self.clock_hz,
+            "samples_s": self.samples_s,
+        }
+
+
+class Rounds:
+    """Interleaved rounds: in each, every entry has one turn per cache state, in an order drawn anew.
+
+    Iterating runs them; each Slice is handed out before it is measured, so that the caller can say what is running.
+    """
+
+    def __init__(
+        self, stopwatch: Stopwatch, entries: Sequence[Entry], caches: Sequence[Cache], rounds: int, seed: int = 0
+    ) -> None:
+        self._stopwatch = stopwatch
+        self._entries = entries
+        self._caches = caches
+        self._rounds = rounds
+        self._random = random.Random(seed)
+        self._medians: dict[tuple[str, Cache], list[float]] = {}
+        self._clocks: dict[tuple[str, Cache], list[float]] = {}
+
+    def __len__(self) -> int:
+        return self._rounds * len(self._entries) * len(self._caches)
+
+    def __iter__(self) -> Iterator[Slice]:
+        slices = {
+            (e.name, cache): self._stopwatch.prepare(e.call, cache) for e in self._entries for cache in self._caches
+        }
+        for number in range(self._rounds):
+            for cache in self._caches:
+                for entry in self._random.sample(self._entries, len(self._entries)):
+                    yield Slice(entry.name, cache, number)
+                    key = entry.name, cache
+                    self._medians.setdefault(key, []).append(statistics.median(slices[key]()))
+                    clock = self._stopwatch.clock_hz()
+                    if clock is not None:
+                        self._clocks.setdefault(key, []).append(clock)
+
+    def timing(self, entry: str, cache: Cache) -> Timing:
+        """The timing of an entry once the rounds are over."""
+        clocks = self._clocks.get((entry, cache))
+        return Timing(tuple(self._medians[entry, cache]), statistics.median(clocks) if clocks else None)
+
+
+class Bench:
+    """A device that is open for measuring.
+
+    layout_bytes  most memory that one layout may take
+    """
+
+    def __init__(
+        self, device: DeviceInfo, stopwatch: Stopwatch, profile: DeviceProfile | None, layout_bytes: int
+    ) -> None:
+        self.device = dataclasses.replace(device, cache_bytes=stopwatch.cache_bytes)
+        self.stopwatch = stopwatch
+        self.layout_bytes = layout_bytes or int(stopwatch.memory_bytes * LAYOUT_SHARE[stopwatch.backend])
+        self.xp = stopwatch.xp
+        self._profile = profile
+        self._environment: dict[str, str] | None = None
+
+    @property
+    def profile(self) -> DeviceProfile:
+        """The measured bandwidth; `calibrate` has run before."""
+        if self._profile is None:
+            raise RuntimeError("Bench.calibrate has not run.")
+        return self._profile
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What every record carries beside the hash of its kernel's source."""
+        if self._environment is None:
+            self._environment = {
+                "device": self.device.name,
+                "sparsight": release(),
+                **self.device.details,
+                **self.stopwatch.environment(),
+            }
+        return self._environment
+
+    def calibrate(self) -> Iterator[Progress | DeviceProfile]:
+        """Measures the bandwidth at every footprint, unless a profile of this device was handed in."""
+        if self._profile is not None:
+            return
+        sizes = [SMALLEST_FOOTPRINT]
+        while sizes[-1] * 2 <= self.stopwatch.cache_bytes:
+            sizes.append(sizes[-1] * 2)
+        points = []
+        for size in (*sizes, self.stopwatch.largest_footprint):
+            yield Progress(0.0, f"measuring the bandwidth at {size / 2**20:.3g} MiB")
+            points.append(BandwidthPoint(size, *self.stopwatch.bandwidth(size)))
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        cache = self.stopwatch.cache_bytes
+        self._profile = DeviceProfile(self.device.id, self.device.name, cache, tuple(points), now)
+        yield self._profile
+
+    def rounds(self, entries: Sequence[Entry], caches: Sequence[Cache], rounds: int) -> Rounds:
+        """Interleaved rounds over the entries."""
+        return Rounds(self.stopwatch, entries, caches, rounds)
+
+
+@contextmanager
+def open_bench(device: DeviceInfo, profile: DeviceProfile | None = None, layout_bytes: int = 0) -> Iterator[Bench]:
+    """Opens a device for measuring; a profile spares the measuring of its bandwidth; layout_bytes 0: LAYOUT_SHARE.
+
+    Raises DeviceError when the device does not answer.
+    """
+    stopwatch: Stopwatch
+    if device.backend == "cpu":
+        stopwatch = CpuStopwatch(device)
+    else:
+        from gpu_engine.measure.cuda import CudaStopwatch
+
+        stopwatch = CudaStopwatch(device)
+    try:
+        with stopwatch.guard():
+            yield Bench(device, stopwatch, profile, layout_bytes)
+    finally:
+        stopwatch.close()

@@ -1,0 +1,174 @@
+"""The stopwatch of a CPU: perf_counter_ns around the kernel."""
+
+import itertools
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import DeviceMemoryError
+from gpu_engine.records import Cache, DeviceInfo
+
+SAMPLE_S = 4e-3
+"""A sample repeats the call for about this long, so that the clock's own cost does not count."""
+
+SAMPLES = 3
+"""Samples of a slice; a round keeps their median."""
+
+
+class CpuStopwatch:
+    """Times calls on the host; the cache is flushed by rewriting a buffer of twice the last-level cache."""
+
+    backend: str = "cpu"
+    xp: Any = np
+
+    def __init__(self, device: DeviceInfo) -> None:
+        self.cache_bytes = device.cache_bytes
+        self.memory_bytes = device.memory_bytes
+        self.largest_footprint = max(4 * device.cache_bytes, 2**28)
+        self._flush_buffer = np.zeros(2 * device.cache_bytes // 8)
+
+    def close(self) -> None:
+        """Gives the flush buffer back."""
+        self._flush_buffer = np.zeros(0)
+
+    def environment(self) -> dict[str, str]:
+        """What a time depends on beside the kernel."""
+        return {
+            "numba": numba.__version__,
+            "numpy": np.__version__,
+            "threads": str(numba.get_num_threads()),
+            "threading": str(numba.threading_layer()),  # type: ignore[attr-defined]
+        }
+
+    def upload(self, matrix: CsrMatrix) -> CsrMatrix:
+        """The matrix in plain memory: a memory-mapped file would be read while the clock runs."""
+        return CsrMatrix(
+            matrix.n_rows,
+            matrix.n_cols,
+            np.array(matrix.indptr),
+            np.array(matrix.indices),
+            np.array(matrix.values),
+        )
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Runs a block; out of memory becomes DeviceMemoryError."""
+        try:
+            yield
+        except MemoryError as error:
+            raise DeviceMemoryError(f"The host has too little free memory: {error}.") from error
+
+    def synchronize(self) -> None:
+        """Nothing runs in the background here."""
+
+    def prepare(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
+        """A slice: a function that takes a few samples of the call in that cache state, in seconds per call."""
+        call()
+        if cache == "cold":
+            return lambda: self._cold(call)
+        once = self.time_once(call)[1]
+        return lambda: self._warm(call, max(1, round(SAMPLE_S / max(once, 1e-7))))
+
+    def _warm(self, call: Callable[[], None], repeats: int) -> list[float]:
+        call()
+        samples = []
+        for _ in range(SAMPLES):
+            begin = time.perf_counter_ns()
+            for _ in range(repeats):
+                call()
+            samples.append((time.perf_counter_ns() - begin) / repeats / 1e9)
+        return samples
+
+    def _cold(self, call: Callable[[], None]) -> list[float]:
+        samples = []
+        for _ in range(SAMPLES):
+            self._flush_buffer += 1.0
+            begin = time.perf_counter_ns()
+            call()
+            samples.append((time.perf_counter_ns() - begin) / 1e9)
+        return samples
+
+    def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
+        """The result of `work` and its seconds."""
+        begin = time.perf_counter_ns()
+        result = work()
+        return result, (time.perf_counter_ns() - begin) / 1e9
+
+    def peak_bytes(self, work: Callable[[], Any]) -> int:
+        """Most memory that `work` held at a time, in bytes, its result included."""
+        tracemalloc.start()
+        try:
+            result = work()
+            peak = tracemalloc.get_traced_memory()[1]
+            del result
+        finally:
+            tracemalloc.stop()
+        return peak
+
+    def clock_hz(self) -> float | None:
+        """A CPU's clock is not read."""
+        return None
+
+    def energy_j(self, _: Callable[[], None], __: float) -> float | None:
+        """A CPU has no counter that this process may read."""
+        return None
+
+    def bandwidth(self, footprint: int) -> tuple[float, float]:
+        """(copy, read) in bytes/s at a footprint in bytes, with all threads; the best of several passes."""
+        threads = numba.get_num_threads()
+        source = np.ones(max(footprint // 16, threads))
+        target = np.zeros_like(source)
+        bounds = [source.size * part // threads for part in range(threads + 1)]
+        parts = [slice(begin, end) for begin, end in itertools.pairwise(bounds)]
+        passes = max(5, min(200, 2**28 // max(footprint, 1)))
+        with ThreadPoolExecutor(threads) as pool:
+            copy = self._best(lambda: list(pool.map(lambda part: np.copyto(target[part], source[part]), parts)), passes)
+        both = np.ones(max(footprint // 8, threads))
+        read = self._best(lambda: _sum(both, threads), passes)
+        return 2 * source.nbytes / copy, both.nbytes / read
+
+    def _best(self, call: Callable[[], Any], passes: int) -> float:
+        call()
+        return min(self.time_once(call)[1] for _ in range(passes))
+
+    def gather(self, matrix: CsrMatrix, x: Any) -> Callable[[], None]:
+        """A call that streams indices and values and gathers x, without row work."""
+        parts = numba.get_num_threads()
+        sums = np.empty(parts)
+        return lambda: _gather(matrix.indices, matrix.values, x, sums)
+
+
+@numba.njit(parallel=True, cache=True, fastmath=True)
+def _sum(values: Any, parts: int) -> float:
+    total = 0.0
+    for part in numba.prange(parts):
+        inner = 0.0
+        for index in range(values.size * part // parts, values.size * (part + 1) // parts):
+            inner += values[index]
+        total += inner
+    return total
+
+
+@numba.njit(parallel=True, cache=True)
+def _gather(indices: Any, values: Any, x: Any, sums: Any) -> None:
+    """Four sums in flight: left to itself the compiler takes gather instructions, which are slower here."""
+    parts = sums.size
+    for part in numba.prange(parts):
+        begin, end = values.size * part // parts, values.size * (part + 1) // parts
+        s0 = s1 = s2 = s3 = 0.0
+        whole = begin + (end - begin) // 4 * 4
+        for entry in range(begin, whole, 4):
+            s0 += values[entry] * x[indices[entry]]
+            s1 += values[entry + 1] * x[indices[entry + 1]]
+            s2 += values[entry + 2] * x[indices[entry + 2]]
+            s3 += values[entry + 3] * x[indices[entry + 3]]
+        for entry in range(whole, end):
+            s0 += values[entry] * x[indices[entry]]
+        sums[part] = (s0 + s1) + (s2 + s3)

@@ -1,0 +1,233 @@
+"""The stopwatch of a GPU: CUDA events inside a replayed CUDA graph, so that no time of the host is measured."""
+
+import ctypes
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import cupy
+import pynvml
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.errors import DeviceError, DeviceLostError, DeviceMemoryError
+from gpu_engine.records import Cache, DeviceInfo
+
+COPY, READ, GATHER = "copy_probe<1>", "read_probe<4>", "gather_probe<4>"
+"""The probes with the elements a thread that were fastest on an H200: a copy reaches 4.29 TB/s at 1, 4.06 at 8."""
+
+BLOCK = 256
+PROBES = CudaSource(__package__, "probes.cu", (COPY, READ, GATHER))
+
+SAMPLE_S = 1e-3
+"""A warm sample repeats the call for about this long: the resolution of events is under 0.1 % of it."""
+
+REPEATS_MAX = 400
+NEVER = 0.5e300
+"""A sum that no probe finds: it writes its sum if it equals this, so the compiler keeps the loads."""
+
+WARM_SAMPLES = 3
+COLD_SAMPLES = 5
+
+RECORD_EXTERNAL = 1
+"""CU_EVENT_RECORD_EXTERNAL: an event recorded while capturing becomes a node of the graph that can be timed."""
+
+LOST = frozenset({"cudaErrorIllegalAddress", "cudaErrorLaunchFailure", "cudaErrorAssert", "cudaErrorECCUncorrectable"})
+
+
+class CudaStopwatch:
+    """Times calls on one GPU; the cache is flushed by rewriting a buffer of twice the L2."""
+
+    backend: str = "cuda"
+    xp: Any = cupy
+
+    def __init__(self, device: DeviceInfo) -> None:
+        with _translate():
+            self._device = cupy.cuda.Device(_ordinal(device.uuid))
+            self._device.use()
+            self._stream = cupy.cuda.Stream(non_blocking=True)
+            self._stream.use()
+            self.cache_bytes = int(self._device.attributes["L2CacheSize"])
+            self.memory_bytes = int(self._device.mem_info[1])
+            self.largest_footprint = max(16 * self.cache_bytes, 2**31)
+            self._flush_buffer = cupy.zeros(2 * self.cache_bytes, dtype=cupy.uint8)
+            self._driver = ctypes.CDLL("libcuda.so.1")
+        pynvml.nvmlInit()
+        self._nvml = pynvml.nvmlDeviceGetHandleByUUID(device.uuid)
+
+    def close(self) -> None:
+        """Gives back the stream and all pooled memory."""
+        pynvml.nvmlShutdown()
+        del self._flush_buffer
+        cupy.cuda.Stream.null.use()
+        cupy.get_default_memory_pool().free_all_blocks()
+
+    def environment(self) -> dict[str, str]:
+        """What a time depends on beside the kernel."""
+        runtime = cupy.cuda.runtime.runtimeGetVersion()
+        compiler = cupy.cuda.nvrtc.getVersion()
+        return {
+            "cupy": cupy.__version__,
+            "CUDA runtime": f"{runtime // 1000}.{runtime % 1000 // 10}",
+            "NVRTC": f"{compiler[0]}.{compiler[1]}",
+        }
+
+    def guard(self) -> Any:
+        """Runs a block; CUDA errors become DeviceMemoryError, DeviceLostError or DeviceError."""
+        return _translate()
+
+    def upload(self, matrix: CsrMatrix) -> CsrMatrix:
+        """The matrix on this GPU."""
+        arrays = (cupy.asarray(array) for array in (matrix.indptr, matrix.indices, matrix.values))
+        return CsrMatrix(matrix.n_rows, matrix.n_cols, *arrays)
+
+    def synchronize(self) -> None:
+        """Waits for all launched work; what it did wrong is raised here."""
+        with _translate():
+            self._stream.synchronize()
+
+    def prepare(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
+        """A slice: a function that takes a few samples of the call in that cache state, in seconds per call."""
+        call()
+        self.synchronize()
+        if cache == "cold":
+            graph, events = self._capture([self._flush, None] * COLD_SAMPLES, call, 1)
+            return lambda: self._replay(graph, events, 1)
+        once = min(self._replay(*self._capture([None], call, 1), 1))
+        repeats = max(1, min(REPEATS_MAX, round(SAMPLE_S / max(once, 1e-7))))
+        graph, events = self._capture([None] * WARM_SAMPLES, call, repeats)
+        return lambda: self._replay(graph, events, repeats)
+
+    def _flush(self) -> None:
+        self._flush_buffer.data.memset_async(1, self._flush_buffer.nbytes)
+
+    def _capture(self, steps: list[Any], call: Callable[[], None], repeats: int) -> tuple[Any, list[tuple[Any, Any]]]:
+        """A graph of the steps: a function runs untimed, None is a sample of `repeats` calls between two events."""
+        events: list[tuple[Any, Any]] = []
+        self._stream.begin_capture()
+        try:
+            for step in steps:
+                if step is not None:
+                    step()
+                    continue
+                pair = cupy.cuda.Event(), cupy.cuda.Event()
+                self._record(pair[0])
+                for _ in range(repeats):
+                    call()
+                self._record(pair[1])
+                events.append(pair)
+        finally:
+            graph = self._stream.end_capture()
+        return graph, events
+
+    def _record(self, event: Any) -> None:
+        status = self._driver.cuEventRecordWithFlags(
+            ctypes.c_void_p(event.ptr), ctypes.c_void_p(self._stream.ptr), ctypes.c_uint(RECORD_EXTERNAL)
+        )
+        if status:
+            raise DeviceError(
+                f"The driver does not record events in graphs (error {status}); it needs CUDA 11.1 or newer."
+            )
+
+    def _replay(self, graph: Any, events: list[tuple[Any, Any]], repeats: int) -> list[float]:
+        with _translate():
+            graph.launch(self._stream)
+            self._stream.synchronize()
+            return [cupy.cuda.get_elapsed_time(begin, end) * 1e-3 / repeats for begin, end in events]
+
+    def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
+        """The result of `work` and its seconds on the host's clock, the device's work included."""
+        self.synchronize()
+        begin = time.perf_counter_ns()
+        result = work()
+        self.synchronize()
+        return result, (time.perf_counter_ns() - begin) / 1e9
+
+    def peak_bytes(self, work: Callable[[], Any]) -> int:
+        """Most device memory that `work` held at a time, in bytes, its result included."""
+        with _PeakHook() as hook:
+            result = work()
+            self.synchronize()
+            del result
+        return int(hook.peak)
+
+    def clock_hz(self) -> float | None:
+        """The SM clock now."""
+        return float(pynvml.nvmlDeviceGetClockInfo(self._nvml, pynvml.NVML_CLOCK_SM)) * 1e6
+
+    def energy_j(self, call: Callable[[], None], seconds: float) -> float | None:
+        """Joules per call from the total-energy counter over about `seconds` of calls; None where there is none."""
+        try:
+            pynvml.nvmlDeviceGetTotalEnergyConsumption(self._nvml)
+        except pynvml.NVMLError_NotSupported:
+            return None
+        graph, events = self._capture([None], call, REPEATS_MAX)
+        once = self._replay(graph, events, REPEATS_MAX)[0] * REPEATS_MAX
+        launches = max(1, round(seconds / once))
+        begin = self._energy_mj()
+        with _translate():
+            for _ in range(launches):
+                graph.launch(self._stream)
+            self._stream.synchronize()
+        return (self._energy_mj() - begin) * 1e-3 / (launches * REPEATS_MAX)
+
+    def _energy_mj(self) -> float:
+        return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(self._nvml))
+
+    def bandwidth(self, footprint: int) -> tuple[float, float]:
+        """(copy, read) in bytes/s at a footprint in bytes: a kernel that copies on the device, and one that reads."""
+        values, out = cupy.ones(footprint // 8), cupy.empty(1)
+        half, pairs = values.size // 2, values.size // 2
+        copy = _probe(COPY, half // 2, values[:half], values[half:])
+        read = _probe(READ, pairs, values, cupy.float64(NEVER), out)
+        copy_s, read_s = (min(self.prepare(probe, "warm")()) for probe in (copy, read))
+        return 2 * 16 * (half // 2) / copy_s, 16 * pairs / read_s
+
+    def gather(self, matrix: CsrMatrix, x: Any) -> Callable[[], None]:
+        """A call that streams indices and values and gathers x, without row work."""
+        return _probe(GATHER, matrix.nnz, matrix.indices, matrix.values, x, cupy.float64(NEVER), cupy.empty(1))
+
+
+def _probe(name: str, n: int, *arguments: Any) -> Callable[[], None]:
+    """A call of a probe over n elements."""
+    items = int(name.partition("<")[2].removesuffix(">"))
+    kernel, blocks = PROBES.function(name), -(-n // (BLOCK * items))
+    return lambda: kernel((blocks,), (BLOCK,), (cupy.int64(n), *arguments))
+
+
+class _PeakHook(cupy.cuda.MemoryHook):  # type: ignore[misc]
+    """Counts what the memory pool hands out."""
+
+    name = "PeakHook"
+
+    def __init__(self) -> None:
+        self.held = self.peak = 0
+
+    def malloc_postprocess(self, **call: Any) -> None:
+        self.held += call["mem_size"]
+        self.peak = max(self.peak, self.held)
+
+    def free_preprocess(self, **call: Any) -> None:
+        self.held -= call["mem_size"]
+
+
+@contextmanager
+def _translate() -> Iterator[None]:
+    try:
+        yield
+    except cupy.cuda.memory.OutOfMemoryError as error:
+        cupy.get_default_memory_pool().free_all_blocks()
+        raise DeviceMemoryError(f"The GPU has too little free memory: {error}.") from error
+    except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
+        lost = any(name in str(error) for name in LOST)
+        raise (DeviceLostError if lost else DeviceError)(f"The GPU reported {error}.") from error
+
+
+def _ordinal(uuid: str) -> int:
+    """The runtime's number of the GPU with that UUID (`GPU-…`)."""
+    wanted = uuid.removeprefix("GPU-").replace("-", "")
+    for ordinal in range(cupy.cuda.runtime.getDeviceCount()):
+        if bytes(cupy.cuda.runtime.getDeviceProperties(ordinal)["uuid"]).hex() == wanted:
+            return ordinal
+    raise DeviceError(f"The GPU {uuid} is not visible to this process; check CUDA_VISIBLE_DEVICES.")

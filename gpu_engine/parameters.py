@@ -1,0 +1,92 @@
+"""Parameters: frozen dataclasses whose field metadata holds their bounds, filled from what a caller sent."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from gpu_engine.errors import ParameterError, quote
+
+T = TypeVar("T")
+
+
+def parameter(default: Any, description: str, **bounds: Any) -> Any:
+    """A dataclass field with its description and bounds: `ge`, `le` of a number, `min_length`, `max_length` of a tuple.
+
+    pydantic reads the same metadata, so a TypeAdapter of the class gives the JSON Schema.
+    """
+    return dataclasses.field(default=default, metadata={"description": description, **bounds})
+
+
+def parse_params(cls: type[T], values: Mapping[str, Any]) -> T:
+    """An instance of the dataclass from plain (JSON) values, defaults for the rest.
+
+    Types understood: bool, int, float, str, Literal, `X | None` and `tuple[X, ...]` of these.
+    Raises ParameterError for an unknown name, a missing or ill-typed value, and one out of bounds.
+    """
+    fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for name in values:
+        if name not in fields:
+            raise ParameterError(f"There is no parameter {quote(name)}; known: {', '.join(fields) or 'none'}.")
+    hints = get_type_hints(cls)
+    parsed = {name: _parse(name, value, hints[name], fields[name].metadata) for name, value in values.items()}
+    for name, field in fields.items():
+        if name not in parsed and field.default is field.default_factory is dataclasses.MISSING:
+            raise ParameterError(
+                f"The parameter {name!r} is missing; expected {_expected(hints[name], field.metadata)}."
+            )
+    return cls(**parsed)
+
+
+def _parse(name: str, value: Any, hint: Any, bounds: Mapping[str, Any]) -> Any:
+    """The value as the type of the hint, within its bounds."""
+    if get_origin(hint) in (Union, UnionType):
+        if value is None and type(None) in get_args(hint):
+            return None
+        hint = next(option for option in get_args(hint) if option is not type(None))
+    if get_origin(hint) is tuple and isinstance(value, list | tuple):
+        items = tuple(_parse(f"{name}[{i}]", item, get_args(hint)[0], bounds) for i, item in enumerate(value))
+        if bounds.get("min_length", 0) <= len(items) <= bounds.get("max_length", math.inf):
+            return items
+    elif _is_of(value, hint) and _within(value, bounds):
+        return float(value) if hint is float else value
+    raise ParameterError(f"{name} is {quote(value)}; expected {_expected(hint, bounds)}.")
+
+
+def _is_of(value: Any, hint: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return any(type(value) is type(choice) and value == choice for choice in get_args(hint))
+    if hint is float:
+        # float(10**400) overflows; comparing an int with a float bound is exact.
+        return type(value) in (int, float) and abs(value) < 1e308
+    return type(value) is hint
+
+
+def _within(value: Any, bounds: Mapping[str, Any]) -> bool:
+    if type(value) not in (int, float):
+        return True
+    return bool(bounds.get("ge", -math.inf) <= value <= bounds.get("le", math.inf))
+
+
+def _expected(hint: Any, bounds: Mapping[str, Any]) -> str:
+    """The type and its bounds in words."""
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(str(choice) for choice in get_args(hint))
+    if get_origin(hint) is tuple:
+        lengths = _range("of length", bounds.get("min_length"), bounds.get("max_length"))
+        return f"a list{lengths}, each item {_expected(get_args(hint)[0], bounds)}"
+    if hint in (int, float):
+        noun = "a whole number" if hint is int else "a finite number"
+        return noun + _range("", bounds.get("ge"), bounds.get("le"))
+    return {bool: "true or false", str: "text"}.get(hint, str(hint))
+
+
+def _range(prefix: str, low: Any, high: Any) -> str:
+    """` of length from 1 to 9`, ` at least 1`, or nothing where there are no bounds."""
+    lead = f" {prefix}" if prefix else ""
+    if low is not None and high is not None:
+        return f"{lead} from {low} to {high}"
+    if low is not None:
+        return f"{lead} at least {low}"
+    return f"{lead} at most {high}" if high is not None else ""

@@ -1,0 +1,250 @@
+"""What studies say: the record dataclasses and their file schema. SI units; names carry the unit."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Cache = Literal["cold", "warm"]
+CACHES: tuple[Cache, ...] = ("cold", "warm")
+"""`cold`: the last-level cache is rewritten before each call. `warm`: calls back to back, as in a solver."""
+
+MeasurementState = Literal["ok", "failed", "skipped"]
+SCHEMA = "sparsight.records"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One measured combination of a study; a study lists its cases in a fixed order."""
+
+    matrix_id: str
+    kernel: str
+    cache: Cache
+    axes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """`matrix|kernel|cache|axis=value,…`: stable across processes, attempts and releases."""
+        return f"{self.matrix_id}|{self.kernel}|{self.cache}|{','.join(f'{name}={value}' for name, value in self.axes)}"
+
+    @property
+    def format(self) -> str:
+        """The part of the kernel's name before the slash."""
+        return self.kernel.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixInfo:
+    """What a study may know of a matrix before it is loaded."""
+
+    id: str
+    name: str
+    n_rows: int
+    n_cols: int
+    nnz: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """A device that can be measured on.
+
+    id            `cpu`, `cuda:0` …
+    backend       which kernels run there
+    memory_bytes  memory that a study may fill
+    cache_bytes   last-level cache
+    uuid          of the GPU, for CUDA_VISIBLE_DEVICES; empty on a CPU
+    details       driver, compute capability, cores: strings for people
+    """
+
+    id: str
+    backend: Literal["cpu", "cuda"]
+    name: str
+    memory_bytes: int
+    cache_bytes: int
+    uuid: str = ""
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BandwidthPoint:
+    """Rates in bytes/s at one footprint in bytes: a copy counts bytes read and written, a read only what it reads.
+
+    Floors divide by the copy rate; a time is refused as impossible by the best of the two.
+    """
+
+    footprint_bytes: int
+    copy: float
+    read: float
+
+    @property
+    def best(self) -> float:
+        """The faster of the two."""
+        return max(self.copy, self.read)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProfile:
+    """Measured bandwidth of a device: the denominator of every floor.
+
+    bandwidth    ascending footprints; the last is far larger than the last-level cache
+    measured_at  UTC, ISO 8601
+    """
+
+    device: str
+    name: str
+    cache_bytes: int
+    bandwidth: tuple[BandwidthPoint, ...]
+    measured_at: str
+
+    @property
+    def memory(self) -> BandwidthPoint:
+        """The point that memory, not a cache, serves."""
+        return self.bandwidth[-1]
+
+    def rate(self, footprint_bytes: int, cache: Cache) -> float:
+        """Copy rate at a footprint: memory's when cold, the cache's when warm and it fits."""
+        if cache == "cold" or footprint_bytes > self.cache_bytes:
+            return self.memory.copy
+        fitting = [point for point in self.bandwidth if point.footprint_bytes <= 2 * footprint_bytes]
+        return max(self.memory.copy, *(point.copy for point in fitting or self.bandwidth[:1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The process is about to run this case; a process that dies now died of it."""
+
+    case: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the run is: `done` counts cases of work behind it, in fractions, and never falls."""
+
+    done: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A timed case, or the reason why there is no time.
+
+    median_s … q3_s     seconds per product over the medians of the rounds; ci_* is the bootstrapped 95 % interval
+    gflops              2·nnz / median / 10⁹
+    stored_bytes        sum of the arrays that the format holds
+    floor_s             compulsory bytes / copy rate of the device at that footprint (DeviceProfile.rate)
+    gather_floor_s      time of a probe that streams indices and values and gathers x
+    convert_s           conversion from CSR on this device, once; convert_peak_bytes its peak memory
+    max_error           max |y − y_ref|ᵢ / (ε·(|A|·|x|)ᵢ)
+    energy_j            joules per product, None where the device has no energy counter
+    reference_gap       relative gap between the two entries of the reference kernel in the same rounds
+    clock_hz            median SM clock, None on a CPU
+    samples_s           medians of the rounds, in the order they were taken
+    environment         device, driver, versions, hash of the kernel's source
+    """
+
+    case: str
+    matrix_id: str
+    device: str
+    format: str
+    kernel: str
+    state: MeasurementState
+    cache: Cache
+    median_s: float | None = None
+    ci_low_s: float | None = None
+    ci_high_s: float | None = None
+    min_s: float | None = None
+    q1_s: float | None = None
+    q3_s: float | None = None
+    gflops: float | None = None
+    stored_bytes: int | None = None
+    floor_s: float | None = None
+    gather_floor_s: float | None = None
+    convert_s: float | None = None
+    convert_peak_bytes: int | None = None
+    max_error: float | None = None
+    energy_j: float | None = None
+    reference_gap: float | None = None
+    clock_hz: float | None = None
+    note: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    samples_s: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Per-iteration arrays of a case; all arrays have the same length."""
+
+    case: str
+    arrays: Mapping[str, tuple[float, ...]]
+
+
+Record = Started | Progress | DeviceProfile | Measurement | Trace
+
+
+def as_json(record: Any, samples: bool = False) -> dict[str, Any]:
+    """A record as plain JSON values; non-finite numbers become null; raw samples only when asked for."""
+    fields = {f.name: getattr(record, f.name) for f in dataclasses.fields(record)}
+    if not samples:
+        fields.pop("samples_s", None)
+    return {name: _plain(value) for name, value in fields.items()}
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return as_json(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): _plain(entry) for name, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def measurement_from_json(fields: Mapping[str, Any]) -> Measurement:
+    """The inverse of `as_json` for a Measurement; raises TypeError on unknown fields."""
+    values = dict(fields)
+    values["samples_s"] = tuple(values.get("samples_s", ()))
+    return Measurement(**values)
+
+
+def profile_from_json(fields: Mapping[str, Any]) -> DeviceProfile:
+    """The inverse of `as_json` for a DeviceProfile."""
+    values = dict(fields)
+    values["bandwidth"] = tuple(BandwidthPoint(**point) for point in values["bandwidth"])
+    return DeviceProfile(**values)
+
+
+def results_document(measurements: list[Measurement], traces: list[Trace], samples: bool = False) -> dict[str, Any]:
+    """The document that `python -m gpu_engine --json` writes and `/results` serves: measurements, traces, summary."""
+    return {
+        "schema": SCHEMA,
+        "measurements": [as_json(measurement, samples) for measurement in measurements],
+        "traces": [as_json(trace) for trace in traces],
+        "summary": summary(measurements),
+    }
+
+
+def summary(measurements: list[Measurement]) -> dict[str, Any]:
+    """Counts per state, and per matrix and cache the fastest kernel."""
+    fastest: dict[tuple[str, str], Measurement] = {}
+    for m in measurements:
+        if m.median_s is not None:
+            best = fastest.get((m.matrix_id, m.cache))
+            if best is None or best.median_s is None or m.median_s < best.median_s:
+                fastest[m.matrix_id, m.cache] = m
+    return {
+        "total": len(measurements),
+        **{state: sum(m.state == state for m in measurements) for state in ("ok", "failed", "skipped")},
+        "fastest": [
+            {"matrix_id": matrix, "cache": cache, "kernel": m.kernel, "median_s": m.median_s, "gflops": m.gflops}
+            for (matrix, cache), m in sorted(fastest.items())
+        ],
+    }
+
+
+def dumps(document: Any) -> str:
+    """JSON text of a document of plain values; raises ValueError on NaN and infinity."""
+    return json.dumps(document, allow_nan=False, ensure_ascii=False)

@@ -1,0 +1,18 @@
+"""STUDIES: the one list of what can be measured; the queue, CLI, API and pages read it."""
+
+from collections.abc import Sequence
+
+from gpu_engine.errors import ParameterError, quote
+from gpu_engine.studies.base import Study
+from gpu_engine.studies.formats import FormatsStudy
+
+STUDIES: tuple[Study, ...] = (FormatsStudy(),)
+
+
+def study(name: str, studies: Sequence[Study] = STUDIES) -> Study:
+    """The study of that name; raises ParameterError naming the known ones."""
+    for candidate in studies:
+        if candidate.name == name:
+            return candidate
+    known = ", ".join(candidate.name for candidate in studies)
+    raise ParameterError(f"There is no study {quote(name)}; known studies: {known}.")

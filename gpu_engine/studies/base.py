@@ -1,0 +1,37 @@
+"""Study: the contract between a question about matrices and whoever runs it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.measure import Bench
+from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
+
+
+class Study(Protocol):
+    """A question, its parameters and the measurements that answer it.
+
+    A study neither prints nor stores nor reads the environment: matrices, device and stopwatch are handed in.
+    """
+
+    name: str
+    question: str
+    Params: type[Any]
+    """Frozen dataclass, a default for every field, its metadata (gpu_engine/parameters.py) gives the JSON Schema."""
+
+    def cases(self, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
+        """Every case, in a fixed order: pure, so that the total and what a resumed job owes are known."""
+        ...
+
+    def estimate_s(self, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
+        """Expected seconds for all cases."""
+        ...
+
+    def run(
+        self, params: Any, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
+    ) -> Iterator[Record]:
+        """Measures the cases of `todo`, yielding one Measurement for each; a wrong kernel is a failed Measurement.
+
+        A Measurement closes its case: a Trace of the case comes before it, so that both commit together.
+        """
+        ...

@@ -1,0 +1,71 @@
+"""Study `formats`: which storage format and kernel multiplies a matrix fastest on a device, and how near the floor?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpu_engine.competitors import BEST, competitor_names
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import ParameterError
+from gpu_engine.formats import kernel_names
+from gpu_engine.measure import Bench
+from gpu_engine.parameters import parameter
+from gpu_engine.products import ProductRun, SamplingPlan
+from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Progress, Record
+
+
+@dataclass(frozen=True, slots=True)
+class FormatsParams:
+    """Parameters of the study."""
+
+    kernels: tuple[str, ...] = parameter((), "Kernels to measure; empty: all that the device has.")
+    caches: tuple[Cache, ...] = parameter(CACHES, "Cache states to measure.", min_length=1)
+    rounds: int = parameter(15, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    reference: str = parameter("csr/vector", "Kernel that enters every round twice: what it differs from itself.")
+    energy_s: float = parameter(
+        0.4, "Seconds of repeats for the energy of a product; 0: not measured.", ge=0.0, le=10.0
+    )
+
+
+class FormatsStudy:
+    """One product y = A·x per kernel and cache state, all kernels of a matrix in the same interleaved rounds."""
+
+    name = "formats"
+    question = "Which format and kernel multiplies this matrix fastest, and how near the floor?"
+    Params = FormatsParams
+
+    def cases(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
+        """Matrix by matrix, kernel by kernel, cold and warm; raises ParameterError on a kernel the device lacks."""
+        kernels = chosen_kernels(params, device.backend)
+        return tuple(Case(m.id, kernel, cache) for m in matrices for kernel in kernels for cache in params.caches)
+
+    def estimate_s(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
+        """Compiling once, then per matrix and kernel the conversion and the rounds."""
+        kernels = len(chosen_kernels(params, device.backend)) + 2
+        rate, overhead, start = (1e12, 0.02, 8.0) if device.backend == "cuda" else (6e9, 0.03, 10.0)
+        products = params.rounds * len(params.caches) * 5
+        return start + sum(kernels * (overhead * params.rounds + products * 14 * m.nnz / rate) for m in matrices)
+
+    def run(
+        self, params: FormatsParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
+    ) -> Iterator[Record]:
+        """Measures the cases of `todo`; those of one matrix share their rounds."""
+        yield from bench.calibrate()
+        plan = SamplingPlan(params.caches, params.rounds, params.reference, params.energy_s)
+        done = 0
+        for matrix_id in dict.fromkeys(case.matrix_id for case in todo):
+            cases = [case for case in todo if case.matrix_id == matrix_id]
+            for record in ProductRun(plan, cases, matrices[matrix_id], bench).records():
+                if isinstance(record, Progress):
+                    record = Progress(done + record.done * len(cases), record.message)
+                yield record
+            done += len(cases)
+
+
+def chosen_kernels(params: FormatsParams, backend: str) -> tuple[str, ...]:
+    """The kernels that the parameters ask for on a backend: ours in the order of FORMATS, then the competitors."""
+    best = (BEST,) if competitor_names(backend) else ()
+    known = (*kernel_names(backend), *competitor_names(backend), *best)
+    for name in (*params.kernels, params.reference):
+        if name not in known:
+            raise ParameterError(f"There is no kernel {name!r} on {backend}; known kernels: {', '.join(known)}.")
+    return tuple(name for name in known if name in params.kernels) if params.kernels else known

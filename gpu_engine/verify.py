@@ -1,0 +1,51 @@
+"""Correctness before time: every product is checked against SciPy on random x, row by row."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import KernelError
+
+EPSILON = float(np.finfo(np.float64).eps)
+POISON = np.nan
+"""Outputs hold this before a product, so that an element that was not written shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A product computed by SciPy on the host.
+
+    x, y   float64 [n_cols], [n_rows]
+    scale  (|A|·|x|)ᵢ: float64 [n_rows]
+    limit  most error of a row in units of ε·scale: two sums of n terms in any order differ by at most 2·n
+    """
+
+    x: Any
+    y: Any
+    scale: Any
+    limit: Any
+
+
+def reference(matrix: CsrMatrix, seed: int = 0) -> Reference:
+    """The reference product of a host matrix with x uniform in (−1, 1)."""
+    x = np.random.default_rng(seed).uniform(-1.0, 1.0, matrix.n_cols)
+    csr = matrix.to_scipy()
+    lengths = np.diff(matrix.indptr).astype(np.float64)
+    return Reference(x, csr @ x, abs(csr) @ np.abs(x), 2.0 * (lengths + 1.0))
+
+
+def check(expected: Reference, y: Any) -> float:
+    """The largest error of y in units of ε·(|A|·|x|)ᵢ; raises KernelError naming the worst row when y is wrong."""
+    difference = np.abs(y - expected.y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.where(difference == 0.0, 0.0, difference / (EPSILON * expected.scale))
+    wrong = ~(errors <= expected.limit)
+    if wrong.any():
+        row = int(np.argmax(np.where(np.isnan(errors), np.inf, errors) * wrong))
+        raise KernelError(
+            f"Wrong result: row {row} is {float(y[row])!r}, SciPy gives {float(expected.y[row])!r}; "
+            f"{int(wrong.sum())} of {errors.size} rows are off."
+        )
+    return float(errors.max(initial=0.0))

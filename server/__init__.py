@@ -1,0 +1,1 @@
+"""The HTTP service, its database and its jobs."""

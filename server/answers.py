@@ -1,0 +1,74 @@
+"""Answers that can be kept: documents with an ETag, lists with their next page, both as JSON or CSV."""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import Request, Response
+
+from gpu_engine.records import dumps
+
+CSV = "text/csv"
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet takes text that begins so for a formula."""
+
+
+def wants_csv(request: Request) -> bool:
+    """Whether the caller asks for CSV before anything else."""
+    return request.headers.get("accept", "").lower().startswith(CSV)
+
+
+def holds(request: Request, tag: str) -> bool:
+    """Whether the caller has the answer with this ETag already."""
+    held = [held.strip().removeprefix("W/") for held in request.headers.get("if-none-match", "").split(",")]
+    return tag in held or "*" in held
+
+
+def kept(request: Request, body: str, media_type: str = "application/json", **headers: str) -> Response:
+    """The body with the ETag of its content, or 304 when the caller has it already."""
+    content = body.encode()
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept", **headers}
+    if holds(request, tag):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def listed(request: Request, items: Sequence[Mapping[str, Any]], next_cursor: str | None = None) -> Response:
+    """A page of a list, as JSON or CSV; `Link: rel=next` names the page after it."""
+    headers = {}
+    if next_cursor is not None:
+        following = request.url.include_query_params(cursor=next_cursor)
+        headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
+    if wants_csv(request):
+        return kept(request, csv_of([flat(item) for item in items]), f"{CSV}; charset=utf-8", **headers)
+    return kept(request, dumps({"items": list(items), "next": next_cursor}), **headers)
+
+
+def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A document as one row: nested names joined by dots, lists as JSON."""
+    row: dict[str, Any] = {}
+    for name, value in document.items():
+        if isinstance(value, Mapping):
+            row |= flat(value, f"{prefix}{name}.")
+        else:
+            row[prefix + name] = json.dumps(value) if isinstance(value, list | tuple) else value
+    return row
+
+
+def csv_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
+    """Rows as CSV with a header: of these columns, else of every name that a row has; no cell is a formula."""
+    columns = columns or list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_cell(name) for name in columns])
+    for row in rows:
+        writer.writerow([_cell(row.get(name)) for name in columns])
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value

@@ -1,0 +1,88 @@
+"""The database: engines, transactions and its clock. SQLite and Postgres behave the same through this module."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Engine, Float, create_engine, event
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import Session
+from sqlalchemy.sql.functions import FunctionElement
+
+WAL_SAFE = (3, 51, 3)
+"""SQLite before this can corrupt a WAL database that several processes write."""
+
+AWAY = (OperationalError, InterfaceError, InternalError)
+"""What a lost connection, a restart, a deadlock or a lock that was not had in time raises: try the transaction anew."""
+
+CONNECT_S = 5
+POSTGRES = {
+    "statement_timeout": "60s",
+    "lock_timeout": "15s",
+    "idle_in_transaction_session_timeout": "60s",
+}
+"""Limits of every session: a client that hangs or was cut off holds no lock for ever."""
+
+
+class clock(FunctionElement[float]):  # noqa: N801 (reads as an SQL function)
+    """The database's time in seconds since 1970: leases never compare the clocks of workers."""
+
+    type = Float()
+    inherit_cache = True
+    name = "clock"
+
+
+@compiles(clock, "sqlite")
+def _sqlite_clock(_element: Any, _compiler: Any, **_options: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(clock, "postgresql")
+def _postgres_clock(_element: Any, _compiler: Any, **_options: Any) -> str:
+    return "extract(epoch from clock_timestamp())::double precision"
+
+
+class Database:
+    """An open database. Writers take the write lock when they begin; readers never do."""
+
+    def __init__(self, url: str) -> None:
+        sqlite = url.startswith("sqlite")
+        options = " ".join(f"-c {name}={value}" for name, value in POSTGRES.items())
+        limits = {} if sqlite else {"connect_timeout": CONNECT_S, "options": options}
+        self.engine: Engine = create_engine(url, pool_pre_ping=not sqlite, connect_args=limits)
+        if self.engine.dialect.name == "sqlite":
+            event.listen(self.engine, "connect", _configure_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+        self._writer = self.engine.execution_options(sparsight_write=True)
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session for reading; keep it short."""
+        with Session(self.engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A session in one transaction that commits when the block ends and rolls back when it raises."""
+        with Session(self._writer, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def close(self) -> None:
+        """Closes every pooled connection."""
+        self.engine.dispose()
+
+
+def _configure_sqlite(connection: sqlite3.Connection, _: Any) -> None:
+    # SQLAlchemy's own begin event emits BEGIN, so that reads, DDL and writes all run in real transactions.
+    connection.isolation_level = None
+    journal = "WAL" if sqlite3.sqlite_version_info >= WAL_SAFE else "DELETE"
+    for pragma in (f"journal_mode={journal}", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: Any) -> None:
+    # A deferred read that turns into a write fails at once with SQLITE_BUSY, whatever the timeout.
+    write = connection.get_execution_options().get("sparsight_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")

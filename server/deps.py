@@ -1,0 +1,36 @@
+"""What routes and pages are handed: the open database, the settings, the matrix store and the ingestor."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from server.db import Database
+from server.ingest import Ingestor
+from server.settings import Settings
+from server.store import Store
+
+
+def _settings(request: Request) -> Settings:
+    settings: Settings = request.app.state.settings
+    return settings
+
+
+def _database(request: Request) -> Database:
+    database: Database = request.app.state.database
+    return database
+
+
+def _store(request: Request) -> Store:
+    store: Store = request.app.state.store
+    return store
+
+
+def _ingestor(request: Request) -> Ingestor:
+    ingestor: Ingestor = request.app.state.ingestor
+    return ingestor
+
+
+SettingsDep = Annotated[Settings, Depends(_settings)]
+DatabaseDep = Annotated[Database, Depends(_database)]
+StoreDep = Annotated[Store, Depends(_store)]
+IngestorDep = Annotated[Ingestor, Depends(_ingestor)]

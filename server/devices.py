@@ -1,0 +1,93 @@
+"""Devices: what dispatchers offer to measure on, remembered with the bandwidth measured there."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from gpu_engine.errors import UnavailableError, UnknownDeviceError, quote
+from gpu_engine.records import DeviceInfo, DeviceProfile, as_json, profile_from_json
+from server.db import Database, clock
+from server.models import DeviceRow
+
+ALIVE_S = 60.0
+"""A device whose dispatcher has been silent this long is not offered by `auto`."""
+
+PROFILE_AGE = timedelta(days=1)
+"""A bandwidth measured longer ago is measured again."""
+
+AUTO = "auto"
+
+
+def register(database: Database, devices: Sequence[DeviceInfo]) -> None:
+    """Offers these devices from now on; a profile of other hardware under the same id is forgotten."""
+    with database.write() as session:
+        now = session.execute(select(clock())).scalar_one()
+        for device in devices:
+            row = session.get(DeviceRow, device.id) or DeviceRow(id=device.id, profile={})
+            if row.profile and row.profile["name"] != device.name:
+                row.profile = {}
+            row.info, row.seen_at = as_json(device), now
+            session.add(row)
+
+
+def touch(session: Session, device_ids: Sequence[str]) -> None:
+    """Notes that the dispatcher of these devices lives."""
+    session.execute(update(DeviceRow).where(DeviceRow.id.in_(device_ids)).values(seen_at=clock()))
+
+
+def withdraw(database: Database, device_ids: Sequence[str]) -> None:
+    """Notes that the dispatcher of these devices has stopped; they stay known."""
+    with database.write() as session:
+        session.execute(update(DeviceRow).where(DeviceRow.id.in_(device_ids)).values(seen_at=0.0))
+
+
+def list_devices(session: Session) -> list[DeviceRow]:
+    """Every device ever offered, GPUs first."""
+    rows = session.scalars(select(DeviceRow).order_by(DeviceRow.id)).all()
+    return sorted(rows, key=lambda row: row.info["backend"] != "cuda")
+
+
+def is_alive(session: Session, row: DeviceRow) -> bool:
+    """Whether a job queued for the device would run now."""
+    return bool(session.execute(select(clock())).scalar_one() - row.seen_at < ALIVE_S)
+
+
+def device_info(row: DeviceRow) -> DeviceInfo:
+    """The device as the engine knows it."""
+    return DeviceInfo(**row.info)
+
+
+def fresh_profile(session: Session, device_id: str) -> DeviceProfile | None:
+    """The bandwidth measured within the last day, None where there is none."""
+    row = session.get(DeviceRow, device_id)
+    if row is None or not row.profile:
+        return None
+    profile = profile_from_json(row.profile)
+    age = datetime.now(UTC) - datetime.fromisoformat(profile.measured_at)
+    return profile if age < PROFILE_AGE else None
+
+
+def store_profile(session: Session, profile: DeviceProfile) -> None:
+    """Keeps a measured bandwidth with its device."""
+    session.execute(update(DeviceRow).where(DeviceRow.id == profile.device).values(profile=as_json(profile)))
+
+
+def resolve(session: Session, name: str) -> DeviceInfo:
+    """The device of that name; `auto` is the first GPU alive, then the CPU.
+
+    Raises UnknownDeviceError naming the known ones, UnavailableError when `auto` finds none alive and when no worker
+    has ever said what it has, so that nobody can know whether the name is right.
+    """
+    rows = list_devices(session)
+    alive = [row for row in rows if is_alive(session, row)] if name == AUTO else rows
+    if not alive:
+        raise UnavailableError("No worker offers a device now. Start one with `sparsight worker`, then try again.")
+    if name == AUTO:
+        return device_info(alive[0])
+    for row in rows:
+        if row.id == name:
+            return device_info(row)
+    known = ", ".join([AUTO, *(row.id for row in rows)])
+    raise UnknownDeviceError(f"There is no device {quote(name)}; known devices: {known}.")

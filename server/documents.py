@@ -1,0 +1,176 @@
+"""The documents of the REST API as types: what routes answer, what OpenAPI describes, what the client returns.
+
+Times are seconds since 1970 UTC, durations seconds, sizes bytes. The example of each stands in openapi.py.
+"""
+
+from typing import Any, Generic, Literal, NotRequired, TypeVar
+
+# Pydantic reads TypedDict from here before Python 3.12.
+from typing_extensions import TypedDict
+
+T = TypeVar("T")
+
+
+class Listing(TypedDict, Generic[T]):
+    """One page of a list; `next` is the cursor of the page after it, null at the end."""
+
+    items: list[T]
+    next: str | None
+
+
+class Problem(TypedDict):
+    """RFC 9457: `code` is stable and for programs, `detail` a sentence for people; `line` of a matrix file."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    line: NotRequired[int]
+
+
+class Matrix(TypedDict):
+    """A matrix; `error` is the problem document of a failed one."""
+
+    id: str
+    name: str
+    state: Literal["ingesting", "ready", "failed", "recorded"]
+    sha256: str
+    fingerprint: str | None
+    n_rows: int
+    n_cols: int
+    nnz: int
+    features: dict[str, Any]
+    source: dict[str, Any]
+    error: dict[str, Any] | None
+    created_at: float
+    links: dict[str, str]
+
+
+class Preview(TypedDict):
+    """What would be read from a file; `reciprocal` is the share of entries with one across the diagonal.
+
+    `needs_direction`: an edge list that cannot be uploaded without `directed`. First entries: row, column, value.
+    """
+
+    format: str
+    needs_direction: bool
+    n_rows: int
+    n_cols: int
+    nnz: int
+    symmetric: bool
+    reciprocal: float
+    duplicates: int
+    first_entries: list[list[float]]
+    notes: list[str]
+
+
+class JobProgress(TypedDict):
+    """`done` of `total` cases, with the fraction of the one in progress."""
+
+    done: float
+    total: float
+    message: str
+
+
+class Job(TypedDict):
+    """A queued study; `queue_position` counts from 1, `estimate_s` is the time until it is done."""
+
+    id: str
+    study: str
+    matrix_ids: list[str]
+    params: dict[str, Any]
+    device: str
+    state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    attempt: int
+    progress: JobProgress
+    queue_position: int | None
+    estimate_s: float | None
+    error: dict[str, Any] | None
+    retry_of: str | None
+    created_at: float
+    started_at: float | None
+    finished_at: float | None
+    links: dict[str, str]
+
+
+class Results(TypedDict):
+    """Measurements, traces and their summary; the fields are those of Measurement and Trace in records.py."""
+
+    schema: str
+    measurements: list[dict[str, Any]]
+    traces: list[dict[str, Any]]
+    summary: dict[str, Any]
+
+
+class Device(TypedDict):
+    """What can be measured on; `alive`: a worker offers it now. `profile` is its measured bandwidth."""
+
+    id: str
+    backend: Literal["cpu", "cuda"]
+    name: str
+    memory_bytes: int
+    cache_bytes: int
+    uuid: str
+    details: dict[str, str]
+    alive: bool
+    seen_at: float
+    profile: dict[str, Any] | None
+
+
+class Study(TypedDict):
+    """A question; `params` is the JSON Schema of its parameters."""
+
+    name: str
+    question: str
+    params: dict[str, Any]
+
+
+class Generator(TypedDict):
+    """A family of matrices; `params` is the JSON Schema of its parameters."""
+
+    name: str
+    summary: str
+    params: dict[str, Any]
+
+
+class FormatKernel(TypedDict):
+    """One way to multiply with a format, and where it runs."""
+
+    name: str
+    variant: str
+    summary: str
+    backends: list[Literal["cpu", "cuda"]]
+
+
+class StorageFormat(TypedDict):
+    """A storage layout and its kernels; `competitor` marks other libraries."""
+
+    name: str
+    title: str
+    summary: str
+    competitor: bool
+    kernels: list[FormatKernel]
+
+
+class FigureEntry(TypedDict):
+    """A figure that can be asked for, and what its query may name."""
+
+    name: str
+    title: str
+    needs: str
+    parameters: list[str]
+    href: str
+
+
+class PlotlyFigure(TypedDict):
+    """A figure as `plotly.io.from_json` reads it."""
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+
+
+class Health(TypedDict):
+    """The part of the service that was asked works."""
+
+    status: str

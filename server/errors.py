@@ -1,0 +1,118 @@
+"""The error tree as HTTP: RFC 9457 problem documents with a sentence that a person can act on."""
+
+import logging
+import math
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from sqlalchemy.exc import DataError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from starlette.exceptions import HTTPException
+
+from gpu_engine import errors
+from gpu_engine.errors import MatrixFileError, SparsightError, quote
+from server.db import AWAY
+
+log = logging.getLogger(__name__)
+
+STATUS: tuple[tuple[type[SparsightError], int], ...] = (
+    (errors.TooLargeError, 413),
+    (errors.InputError, 422),
+    (errors.NotFoundError, 404),
+    (errors.ConflictError, 409),
+    (errors.UnavailableError, 503),
+    (SparsightError, 500),
+)
+"""The first class that an error is an instance of gives its status."""
+
+CODES = {413: errors.TooLargeError.code}
+"""Codes of plain HTTP errors that have a name in the tree; the others are named after their phrase."""
+
+RETRY_AFTER_S = 5
+
+
+def status_of(error: SparsightError) -> int:
+    """The HTTP status of an error of the tree."""
+    return next(status for kind, status in STATUS if isinstance(error, kind))
+
+
+def problem(status: int, code: str, detail: str, **members: Any) -> dict[str, Any]:
+    """An RFC 9457 problem document; `code` is stable, `detail` is for people."""
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "code": code,
+        "detail": detail,
+        **members,
+    }
+
+
+def problem_of(error: SparsightError) -> dict[str, Any]:
+    """The problem document of an error of the tree; a MatrixFileError adds `line`."""
+    members = {"line": error.line} if isinstance(error, MatrixFileError) and error.line is not None else {}
+    return problem(status_of(error), error.code, error.message, **members)
+
+
+def problem_response(document: dict[str, Any], headers: dict[str, str] | None = None) -> JSONResponse:
+    """The document as `application/problem+json`."""
+    status = int(document["status"])
+    extra = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else {}
+    return JSONResponse(document, status, headers={**extra, **(headers or {})}, media_type="application/problem+json")
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Maps every exception that leaves a route to a problem document."""
+
+    @app.exception_handler(SparsightError)
+    async def _known(_: Request, error: SparsightError) -> JSONResponse:
+        return problem_response(problem_of(error))
+
+    @app.exception_handler(HTTPException)
+    async def _http(_: Request, error: HTTPException) -> JSONResponse:
+        phrase = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
+        code = CODES.get(error.status_code, phrase)
+        return problem_response(problem(error.status_code, code, str(error.detail)), dict(error.headers or {}))
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        return problem_response(problem(422, "invalid_request", *_explain(error.errors())))
+
+    @app.exception_handler(DataError)
+    @app.exception_handler(UnicodeEncodeError)
+    @app.exception_handler(OverflowError)
+    async def _unstorable(_: Request, error: Exception) -> JSONResponse:
+        # A NUL or half a surrogate pair in a text, a number past 64 bits: no database holds such a value.
+        log.warning("unstorable value: %r", error)
+        return problem_response(
+            problem(422, "invalid_request", "A value of the request is not one that can be stored.")
+        )
+
+    async def _database(_: Request, error: Exception) -> JSONResponse:
+        log.warning("database: %s", error)
+        return problem_response(problem(503, "unavailable", "The database does not answer now. Try again shortly."))
+
+    for kind in (*AWAY, PoolTimeoutError):
+        app.add_exception_handler(kind, _database)
+
+    @app.exception_handler(Exception)
+    async def _unknown(_: Request, error: Exception) -> JSONResponse:
+        log.exception("unhandled error", exc_info=error)
+        return problem_response(problem(500, "internal", "The server failed on this request; its log says why."))
+
+
+def _explain(findings: Sequence[Any]) -> tuple[str]:
+    """One sentence for the findings of request validation, which may quote non-finite numbers."""
+    parts = []
+    for finding in findings:
+        names = [part for part in finding["loc"] if part not in ("body", "query", "path")]
+        place = ".".join(quote(part).strip("'") for part in names)
+        given = finding.get("input")
+        odd = isinstance(given, float) and not math.isfinite(given)
+        shown = "" if given is None or isinstance(given, dict | list) or odd else f" (given: {quote(given)})"
+        parts.append(f"{place or 'body'}: {finding['msg']}{shown}")
+    return ("; ".join(parts[:5]) + ".",)

@@ -1,0 +1,130 @@
+"""An example of every document, as OpenAPI shows it; the tests hold each against its type."""
+
+from typing import Any
+
+from gpu_engine.records import Measurement, results_document
+from server import documents
+
+MATRIX_ID, JOB_ID = "9f86d081884c7d65", "5f0c6a1e2b4d4f0e8a9b7c6d5e4f3a2b"
+CREATED_AT = 1795226400.0
+
+MEASUREMENT = Measurement(
+    case=f"{MATRIX_ID}|csr/vector|warm|",
+    matrix_id=MATRIX_ID,
+    device="cuda:0",
+    format="csr",
+    kernel="csr/vector",
+    state="ok",
+    cache="warm",
+    median_s=2.1e-5,
+    ci_low_s=2.08e-5,
+    ci_high_s=2.13e-5,
+    gflops=306.3,
+    stored_bytes=39_894_164,
+    floor_s=1.1e-5,
+    max_error=0.4,
+)
+
+EXAMPLES: dict[Any, Any] = {
+    documents.Problem: {
+        "type": "about:blank",
+        "title": "Not Found",
+        "status": 404,
+        "code": "not_found",
+        "detail": "There is no job '5f0'; GET /api/v1/jobs lists them.",
+    },
+    documents.Matrix: {
+        "id": MATRIX_ID,
+        "name": "cnr-2000",
+        "state": "ready",
+        "sha256": "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+        "fingerprint": "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9",
+        "n_rows": 325557,
+        "n_cols": 325557,
+        "nnz": 3216152,
+        "features": {"ave": 9.88, "sigma": 34.4, "max": 2716, "min": 0},
+        "source": {"kind": "upload", "filename": "cnr-2000.mtx.gz", "bytes": 9837912},
+        "error": None,
+        "created_at": CREATED_AT,
+        "links": {"self": f"/api/v1/matrices/{MATRIX_ID}", "events": f"/api/v1/events?topics=matrix:{MATRIX_ID}"},
+    },
+    documents.Preview: {
+        "format": "edge list",
+        "needs_direction": True,
+        "n_rows": 2,
+        "n_cols": 2,
+        "nnz": 1,
+        "symmetric": False,
+        "reciprocal": 0.0,
+        "duplicates": 0,
+        "first_entries": [[0, 1, 1.0]],
+        "notes": ["2 distinct ids, the largest 7, became 0 … 1 in ascending order."],
+    },
+    documents.Job: {
+        "id": JOB_ID,
+        "study": "formats",
+        "matrix_ids": [MATRIX_ID],
+        "params": {"caches": ["warm"], "rounds": 15},
+        "device": "cuda:0",
+        "state": "queued",
+        "attempt": 0,
+        "progress": {"done": 0.0, "total": 14, "message": ""},
+        "queue_position": 1,
+        "estimate_s": 12.5,
+        "error": None,
+        "retry_of": None,
+        "created_at": CREATED_AT,
+        "started_at": None,
+        "finished_at": None,
+        "links": {"self": f"/api/v1/jobs/{JOB_ID}", "cancel": f"/api/v1/jobs/{JOB_ID}/cancel"},
+    },
+    documents.Results: results_document([MEASUREMENT], []),
+    documents.Device: {
+        "id": "cuda:0",
+        "backend": "cuda",
+        "name": "NVIDIA H200",
+        "memory_bytes": 150754820096,
+        "cache_bytes": 62914560,
+        "uuid": "GPU-0d7a4c3e-5b1f-4c55-9a44-2f0b6a1c7d11",
+        "details": {"driver": "580.82"},
+        "alive": True,
+        "seen_at": CREATED_AT,
+        "profile": None,
+    },
+    documents.Study: {
+        "name": "formats",
+        "question": "Which format and kernel multiplies the matrix fastest, and how near the floor?",
+        "params": {"type": "object", "properties": {"rounds": {"type": "integer", "default": 15}}},
+    },
+    documents.Generator: {
+        "name": "stencil",
+        "summary": "The matrix of a stencil on a grid.",
+        "params": {"type": "object", "properties": {"nx": {"type": "integer", "default": 64}}},
+    },
+    documents.StorageFormat: {
+        "name": "csr",
+        "title": "Compressed sparse rows",
+        "summary": "Rows behind one another, with where each begins.",
+        "competitor": False,
+        "kernels": [
+            {
+                "name": "csr/vector",
+                "variant": "vector",
+                "summary": "A row to a group of lanes.",
+                "backends": ["cpu", "cuda"],
+            }
+        ],
+    },
+    documents.FigureEntry: {
+        "name": "formats",
+        "title": "GFLOP/s by kernel beside the floors",
+        "needs": "measurements",
+        "parameters": ["job", "matrix", "device", "kernel", "cache", "baseline"],
+        "href": "/api/v1/figures/formats",
+    },
+    documents.PlotlyFigure: {
+        "data": [{"type": "bar", "name": "csr/vector", "x": [306.3], "y": ["csr/vector"]}],
+        "layout": {"xaxis": {"title": {"text": "GFLOP/s"}}},
+    },
+    documents.Health: {"status": "ok"},
+}

@@ -1,0 +1,201 @@
+"""Dispatcher: claims jobs for the free devices of this host and watches over the threads that run them."""
+
+import fcntl
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError
+
+from gpu_engine.device import list_devices
+from gpu_engine.records import DeviceInfo
+from gpu_engine.studies import STUDIES
+from gpu_engine.studies.base import Study
+from server import devices as device_table
+from server.db import Database
+from server.jobs import lease as leases
+from server.jobs.engine import Engine
+from server.jobs.runner import JobRun, Shop
+from server.jobs.worker import EXIT_OCCUPIED
+from server.settings import Settings
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.15
+"""How often the rows of running jobs are looked at for a cancel, and the queue for a job."""
+
+FIRST_EVENT_S = 30.0
+"""A process that has not said hello by then never will: Ray is started anew."""
+
+PRUNE_S = 3600.0
+JOIN_S = 10.0
+
+
+class Dispatcher:
+    """Serves the queue with these devices until told to stop; one thread a running job, one for the leases."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        engine: Engine,
+        devices: Sequence[DeviceInfo],
+        studies: Sequence[Study] = STUDIES,
+        first_event_s: float = FIRST_EVENT_S,
+    ) -> None:
+        self.owner = str(uuid.uuid4())
+        self._settings = settings
+        self._database = database
+        self._engine = engine
+        self._devices = {device.id: device for device in devices}
+        self._shop = Shop(settings, database, engine, studies, first_event_s)
+        self._runs: list[JobRun] = []
+        self._stop = threading.Event()
+
+    def stop(self) -> None:
+        """Asks `run` to return; running jobs go back to the queue with their records."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Serves the queue; returns after `stop`. The engine is started and the devices are registered."""
+        keeper = threading.Thread(target=self._keep_leases, name="leases", daemon=True)
+        keeper.start()
+        try:
+            while not self._stop.wait(POLL_S):
+                self._guarded(self._step)
+        finally:
+            self._stop.set()
+            self._end_runs()
+            keeper.join()
+            self._guarded(lambda: device_table.withdraw(self._database, list(self._devices)))
+
+    def _step(self) -> None:
+        ended = [run for run in self._runs if not run.is_alive()]
+        self._runs = [run for run in self._runs if run.is_alive()]
+        if any(run.broken for run in ended):
+            self._end_runs()
+            log.error("Ray is started anew")
+            self._engine.stop()
+            self._engine.start()
+        if self._runs:
+            held = leases.held(self._database, self.owner)
+            for run in self._runs:
+                if run.job.id not in held:
+                    run.cancelled.set()
+        self._claim()
+
+    def _claim(self) -> None:
+        """Starts the oldest job that a free device can take. A CPU job has the host for itself."""
+        busy = {run.device.id for run in self._runs}
+        if any(run.device.backend == "cpu" for run in self._runs):
+            return
+        free = [d.id for d in self._devices.values() if d.id not in busy and (d.backend == "cuda" or not busy)]
+        if not free:
+            return
+        barrier = next((d.id for d in self._devices.values() if d.backend == "cpu"), "") if busy else ""
+        job = leases.claim(self._database, self.owner, free, self._settings.lease_seconds, barrier)
+        if job is not None:
+            run = JobRun(self._shop, job, self._devices[job.device])
+            self._runs.append(run)
+            run.start()
+
+    def _end_runs(self) -> None:
+        for run in self._runs:
+            run.stopping.set()
+        for run in self._runs:
+            run.join(JOIN_S)
+        self._runs = []
+
+    def _keep_leases(self) -> None:
+        """Beats the leases from a thread that nothing else can hold up; takes back the leases of lost workers."""
+        pruned_at = 0.0
+        period = min(10.0, self._settings.lease_seconds / 6)
+        while True:
+            self._guarded(self._beat)
+            if time.monotonic() - pruned_at > PRUNE_S:
+                pruned_at = time.monotonic()
+                self._guarded(lambda: leases.prune_events(self._database))
+            if self._stop.wait(period):
+                return
+
+    def _beat(self) -> None:
+        # Only of jobs that a thread sees through: a row that none does must become another's.
+        alive = [run.job.id for run in self._runs if run.is_alive()]
+        leases.beat(self._database, self.owner, alive, list(self._devices), self._settings.lease_seconds)
+        leases.requeue_lost(self._database)
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """One step; a database that does not answer is asked again later, anything else ends the dispatcher."""
+        try:
+            step()
+        except DBAPIError as error:
+            log.warning("the database does not answer: %s", error)
+        except BaseException:
+            self._stop.set()
+            raise
+
+
+def named(host: str, devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:
+    """The devices under the ids that jobs know them by: `HOST/cuda:0`, plain ones where the host has no name."""
+    return [replace(device, id=f"{host}/{device.id}" if host else device.id) for device in devices]
+
+
+@contextmanager
+def sole_dispatcher(home: Path, owner: str) -> Iterator[str]:
+    """Holds the lock of this home, so that two dispatchers never measure on one device at a time.
+
+    Yields the owner that held it before and is now dead (empty: none); raises BlockingIOError where one lives.
+    """
+    with (home / "dispatcher.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock.seek(0)
+        dead = lock.read().strip()
+        lock.truncate(0)
+        lock.write(owner)
+        lock.flush()
+        yield dead
+
+
+def main(studies: Sequence[Study] = STUDIES, devices: Sequence[DeviceInfo] | None = None) -> int:
+    """A dispatcher process: `python -P -m server.jobs.dispatcher [FOLDER]`; FOLDER holds Ray's sockets and logs."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    settings = Settings()
+    settings.home.mkdir(parents=True, exist_ok=True)
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="sparsight-"))
+    folder.mkdir(exist_ok=True)
+    # Ray's processes import from the folder they start in: nobody else writes modules into this one.
+    os.chdir(folder)
+    found = named(settings.host_name, list_devices() if devices is None else devices)
+    database = Database(settings.resolved_database_url)
+    engine = Engine(settings, found, folder)
+    dispatcher = Dispatcher(settings, database, engine, found, studies)
+    signal.signal(signal.SIGTERM, lambda *_: dispatcher.stop())
+    signal.signal(signal.SIGINT, lambda *_: dispatcher.stop())
+    try:
+        with sole_dispatcher(settings.home, dispatcher.owner) as dead:
+            leases.requeue_lost(database, dead)
+            device_table.register(database, found)
+            engine.start()
+            dispatcher.run()
+            engine.stop()
+    except BlockingIOError:
+        log.error("another worker serves %s; stop it, or set SPARSIGHT_HOME to another folder", settings.home)
+        return EXIT_OCCUPIED
+    finally:
+        database.close()
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

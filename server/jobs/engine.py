@@ -1,0 +1,142 @@
+"""Ray: starts it, hands it a study to run in a process of its own, reads what the process says, ends the process."""
+
+import os
+import secrets
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gpu_engine.errors import UnavailableError
+from gpu_engine.records import DeviceInfo
+from server.jobs.task import Failure, Work, run_study
+from server.settings import Settings
+
+OBJECT_STORE_BYTES = 256 * 2**20
+
+
+class StreamEndError(Exception):
+    """The process has said everything."""
+
+
+class ProcessDiedError(Exception):
+    """The process died under the study; the message says how."""
+
+
+class EngineBrokenError(Exception):
+    """Ray does not answer as it should; it must be started anew."""
+
+
+def prepare_environment(settings: Settings) -> None:
+    """Sets what Ray and the processes it starts read from the environment; before Ray is imported."""
+    cores = str(len(os.sched_getaffinity(0)))
+    os.environ.update(
+        NUMBA_CACHE_DIR=str(settings.home / "numba"),
+        CUPY_CACHE_DIR=str(settings.home / "cupy"),
+        RAY_worker_niceness="0",
+        RAY_gcs_rpc_server_reconnect_timeout_s="5",
+        RAY_USAGE_STATS_ENABLED="0",
+    )
+    # Ray gives a process that reserves no CPU one thread; a measurement has the host for itself.
+    os.environ.setdefault("OMP_NUM_THREADS", cores)
+    if not settings.ray_address:
+        os.environ.update(RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", RAY_AUTH_MODE="token")
+        # Ray reads the token once a process; a second start must keep it.
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
+
+class Engine:
+    """One Ray instance, ours or a configured cluster. Start and stop it in the main thread.
+
+    The processes that Ray starts die with the thread that started them.
+    """
+
+    def __init__(self, settings: Settings, devices: Sequence[DeviceInfo], folder: Path) -> None:
+        self._settings = settings
+        self._devices = devices
+        self._folder = folder
+
+    def start(self) -> None:
+        """Starts Ray or joins it; raises UnavailableError where a configured cluster lacks our devices."""
+        prepare_environment(self._settings)
+        import ray
+
+        on_terminate = signal.getsignal(signal.SIGTERM)
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": "warning"}
+        if self._settings.ray_address:
+            ray.init(address=self._settings.ray_address, **options)
+            missing = {device.id for device in self._devices} - set(ray.cluster_resources())  # type: ignore[no-untyped-call]
+            if missing:
+                wanted = ", ".join(sorted(missing))
+                raise UnavailableError(f"The Ray cluster lacks {wanted}: ray start --resources with each of them 1.")
+        else:
+            ray.init(
+                address="local",
+                include_dashboard=False,
+                object_store_memory=OBJECT_STORE_BYTES,
+                resources={device.id: 1 for device in self._devices},
+                _temp_dir=str(self._folder),
+                **options,
+            )
+        # Ray's own handler would raise SystemExit wherever the main thread is.
+        signal.signal(signal.SIGTERM, on_terminate)
+        self._task = ray.remote(max_calls=1)(run_study)
+
+    def stop(self) -> None:
+        """Ends Ray and every process it started."""
+        import ray
+
+        ray.shutdown()
+
+    def submit(self, work: Work) -> "Stream":
+        """Starts a process for the work on its device; raises EngineBrokenError when Ray does not take it."""
+        from ray import cloudpickle
+        from ray.exceptions import RayError
+
+        options = {
+            "max_retries": 0,
+            "num_cpus": 0,
+            "num_returns": "streaming",
+            "_generator_backpressure_num_objects": 1,
+            "resources": {work.device.id: 1},
+        }
+        pickled = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
+        try:
+            return Stream(self._task.options(**options).remote(work.device.uuid, pickled))
+        except (RayError, RuntimeError, OSError) as error:
+            raise EngineBrokenError(f"Ray takes no work: {error}") from error
+
+
+class Stream:
+    """What one process says, value by value: it goes on when the value before was taken."""
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
+
+    def take(self, timeout_s: float) -> Any:
+        """The next value, None when there is none within the timeout.
+
+        Raises StreamEndError, ProcessDiedError or EngineBrokenError.
+        """
+        import ray
+        from ray import exceptions
+
+        try:
+            ready, _ = ray.wait([self._generator], timeout=timeout_s, fetch_local=False)
+            return ray.get(next(self._generator)) if ready else None
+        except StopIteration:
+            raise StreamEndError from None
+        except exceptions.WorkerCrashedError:
+            raise ProcessDiedError("process died") from None
+        except exceptions.OutOfMemoryError:
+            raise ProcessDiedError("process ended because the host ran out of memory") from None
+        except exceptions.RayTaskError as error:
+            return Failure("internal", f"The process could not run the study: {error.cause}"[:500], trace=str(error))
+        except exceptions.RayError as error:
+            raise EngineBrokenError(str(error)) from error
+
+    def end(self) -> None:
+        """Kills the process, whatever it is doing."""
+        import ray
+
+        ray.cancel(self._generator, force=True)

@@ -1,0 +1,114 @@
+"""Journal: commits what the process of one job says, under the lease of the job."""
+
+import logging
+import time
+from collections.abc import Callable, Collection
+from threading import Event
+from typing import Any, TypeVar
+
+from sqlalchemy.exc import IntegrityError
+
+from gpu_engine.errors import SparsightError
+from gpu_engine.records import DeviceProfile, Measurement, Progress, Started, Trace
+from server.db import AWAY, Database
+from server.jobs import lease as leases
+from server.jobs.lease import Lease
+from server.models import JobState
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+PULSE_S = 0.25
+"""Least time between two stored reports of progress."""
+
+RETRY_S = 1.0
+"""Pause before a write is tried again that the database did not take."""
+
+
+class FencedError(Exception):
+    """The job is no longer ours: cancelled, or taken over."""
+
+
+class Journal:
+    """The writing side of a running job; every method raises FencedError once the job is no longer ours."""
+
+    def __init__(self, database: Database, lease: Lease, stopping: Event) -> None:
+        self.lease = lease
+        self._database = database
+        self._stopping = stopping
+        self._pulse_at = 0.0
+        self.begin(0, ())
+
+    def begin(self, done: int, owed: Collection[str]) -> None:
+        """A new process starts, with these keys of cases to measure and `done` cases behind it."""
+        self.current, self._message = "", ""
+        self._pulse: tuple[str, float, str] | None = None
+        self._base = self._done = float(done)
+        self._owed = set(owed)
+        self._traces: dict[str, Trace] = {}
+
+    def note(self, said: Any) -> None:
+        """Takes a record, None for a pause. A Trace waits for its Measurement, progress for its turn."""
+        match said:
+            case Measurement():
+                self._measured(said)
+            case Trace():
+                self._traces[said.case] = said
+            case DeviceProfile():
+                self._commit(lambda: leases.profiled(self._database, self.lease, said))
+            case Started():
+                self.current = said.case
+                self._pulse = (self.current, self._done, self._message)
+            case Progress():
+                self._done, self._message = self._base + said.done, said.message
+                self._pulse = (self.current, self._done, self._message)
+        if self._pulse is not None and time.monotonic() - self._pulse_at >= PULSE_S:
+            pulse, self._pulse, self._pulse_at = self._pulse, None, time.monotonic()
+            self._commit(lambda: leases.progressed(self._database, self.lease, *pulse))
+
+    def bury(self, measurement: Measurement) -> None:
+        """Records a case that no process survives."""
+        self._commit(lambda: leases.measured(self._database, self.lease, measurement))
+
+    def died(self) -> None:
+        """Counts the process's death against the case it was in; the lease goes on to the next attempt."""
+        after = self._retried(lambda: leases.died(self._database, self.lease, self.current))
+        if after is None:
+            raise FencedError
+        self.lease = after
+
+    def finish(self, state: JobState, error: dict[str, Any] | None = None) -> None:
+        """Ends the job."""
+        self._commit(lambda: leases.finish(self._database, self.lease, state, error))
+
+    def release(self) -> None:
+        """Gives the job back to the queue."""
+        self._commit(lambda: leases.release(self._database, self.lease))
+
+    def _measured(self, measurement: Measurement) -> None:
+        if measurement.case not in self._owed:
+            raise SparsightError(f"The study measured {measurement.case!r}, which it did not owe.")
+        trace = self._traces.pop(measurement.case, None)
+        self._commit(lambda: leases.measured(self._database, self.lease, measurement, trace))
+        self._owed.remove(measurement.case)
+
+    def _commit(self, write: Callable[[], bool]) -> None:
+        if not self._retried(write):
+            raise FencedError
+
+    def _retried(self, write: Callable[[], T]) -> T:
+        """The write's answer; while the database does not take it, it is tried again, until the dispatcher stops."""
+        lost = False
+        while True:
+            try:
+                return write()
+            except IntegrityError:
+                # An earlier try went through although its answer was lost; nothing is left to write.
+                if not lost:
+                    raise
+                return True  # type: ignore[return-value]
+            except AWAY as error:
+                lost = True
+                log.warning("job %s: the database does not take a write: %s", self.lease.job_id, error)
+                if self._stopping.wait(RETRY_S):
+                    raise FencedError from error

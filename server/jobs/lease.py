@@ -1,0 +1,234 @@
+"""The queue as a worker sees it: claim a job, keep its lease, commit its records, give it back or end it.
+
+Every write names the attempt that it belongs to and goes through only while the job is running under it: what a
+process says after its job was cancelled, requeued or taken over is discarded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from gpu_engine.records import DeviceProfile, Measurement, Trace, as_json
+from server import devices, events
+from server.db import Database, clock
+from server.jobs.queue import progress_document, tell_state
+from server.models import CaseDeathRow, EventRow, JobRow, JobState, MeasurementRow, TraceRow
+
+EVENTS_KEPT_S = 86400.0
+"""Older events are deleted; a page that reconnects after longer reads everything anew anyway."""
+
+MESSAGE_MAX = 200
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to write to a running job; ends when the row leaves this attempt or state."""
+
+    job_id: str
+    attempt: int
+
+
+def claim(
+    database: Database, owner: str, device_ids: Sequence[str], lease_s: float, barrier: str = ""
+) -> JobRow | None:
+    """Starts the oldest queued job of these devices, one statement; None where there is none.
+
+    A job younger than the oldest one queued for the device `barrier` stays queued, so that the barrier's job does not
+    starve while others share the host.
+    """
+    queued = select(JobRow.id).where(JobRow.state == JobState.QUEUED)
+    oldest = queued.where(JobRow.device.in_([*device_ids, barrier])).order_by(JobRow.created_at, JobRow.id).limit(1)
+    # The outer conditions are checked again on the locked row.
+    taken = (
+        update(JobRow)
+        .where(JobRow.id == oldest.with_for_update(skip_locked=True).scalar_subquery())
+        .where(JobRow.state == JobState.QUEUED, JobRow.device.in_(device_ids))
+        .values(state=JobState.RUNNING, attempt=JobRow.attempt + 1, owner=owner, lease_until=clock() + lease_s)
+        .values(current_case="", message="", started_at=clock())
+        .returning(JobRow.id)
+    )
+    with database.read() as session:
+        if session.scalar(oldest) is None:
+            return None
+    with database.write() as session:
+        job_id = session.scalar(taken)
+        job = session.get(JobRow, job_id) if job_id is not None else None
+        if job is not None:
+            tell_state(session, job)
+        return job
+
+
+def held(database: Database, owner: str) -> set[str]:
+    """Ids of the jobs that this owner runs: one missing here was cancelled or taken over."""
+    with database.read() as session:
+        return set(session.scalars(select(JobRow.id).where(_running(owner))))
+
+
+def beat(database: Database, owner: str, job_ids: Sequence[str], device_ids: Sequence[str], lease_s: float) -> None:
+    """Prolongs the leases of these jobs of the owner, and notes that its devices are served."""
+    with database.write() as session:
+        mine = _running(owner) & JobRow.id.in_(job_ids)
+        session.execute(update(JobRow).where(mine).values(lease_until=clock() + lease_s))
+        devices.touch(session, device_ids)
+
+
+def requeue_lost(database: Database, dead_owner: str = "") -> int:
+    """Requeues the running jobs whose lease has ended, and those of an owner known to be dead; returns how many.
+
+    The case in progress counts one loss, which is no death: a dispatcher ends for reasons that are not the case's. It
+    takes many more of them (LOSSES_MAX of runner.py) to end a case that takes its whole host down each time.
+    """
+    lost = (JobRow.lease_until < clock()) | (JobRow.owner == dead_owner) if dead_owner else JobRow.lease_until < clock()
+    query = select(JobRow.id).where(JobRow.state == JobState.RUNNING, lost)
+    with database.read() as session:
+        if session.scalar(query.limit(1)) is None:
+            return 0
+    with database.write() as session:
+        rows = session.scalars(select(JobRow).where(JobRow.id.in_(query)).with_for_update(skip_locked=True)).all()
+        for job in rows:
+            _count(session, job, job.current_case, losses=1)
+            _requeue(session, job)
+        return len(rows)
+
+
+def release(database: Database, lease: Lease) -> bool:
+    """Gives a running job back to the queue with its records; its next attempt measures what is owed."""
+    with database.write() as session:
+        job = _fenced(session, lease)
+        if job is not None:
+            _requeue(session, job)
+        return job is not None
+
+
+def prune_events(database: Database) -> None:
+    """Deletes events that nobody resumes from any more."""
+    with database.write() as session:
+        session.execute(delete(EventRow).where(EventRow.created_at < clock() - EVENTS_KEPT_S))
+
+
+def measured_cases(session: Session, job_id: str) -> set[str]:
+    """Keys of the cases that have a record."""
+    return set(session.scalars(select(MeasurementRow.case_key).where(MeasurementRow.job_id == job_id)))
+
+
+def case_deaths(session: Session, job_id: str) -> dict[str, int]:
+    """Key of a case → how often a process died of it; the empty key counts deaths between cases."""
+    return _counts(session, job_id, CaseDeathRow.deaths)
+
+
+def case_losses(session: Session, job_id: str) -> dict[str, int]:
+    """Key of a case → how often the dispatcher died or fell silent in it; the empty key: between cases."""
+    return _counts(session, job_id, CaseDeathRow.losses)
+
+
+def progressed(database: Database, lease: Lease, case: str, done: float, message: str) -> bool:
+    """Stores where the process is and tells it: the case it is in, and the cases done since the job began.
+
+    False when the lease is lost, as from every function below.
+    """
+    with database.write() as session:
+        job = _fenced(session, lease)
+        if job is not None:
+            job.current_case = case
+            job.progress = min(max(job.progress, done), float(job.cases_total))
+            job.message = message[:MESSAGE_MAX]
+            events.emit(session, f"job:{job.id}", "progress", {"id": job.id, "case": case, **progress_document(job)})
+        return job is not None
+
+
+def measured(database: Database, lease: Lease, measurement: Measurement, trace: Trace | None = None) -> bool:
+    """Commits a case: its Measurement and its Trace in one transaction."""
+    with database.write() as session:
+        job = _fenced(session, lease)
+        if job is None:
+            return False
+        record = as_json(measurement)
+        now = session.execute(select(clock())).scalar_one()
+        columns = {name: record[name] for name in ("matrix_id", "device", "kernel", "cache", "state")}
+        samples = list(measurement.samples_s)
+        key = measurement.case
+        session.add(
+            MeasurementRow(job_id=job.id, case_key=key, record=record, samples_s=samples, created_at=now, **columns)
+        )
+        if trace is not None:
+            session.add(TraceRow(job_id=job.id, case_key=key, record=as_json(trace)))
+            events.emit(session, f"job:{job.id}", "trace", {"id": job.id, "case": key})
+        job.cases_done += 1
+        job.progress = max(job.progress, float(job.cases_done))
+        job.current_case = ""
+        told = {"id": job.id, "measurement": record, **progress_document(job)}
+        events.emit(session, f"job:{job.id}", "measurement", told)
+        return True
+
+
+def profiled(database: Database, lease: Lease, profile: DeviceProfile) -> bool:
+    """Keeps the bandwidth of the job's device."""
+    with database.write() as session:
+        job = _fenced(session, lease)
+        if job is not None:
+            devices.store_profile(session, profile)
+        return job is not None
+
+
+def died(database: Database, lease: Lease, case: str) -> Lease | None:
+    """Counts the death of the process against the case it was in and starts the next attempt under the same owner.
+
+    Where its commit went through and the answer was lost, a second call finds the attempt gone: nobody beats the row
+    any more, and it is requeued when its lease ends.
+    """
+    with database.write() as session:
+        job = _fenced(session, lease)
+        if job is None:
+            return None
+        _count(session, job, case, deaths=1)
+        job.attempt += 1
+        job.current_case, job.message = "", ""
+        tell_state(session, job)
+        return Lease(job.id, job.attempt)
+
+
+def finish(database: Database, lease: Lease, state: JobState, error: dict[str, Any] | None = None) -> bool:
+    """Ends the job as succeeded or failed."""
+    with database.write() as session:
+        job = _fenced(session, lease)
+        if job is not None:
+            job.state, job.error = state, error or {}
+            job.finished_at = session.execute(select(clock())).scalar_one()
+            job.current_case, job.message = "", ""
+            tell_state(session, job)
+        return job is not None
+
+
+def _running(owner: str) -> Any:
+    return (JobRow.owner == owner) & (JobRow.state == JobState.RUNNING)
+
+
+def _fenced(session: Session, lease: Lease) -> JobRow | None:
+    """The row, locked, while it is running under this lease."""
+    mine = (JobRow.id == lease.job_id, JobRow.attempt == lease.attempt, JobRow.state == JobState.RUNNING)
+    return session.scalar(select(JobRow).where(*mine).with_for_update())
+
+
+def _requeue(session: Session, job: JobRow) -> None:
+    job.state, job.owner, job.lease_until = JobState.QUEUED, "", 0.0
+    job.current_case, job.message = "", ""
+    job.progress = float(job.cases_done)
+    tell_state(session, job)
+
+
+def _count(session: Session, job: JobRow, case: str, deaths: int = 0, losses: int = 0) -> None:
+    mine = (CaseDeathRow.job_id == job.id, CaseDeathRow.case_key == case)
+    row = session.scalar(select(CaseDeathRow).where(*mine))
+    if row is None:
+        session.add(CaseDeathRow(job_id=job.id, case_key=case, deaths=deaths, losses=losses))
+    else:
+        row.deaths += deaths
+        row.losses += losses
+
+
+def _counts(session: Session, job_id: str, column: InstrumentedAttribute[int]) -> dict[str, int]:
+    rows = session.execute(select(CaseDeathRow.case_key, column).where(CaseDeathRow.job_id == job_id, column > 0))
+    return {row[0]: row[1] for row in rows}

@@ -1,0 +1,271 @@
+"""The queue as its users see it: submit, list, cancel, retry. The worker's side of its SQL is in lease.py.
+
+queued → running → succeeded, failed or cancelled; queued → cancelled; running → queued when its worker is lost.
+"""
+
+import dataclasses
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Text, and_, cast, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, UnavailableError, quote
+from gpu_engine.parameters import parse_params
+from gpu_engine.records import MatrixInfo
+from gpu_engine.studies import STUDIES
+from gpu_engine.studies import study as find_study
+from gpu_engine.studies.base import Study
+from server import devices, events
+from server.db import Database, clock
+from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
+from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
+from server.settings import Settings
+
+MATRICES_MAX = 100
+KEY_MAX = 200
+ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """What a caller asks for: a study of some matrices, with parameters that differ from its defaults, on a device."""
+
+    study: str
+    matrix_ids: tuple[str, ...]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    device: str = devices.AUTO
+    retry_of: str | None = None
+
+    @property
+    def sha256(self) -> str:
+        """Equal for equal requests."""
+        try:
+            text = json.dumps({**vars(self), "params": dict(self.params)}, sort_keys=True)
+        except RecursionError:
+            raise ParameterError("The parameters are nested too deeply; expected plain values and lists.") from None
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def submit(
+    database: Database,
+    settings: Settings,
+    request: JobRequest,
+    idempotency_key: str | None = None,
+    studies: Sequence[Study] = STUDIES,
+) -> tuple[JobRow, bool]:
+    """The queued job and True, or the job that this key and request made before and False.
+
+    Raises ParameterError, UnknownDeviceError, ConflictError (a matrix is not ready) and UnavailableError (full queue).
+    """
+    if idempotency_key is not None and not 0 < len(idempotency_key) <= KEY_MAX:
+        raise ParameterError(f"Idempotency-Key must have 1 to {KEY_MAX} characters.")
+    try:
+        with database.write() as session:
+            return _submit(session, settings, request, idempotency_key, studies)
+    except IntegrityError:
+        # Two equal keys at the same moment: the other one won.
+        with database.read() as session:
+            earlier = _earlier(session, request, idempotency_key)
+        if earlier is None:
+            raise
+        return earlier, False
+
+
+def _submit(
+    session: Session, settings: Settings, request: JobRequest, key: str | None, studies: Sequence[Study]
+) -> tuple[JobRow, bool]:
+    earlier = _earlier(session, request, key)
+    if earlier is not None:
+        return earlier, False
+    queued = session.scalar(select(func.count()).where(JobRow.state == JobState.QUEUED)) or 0
+    if queued >= settings.queue_limit:
+        raise UnavailableError(f"The queue holds {queued} jobs, as many as it takes. Try again when some have run.")
+    study = find_study(request.study, studies)
+    params = parse_params(study.Params, request.params)
+    device = devices.resolve(session, request.device)
+    matrices = ready_matrices(session, request.matrix_ids)
+    cases = study.cases(params, matrices, device)
+    if not cases:
+        raise ParameterError(f"The study {study.name} has no case with these parameters on {device.id}.")
+    job = JobRow(
+        id=uuid.uuid4().hex,
+        study=study.name,
+        params=dataclasses.asdict(params),
+        matrix_ids=list(request.matrix_ids),
+        device=device.id,
+        state=JobState.QUEUED,
+        cases_total=len(cases),
+        estimate_s=study.estimate_s(params, matrices, device),
+        retry_of=request.retry_of,
+        idempotency_key=key,
+        request_sha256=request.sha256,
+        created_at=_next_moment(session),
+    )
+    session.add(job)
+    session.flush()
+    tell_state(session, job)
+    return job, True
+
+
+def _next_moment(session: Session) -> float:
+    """Now, but after every job before: SQLite's clock ticks in milliseconds, and jobs run in the order of arrival."""
+    now = session.execute(select(clock())).scalar_one()
+    return max(now, (session.scalar(select(func.max(JobRow.created_at))) or 0.0) + 1e-6)
+
+
+def _earlier(session: Session, request: JobRequest, key: str | None) -> JobRow | None:
+    """The job that this idempotency key made; raises ParameterError when it was for another request."""
+    job = session.scalar(select(JobRow).where(JobRow.idempotency_key == key)) if key is not None else None
+    if job is not None and job.request_sha256 != request.sha256:
+        raise ParameterError(f"The Idempotency-Key {quote(key)} was used for another request; take a new one.")
+    return job
+
+
+def ready_matrices(session: Session, ids: Sequence[str]) -> tuple[MatrixInfo, ...]:
+    """What studies know of these matrices, in this order; raises ParameterError or ConflictError."""
+    if not 0 < len(ids) <= MATRICES_MAX or len(set(ids)) < len(ids):
+        raise ParameterError(f"A job takes 1 to {MATRICES_MAX} different matrices; {len(ids)} ids were given.")
+    possible = [matrix_id for matrix_id in ids if is_id(matrix_id)]
+    rows = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(possible)))}
+    for matrix_id in ids:
+        if matrix_id not in rows:
+            raise ParameterError(f"There is no matrix {quote(matrix_id)}; GET /api/v1/matrices lists them.")
+        if rows[matrix_id].state != MatrixState.READY:
+            raise ConflictError(f"The matrix {matrix_id} is {rows[matrix_id].state}; only a ready one can be measured.")
+    found = [rows[matrix_id] for matrix_id in ids]
+    return tuple(MatrixInfo(row.id, row.name, row.n_rows, row.n_cols, row.nnz) for row in found)
+
+
+def is_id(text: str) -> bool:
+    """Whether the text can be an id of ours; anything else may be text that a database refuses."""
+    return ID.fullmatch(text) is not None
+
+
+def list_jobs(
+    session: Session,
+    state: str | None = None,
+    study: str | None = None,
+    matrix_id: str | None = None,
+    limit: int = LIMIT_DEFAULT,
+    cursor: str | None = None,
+    studies: Sequence[Study] = STUDIES,
+) -> Page[JobRow]:
+    """Jobs, the newest first; raises ParameterError for an unknown state, study or cursor."""
+    query = select(JobRow).order_by(JobRow.created_at.desc(), JobRow.id.desc()).limit(limit + 1)
+    if state is not None:
+        if state not in tuple(JobState):
+            raise ParameterError(f"There is no job state {quote(state)}; known states: {', '.join(JobState)}.")
+        query = query.where(JobRow.state == state)
+    if study is not None:
+        query = query.where(JobRow.study == find_study(study, studies).name)
+    if matrix_id is not None:
+        query = query.where(cast(JobRow.matrix_ids, Text).contains(json.dumps(matrix_id), autoescape=True))
+    if cursor is not None:
+        created_at, job_id = decode_cursor(cursor, 2)
+        if not isinstance(created_at, float) or not isinstance(job_id, str) or not is_id(job_id):
+            raise ParameterError("The cursor is not one that this list gave; start again without it.")
+        older = and_(JobRow.created_at == created_at, JobRow.id < job_id)
+        query = query.where(or_(JobRow.created_at < created_at, older))
+    rows = list(session.scalars(query))
+    more = len(rows) > limit
+    rows = rows[:limit]
+    return Page(rows, encode_cursor(rows[-1].created_at, rows[-1].id) if more else None)
+
+
+def get_job(session: Session, job_id: str) -> JobRow:
+    """The job; raises NotFoundError."""
+    job = session.get(JobRow, job_id) if is_id(job_id) else None
+    if job is None:
+        raise NotFoundError(f"There is no job {quote(job_id)}; GET /api/v1/jobs lists them.")
+    return job
+
+
+def job_document(session: Session, job: JobRow) -> dict[str, Any]:
+    """The job in its REST form; `estimate_s` is the time until it is done, None once it is."""
+    position, estimate_s = _outlook(session, job)
+    base = f"/api/v1/jobs/{job.id}"
+    links = {"self": base, "results": f"{base}/results", "events": f"/api/v1/events?topics=job:{job.id}"}
+    links |= {"retry": f"{base}/retry"} if job.state in TERMINAL else {"cancel": f"{base}/cancel"}
+    return {
+        "id": job.id,
+        "study": job.study,
+        "matrix_ids": job.matrix_ids,
+        "params": job.params,
+        "device": job.device,
+        "state": job.state,
+        "attempt": job.attempt,
+        "progress": progress_document(job),
+        "queue_position": position,
+        "estimate_s": estimate_s,
+        "error": job.error or None,
+        "retry_of": job.retry_of,
+        "created_at": job.created_at,
+        "started_at": job.started_at,
+        "finished_at": job.finished_at,
+        "links": links,
+    }
+
+
+def progress_document(job: JobRow) -> dict[str, Any]:
+    """How far the job is: `done` counts cases, with the fraction of the one in progress."""
+    return {"done": job.progress, "total": job.cases_total, "message": job.message}
+
+
+def _outlook(session: Session, job: JobRow) -> tuple[int | None, float | None]:
+    """The place in the queue of the job's device (1 is next), and the seconds until the job is done."""
+    if job.state in TERMINAL:
+        return None, None
+    if job.state == JobState.RUNNING:
+        return None, job.estimate_s * max(0.0, 1.0 - job.progress / job.cases_total)
+    older = or_(JobRow.created_at < job.created_at, and_(JobRow.created_at == job.created_at, JobRow.id < job.id))
+    waits = and_(JobRow.state == JobState.QUEUED, older)
+    left_s = func.sum(JobRow.estimate_s * (1.0 - JobRow.progress / JobRow.cases_total))
+    ahead = select(func.count().filter(waits), left_s).where(
+        JobRow.device == job.device, or_(JobRow.state == JobState.RUNNING, waits)
+    )
+    waiting, ahead_s = session.execute(ahead).one()
+    return int(waiting) + 1, float(ahead_s or 0.0) + job.estimate_s
+
+
+def cancel(database: Database, job_id: str) -> JobRow:
+    """The job, cancelled; its process ends at once. Raises NotFoundError, ConflictError when it is over already."""
+    with database.write() as session:
+        ended = update(JobRow).where(JobRow.id == job_id, JobRow.state.not_in(TERMINAL))
+        values = {"state": JobState.CANCELLED, "finished_at": clock(), "current_case": "", "message": ""}
+        changed = is_id(job_id) and session.execute(ended.values(values).returning(JobRow.id)).first() is not None
+        job = get_job(session, job_id)
+        if changed:
+            tell_state(session, job)
+        elif job.state != JobState.CANCELLED:
+            raise ConflictError(f"The job has {job.state}; only a queued or running one can be cancelled.")
+        return job
+
+
+def retry(
+    database: Database,
+    settings: Settings,
+    job_id: str,
+    idempotency_key: str | None = None,
+    studies: Sequence[Study] = STUDIES,
+) -> tuple[JobRow, bool]:
+    """A new job that asks for the same again; raises ConflictError unless the first one is over."""
+    with database.read() as session:
+        job = get_job(session, job_id)
+    if job.state not in TERMINAL:
+        raise ConflictError(f"The job is {job.state}; cancel it before trying it again.")
+    request = JobRequest(job.study, tuple(job.matrix_ids), job.params, job.device, retry_of=job.id)
+    return submit(database, settings, request, idempotency_key, studies)
+
+
+def tell_state(session: Session, job: JobRow) -> None:
+    """Emits the job's state inside the transaction that changed it."""
+    state = {"id": job.id, "study": job.study, "state": job.state, "attempt": job.attempt}
+    told = {**state, "progress": progress_document(job), "error": job.error or None}
+    events.emit(session, f"job:{job.id}", "state", told)

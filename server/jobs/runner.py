@@ -1,0 +1,213 @@
+"""JobRun: the thread that sees one claimed job through, one process after another until no case is owed."""
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_engine.errors import SparsightError, quote
+from gpu_engine.parameters import parse_params
+from gpu_engine.records import Case, DeviceInfo, Measurement
+from gpu_engine.studies import study as find_study
+from gpu_engine.studies.base import Study
+from server import devices
+from server.db import AWAY, Database
+from server.jobs import lease as leases
+from server.jobs.engine import Engine, EngineBrokenError, ProcessDiedError, Stream, StreamEndError
+from server.jobs.journal import FencedError, Journal
+from server.jobs.lease import Lease
+from server.jobs.queue import ready_matrices
+from server.jobs.task import Failure, Hello, Work
+from server.models import JobRow, JobState
+from server.settings import Settings
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.1
+"""How long the thread waits for a record before it looks whether it should end."""
+
+DEATHS_MAX = 2
+"""A case that this many processes died of is recorded as failed."""
+
+LOSSES_MAX = 10
+"""A case in which the dispatcher ended this often is recorded as failed: it takes its host down."""
+
+SIGNALS = {
+    "Segmentation fault": 11,
+    "Bus error": 7,
+    "Aborted": 6,
+    "Floating-point exception": 8,
+    "Illegal instruction": 4,
+}
+"""What the crash file of a process calls a signal."""
+
+
+class StoppedError(Exception):
+    """The dispatcher stops, or starts its engine anew: the job goes back to the queue."""
+
+
+@dataclass(frozen=True)
+class Shop:
+    """What every job of a dispatcher needs."""
+
+    settings: Settings
+    database: Database
+    engine: Engine
+    studies: Sequence[Study]
+    first_event_s: float
+
+
+class JobRun(threading.Thread):
+    """Runs one claimed job to its end; `broken` is true afterwards where Ray did not answer."""
+
+    def __init__(self, shop: Shop, job: JobRow, device: DeviceInfo) -> None:
+        super().__init__(name=f"job-{job.id}", daemon=True)
+        self.job = job
+        self.device = device
+        self.broken = False
+        self.cancelled = threading.Event()
+        self.stopping = threading.Event()
+        self._shop = shop
+        self._journal = Journal(shop.database, Lease(job.id, job.attempt), self.stopping)
+        self._causes: dict[str, str] = {}
+
+    @property
+    def lease(self) -> Lease:
+        """The lease as the running attempt has it."""
+        return self._journal.lease
+
+    def run(self) -> None:
+        """The whole life of the job under this dispatcher."""
+        try:
+            self._see_through()
+        except FencedError:
+            log.info("%s: no longer ours", self.lease)
+
+    def _see_through(self) -> None:
+        try:
+            while self._attempt():
+                pass
+        except FencedError:
+            raise
+        except (StoppedError, EngineBrokenError, *AWAY) as error:
+            log.warning("%s: back to the queue: %s", self.lease, error)
+            self.broken = isinstance(error, EngineBrokenError)
+            self._journal.release()
+        except SparsightError as error:
+            self._fail(error.code, error.message)
+        except Exception as error:
+            log.exception("%s: the dispatcher failed", self.lease)
+            self._fail(
+                "internal", f"The dispatcher failed with {type(error).__name__}: {quote(error)}; its log says why."
+            )
+
+    def _attempt(self) -> bool:
+        """Runs one process for what is owed; whether another one is needed."""
+        work, done = self._plan()
+        if not work.todo:
+            self._journal.finish(JobState.SUCCEEDED)
+            return False
+        self._journal.begin(done, [case.key for case in work.todo])
+        try:
+            failure = self._listen(work)
+        except ProcessDiedError as death:
+            self._died(_cause(str(death), work.crash_file))
+            return True
+        finally:
+            work.crash_file.unlink(missing_ok=True)
+        if failure is None:
+            missing = len(self._plan()[0].todo)
+            if missing:
+                self._fail("internal", f"The study ended without a record of {missing} cases.")
+            return not missing
+        log.warning("%s: %s %s", self.lease, failure.detail, failure.trace)
+        if failure.lost:
+            self._died("process lost its device")
+        else:
+            self._fail(failure.code, failure.detail)
+        return failure.lost
+
+    def _plan(self) -> tuple[Work, int]:
+        """What the next process is to do, and how many cases have a record; buries the cases that none survives."""
+        job, settings = self.job, self._shop.settings
+        study = find_study(job.study, self._shop.studies)
+        params = parse_params(study.Params, job.params)
+        with self._shop.database.read() as session:
+            cases = study.cases(params, ready_matrices(session, job.matrix_ids), self.device)
+            measured = leases.measured_cases(session, job.id)
+            deaths, losses = leases.case_deaths(session, job.id), leases.case_losses(session, job.id)
+            profile = devices.fresh_profile(session, self.device.id)
+        if deaths.get("", 0) >= DEATHS_MAX:
+            raise SparsightError(f"The {self._causes.get('', 'process died')} twice outside any case.")
+        if losses.get("", 0) >= LOSSES_MAX:
+            raise SparsightError(f"The worker ended {LOSSES_MAX} times outside any case of this job.")
+        owed = [case for case in cases if case.key not in measured]
+        fatal = {key for key, number in deaths.items() if number >= DEATHS_MAX}
+        lost = {key for key, number in losses.items() if number >= LOSSES_MAX}
+        todo = tuple(case for case in owed if case.key not in fatal | lost)
+        for case in owed:
+            if case.key in fatal:
+                self._bury(case, f"{self._causes.get(case.key, 'process died')} twice")
+            elif case.key in lost:
+                self._bury(case, f"its worker ended {LOSSES_MAX} times")
+        crash_file = settings.home / "crashes" / f"{job.id}.{self.lease.attempt}"
+        ids, store, layout = tuple(job.matrix_ids), settings.resolved_store, settings.layout_bytes
+        work = Work(study, params, todo, ids, store, self.device, profile, layout, crash_file)
+        return work, len(cases) - len(todo)
+
+    def _bury(self, case: Case, note: str) -> None:
+        identity = (case.key, case.matrix_id, self.device.id, case.format, case.kernel)
+        self._journal.bury(Measurement(*identity, state="failed", cache=case.cache, note=note))
+
+    def _listen(self, work: Work) -> Failure | None:
+        """Commits what the process says until it has said everything; the Failure that it ends with, if any."""
+        stream = self._shop.engine.submit(work)
+        try:
+            self._greet(stream)
+            while True:
+                self._check()
+                said = stream.take(POLL_S)
+                if isinstance(said, Failure):
+                    return said
+                # Committed before the next record is asked for: a record lost with its process is measured again.
+                self._journal.note(said)
+        except StreamEndError:
+            return None
+        finally:
+            stream.end()
+
+    def _greet(self, stream: Stream) -> None:
+        deadline = time.monotonic() + self._shop.first_event_s
+        while True:
+            self._check()
+            hello = stream.take(POLL_S)
+            if isinstance(hello, Hello):
+                log.info("%s: process %d measures %s on %s", self.lease, hello.pid, self.job.study, self.device.id)
+                return
+            if time.monotonic() > deadline:
+                raise EngineBrokenError(f"No process started within {self._shop.first_event_s:.0f} s.")
+
+    def _check(self) -> None:
+        if self.cancelled.is_set():
+            raise FencedError
+        if self.stopping.is_set():
+            raise StoppedError("the dispatcher stops")
+
+    def _died(self, cause: str) -> None:
+        log.warning("%s: the %s in case %r", self.lease, cause, self._journal.current)
+        self._causes[self._journal.current] = cause
+        self._journal.died()
+
+    def _fail(self, code: str, detail: str) -> None:
+        self._journal.finish(JobState.FAILED, {"code": code, "detail": detail})
+
+
+def _cause(said: str, crash_file: Path) -> str:
+    """How the process died: the signal that it wrote down, or 9, the only one that leaves no time to write."""
+    if not crash_file.exists():
+        return said
+    report = crash_file.read_text(errors="replace")
+    number = next((number for name, number in SIGNALS.items() if name in report), 9)
+    return f"{said} (signal {number})"

@@ -1,0 +1,110 @@
+"""The process that measures: a Ray task that runs one study and streams its records. It touches no database."""
+
+import faulthandler
+import os
+import pickle
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpu_engine.csr_matrix import CsrMatrix
+    from gpu_engine.records import Case, DeviceInfo, DeviceProfile, Record
+    from gpu_engine.studies.base import Study
+    from server.store import Store
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a process is to do, as pickled by the dispatcher.
+
+    todo          the cases still owed
+    layout_bytes  most memory of one layout; 0: half the device's memory
+    crash_file    where the process writes what signal killed it, if it can
+    """
+
+    study: "Study"
+    params: Any
+    todo: "tuple[Case, ...]"
+    matrix_ids: tuple[str, ...]
+    store: str
+    device: "DeviceInfo"
+    profile: "DeviceProfile | None"
+    layout_bytes: int
+    crash_file: Path
+
+
+@dataclass(frozen=True)
+class Hello:
+    """The first thing that a process says."""
+
+    pid: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The last thing that a process says when the study raised; `lost`: its device context is broken."""
+
+    code: str
+    detail: str
+    lost: bool = False
+    trace: str = ""
+
+
+class StoredMatrices(Mapping[str, "CsrMatrix"]):
+    """The job's matrices, mapped into memory when they are asked for first."""
+
+    def __init__(self, store: "Store", ids: tuple[str, ...]) -> None:
+        self._store = store
+        self._ids = ids
+        self._loaded: dict[str, CsrMatrix] = {}
+
+    def __getitem__(self, matrix_id: str) -> "CsrMatrix":
+        if matrix_id not in self._ids:
+            raise KeyError(matrix_id)
+        if matrix_id not in self._loaded:
+            self._loaded[matrix_id] = self._store.load(matrix_id)
+        return self._loaded[matrix_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def run_study(gpu_uuid: str, pickled: bytes) -> "Iterator[Hello | Record | Failure]":
+    """Runs the pickled Work on the GPU of that UUID (empty: no GPU) and says everything it finds."""
+    yield Hello(os.getpid())
+    # Before anything can import CuPy: the work is unpickled after this.
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpu_uuid
+    work: Work = pickle.loads(pickled)
+    work.crash_file.parent.mkdir(parents=True, exist_ok=True)
+    with work.crash_file.open("w") as crash:
+        faulthandler.enable(crash, all_threads=False)
+        yield from _measure(work)
+        faulthandler.disable()
+
+
+def _measure(work: Work) -> "Iterator[Record | Failure]":
+    from gpu_engine.errors import DeviceLostError, SparsightError
+    from gpu_engine.measure import open_bench
+    from server.store import Store
+
+    matrices = StoredMatrices(Store(work.store), work.matrix_ids)
+    try:
+        with open_bench(work.device, work.profile, work.layout_bytes) as bench:
+            try:
+                yield from work.study.run(work.params, work.todo, matrices, bench)
+            except DeviceLostError as error:
+                yield Failure(error.code, error.message, lost=True)
+                # Closing a broken context can hang; the process is of no more use.
+                os._exit(1)
+    except DeviceLostError as error:
+        yield Failure(error.code, error.message, lost=True)
+    except SparsightError as error:
+        yield Failure(error.code, error.message)
+    except Exception as error:
+        yield Failure("internal", f"{type(error).__name__} in the study: {error}"[:500], trace=traceback.format_exc())

@@ -1,0 +1,44 @@
+"""BodyLimit: counts the bytes of a request body as they come; what the request says of its length is not trusted."""
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.errors import problem, problem_response
+
+BODY_BYTES = 2**20
+"""Longest body of a request that is not an upload."""
+
+UPLOAD_PATHS = ("/api/v1/matrices", "/api/v1/matrices/preview")
+
+
+class BodyLimit:
+    """Middleware: 413 for a body over the limit of its path, at once where Content-Length admits it."""
+
+    def __init__(self, app: ASGIApp, upload_bytes: int) -> None:
+        self.app = app
+        self.upload_bytes = upload_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on with a counting `receive`."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        most = self.upload_bytes if scope["path"] in UPLOAD_PATHS else BODY_BYTES
+        detail = f"The request body is over the limit of {most} bytes. Send less, or compress it."
+        declared = dict(scope["headers"]).get(b"content-length", b"")
+        if declared.isdigit() and (len(declared) > 18 or int(declared) > most):
+            # The rest of the body is not read: the connection cannot be used again.
+            response = problem_response(problem(413, "too_large", detail), {"Connection": "close"})
+            await response(scope, receive, send)
+            return
+        received = 0
+
+        async def counting() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > most:
+                raise HTTPException(413, detail, {"Connection": "close"})
+            return message
+
+        await self.app(scope, counting, send)

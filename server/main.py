@@ -1,0 +1,60 @@
+"""create_app: wires database, store, routes and pages together; the one server module that may import web."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+
+from gpu_engine import release
+from server import reference
+from server.db import Database
+from server.errors import install_error_handlers
+from server.guard import Guard
+from server.ingest import Ingestor
+from server.limits import BodyLimit
+from server.openapi import COMMON, describe, operation_id, problems
+from server.routes import devices, events, formats, health, jobs, matrices, studies
+from server.settings import Settings
+from server.store import Store
+from web import api as figures
+from web import pages
+
+ROUTERS = (matrices, jobs, events, devices, studies, formats, figures)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The ASGI application; it never imports Ray or CuPy."""
+    settings.home.mkdir(parents=True, exist_ok=True)
+    app = FastAPI(
+        title="Sparsight",
+        version=release(),
+        lifespan=_lifespan,
+        openapi_url=reference.SPEC,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=operation_id,
+    )
+    app.state.settings = settings
+    app.state.database = Database(settings.resolved_database_url)
+    app.state.store = Store(settings.resolved_store)
+    app.state.ingestor = Ingestor(settings, app.state.database, app.state.store)
+    app.state.streams = events.Streams()
+    install_error_handlers(app)
+    app.add_middleware(BodyLimit, upload_bytes=settings.upload_bytes)
+    app.add_middleware(Guard, settings=settings)
+    for module in ROUTERS:
+        app.include_router(module.router, prefix="/api/v1", responses=COMMON)
+    app.include_router(health.router, responses=problems(400))
+    app.include_router(reference.router)
+    describe(app)
+    pages.install(app)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    await run_in_threadpool(app.state.ingestor.open)
+    yield
+    await run_in_threadpool(app.state.ingestor.close)
+    app.state.database.close()

@@ -1,0 +1,189 @@
+"""Tables. They hold columns; records (gpu_engine/records.py) hold meaning. Times are seconds since 1970, UTC."""
+
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, MetaData, String, Text, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+NAMING = {
+    "ix": "ix_%(column_0_N_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class MatrixState(StrEnum):
+    """ingesting → ready or failed; `recorded` has features but no values."""
+
+    INGESTING = "ingesting"
+    READY = "ready"
+    FAILED = "failed"
+    RECORDED = "recorded"
+
+
+class JobState(StrEnum):
+    """queued → running → succeeded, failed or cancelled; queued → cancelled; running → queued if its worker is lost."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+TERMINAL = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
+"""States that nothing leaves."""
+
+
+class Base(DeclarativeBase):
+    """The declarative base; every constraint has a name, so that migrations can alter it on SQLite."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map: ClassVar[dict[Any, Any]] = {dict[str, Any]: JSON, list[Any]: JSON}
+
+
+class MatrixRow(Base):
+    """A matrix; its arrays lie in the store under `id`."""
+
+    __tablename__ = "matrices"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    name: Mapped[str] = mapped_column(String(200))
+    state: Mapped[str] = mapped_column(String(12), index=True)
+    #: sha256 of the uploaded bytes and the read options, or of the generator call: the same source is one matrix
+    sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    #: sha256 of the canonical CSR; empty until ready
+    fingerprint: Mapped[str] = mapped_column(String(64), default="", index=True)
+    #: {"kind": "upload", "filename", "bytes", …} or {"kind": "generated", "family", "params"}
+    source: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    n_rows: Mapped[int] = mapped_column(BigInteger, default=0)
+    n_cols: Mapped[int] = mapped_column(BigInteger, default=0)
+    nnz: Mapped[int] = mapped_column(BigInteger, default=0)
+    features: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    #: the problem document of a failed ingest; empty otherwise
+    error: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    created_at: Mapped[float] = mapped_column(Float, index=True)
+
+
+class JobRow(Base):
+    """A queued study. `attempt` counts processes and fences every write of a worker."""
+
+    __tablename__ = "jobs"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    study: Mapped[str] = mapped_column(String(40), index=True)
+    params: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    matrix_ids: Mapped[list[Any]] = mapped_column(default=list)
+    #: resolved when the job is made: `cpu`, `cuda:0` …
+    device: Mapped[str] = mapped_column(String(60), index=True)
+    state: Mapped[str] = mapped_column(String(12), index=True)
+    attempt: Mapped[int] = mapped_column(Integer, default=0)
+    #: uuid of the dispatcher process that holds the lease
+    owner: Mapped[str] = mapped_column(String(36), default="")
+    lease_until: Mapped[float] = mapped_column(Float, default=0.0)
+    #: cases with a record, and all cases
+    cases_done: Mapped[int] = mapped_column(Integer, default=0)
+    cases_total: Mapped[int] = mapped_column(Integer, default=0)
+    #: like cases_done, with the fraction of the case in progress
+    progress: Mapped[float] = mapped_column(Float, default=0.0)
+    message: Mapped[str] = mapped_column(String(200), default="")
+    #: the case that the process announced last: what it died of, if it dies
+    current_case: Mapped[str] = mapped_column(Text, default="")
+    estimate_s: Mapped[float] = mapped_column(Float, default=0.0)
+    #: {"code", "detail"} of a failed job; empty otherwise
+    error: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    retry_of: Mapped[str | None] = mapped_column(ForeignKey("jobs.id", ondelete="SET NULL"))
+    idempotency_key: Mapped[str | None] = mapped_column(String(200), unique=True)
+    #: sha256 of the request body behind the key
+    request_sha256: Mapped[str] = mapped_column(String(64), default="")
+    created_at: Mapped[float] = mapped_column(Float, index=True)
+    started_at: Mapped[float | None] = mapped_column(Float)
+    finished_at: Mapped[float | None] = mapped_column(Float)
+
+
+class CaseDeathRow(Base):
+    """How often a process died of a case, and how often the dispatcher did; runner.py says when the case has failed."""
+
+    __tablename__ = "case_deaths"
+    __table_args__ = (UniqueConstraint("job_id", "case_key"),)
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    case_key: Mapped[str] = mapped_column(String(400))
+    deaths: Mapped[int] = mapped_column(Integer, default=0)
+    losses: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+
+
+class MeasurementRow(Base):
+    """A committed Measurement; unique by (job, case)."""
+
+    __tablename__ = "measurements"
+    __table_args__ = (
+        UniqueConstraint("job_id", "case_key"),
+        Index("ix_measurements_matrix_device", "matrix_id", "device"),
+    )
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    case_key: Mapped[str] = mapped_column(String(400))
+    matrix_id: Mapped[str] = mapped_column(ForeignKey("matrices.id", ondelete="CASCADE"))
+    device: Mapped[str] = mapped_column(String(60))
+    kernel: Mapped[str] = mapped_column(String(80))
+    cache: Mapped[str] = mapped_column(String(8))
+    state: Mapped[str] = mapped_column(String(8))
+    #: the whole record as JSON, without the samples
+    record: Mapped[dict[str, Any]] = mapped_column()
+    samples_s: Mapped[list[Any]] = mapped_column(default=list)
+    created_at: Mapped[float] = mapped_column(Float)
+
+
+class TraceRow(Base):
+    """A committed Trace; unique by (job, case), in the same transaction as its Measurement."""
+
+    __tablename__ = "traces"
+    __table_args__ = (UniqueConstraint("job_id", "case_key"),)
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    case_key: Mapped[str] = mapped_column(String(400))
+    record: Mapped[dict[str, Any]] = mapped_column()
+
+
+class DeviceRow(Base):
+    """A device that a dispatcher offers, and its measured bandwidth."""
+
+    __tablename__ = "devices"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    #: DeviceInfo as JSON
+    info: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    #: DeviceProfile as JSON; empty until measured
+    profile: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    #: when its dispatcher was last heard of
+    seen_at: Mapped[float] = mapped_column(Float)
+
+
+class EventRow(Base):
+    """One line of the event stream; ids come from the counter, so they commit in ascending order."""
+
+    __tablename__ = "events"
+
+    id: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    #: `job:ID` or `matrix:ID`
+    topic: Mapped[str] = mapped_column(String(60), index=True)
+    #: `progress`, `measurement`, `trace` or `state`
+    kind: Mapped[str] = mapped_column(String(12))
+    data: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    created_at: Mapped[float] = mapped_column(Float)
+
+
+class EventCounterRow(Base):
+    """The one row whose value is the id of the last event."""
+
+    __tablename__ = "event_counter"
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    value: Mapped[int] = mapped_column(BigInteger, default=0)

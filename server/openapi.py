@@ -1,0 +1,130 @@
+"""OpenAPI: what each call answers, with an example of every document and every problem.
+
+A route says `responses=answers(documents.Job, 404)`; `describe` gives the application its description.
+"""
+
+from collections.abc import Mapping
+from typing import Any, get_args, get_origin
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
+
+from server import documents
+from server.errors import problem
+from server.examples import EXAMPLES
+
+Responses = dict[int | str, dict[str, Any]]
+
+PROBLEM_TYPE = "application/problem+json"
+PROBLEM_SCHEMA = {"$ref": "#/components/schemas/Problem"}
+
+PROBLEMS: Mapping[int, tuple[str, str, str]] = {
+    400: ("unknown_host", "The host name is not one of the service's.", "This host name is not one of the service's."),
+    401: ("unauthorized", "A token is needed.", "A token is needed: send `Authorization: Bearer …`."),
+    403: ("foreign_origin", "A page of another site makes the call.", "This call comes from a page of another site."),
+    404: ("not_found", "There is no such resource.", "There is no job '5f0'; GET /api/v1/jobs lists them."),
+    409: ("conflict", "The state of the resource forbids it.", "The job has succeeded; only a queued or running one …"),
+    413: ("too_large", "Over a limit of size or count.", "The upload is larger than the 2 GiB that are allowed."),
+    422: ("invalid_parameter", "What was sent is wrong.", "rounds is 3; it must be at least 9."),
+    503: (
+        "unavailable",
+        "Try again after `Retry-After` seconds.",
+        "The database does not answer now. Try again shortly.",
+    ),
+}
+"""Status → code, meaning, detail of its example."""
+
+TAGS = {
+    "matrices": "What is measured: upload, generate, list, delete.",
+    "jobs": "Queue a study, follow it, read its results.",
+    "events": "What happens, as it happens.",
+    "devices": "What is measured on.",
+    "studies": "The questions that a job can answer.",
+    "formats": "Storage formats and their kernels.",
+    "figures": "The charts of the pages.",
+    "health": "For whoever runs the service.",
+}
+
+
+def problems(*statuses: int) -> Responses:
+    """The problem documents that a call may answer."""
+    return {status: _problem(status) for status in statuses}
+
+
+def answers(model: Any, *statuses: int, success: int = 200, also: Mapping[int, str] | None = None) -> Responses:
+    """What a call answers: the document, at further statuses too (status → meaning), and problems."""
+    content = {"application/json": {"example": example_of(model)}}
+    found: Responses = {success: {"model": model, "content": content}}
+    for status, meaning in (also or {}).items():
+        found[status] = {"model": model, "content": content, "description": meaning}
+    return found | problems(*statuses)
+
+
+def kept(model: Any, *statuses: int, as_csv: bool = False) -> Responses:
+    """`answers` of a call that has an ETag, and that answers `Accept: text/csv` too if so told."""
+    found = answers(model, *statuses) | {304: {"description": "Unchanged: `If-None-Match` names the current ETag."}}
+    found[200]["headers"] = {"ETag": {"description": "Changes with the answer.", "schema": {"type": "string"}}}
+    if as_csv:
+        found[200]["content"] = found[200]["content"] | {"text/csv": {"schema": {"type": "string"}}}
+    return found
+
+
+def listing(item: Any, *statuses: int) -> Responses:
+    """What a list answers: JSON, or CSV for `Accept: text/csv`; `Link: rel=next` while more follows."""
+    found = kept(documents.Listing[item], *statuses, as_csv=True)
+    link = {"description": '`<…>; rel="next"` while more follows.', "schema": {"type": "string"}}
+    found[200]["headers"] = found[200]["headers"] | {"Link": link}
+    return found
+
+
+def example_of(model: Any) -> Any:
+    """The example of a document; of a list, a page with one item."""
+    if get_origin(model) is documents.Listing:
+        return {"items": [EXAMPLES[get_args(model)[0]]], "next": None}
+    return EXAMPLES[model]
+
+
+def operation_id(route: APIRoute) -> str:
+    """The name of the route's function: verb_noun."""
+    return route.name
+
+
+def describe(app: FastAPI) -> None:
+    """Has the application describe itself with tags, the problem schema and an example at each document."""
+
+    def build() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = build  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    tags = [{"name": name, "description": text} for name, text in TAGS.items()]
+    found = get_openapi(
+        title=app.title,
+        version=app.version,
+        routes=app.routes,
+        tags=tags,
+        servers=[{"url": "/"}],
+        summary="Where the time of a sparse matrix goes on a GPU.",
+    )
+    schemas = found["components"]["schemas"]
+    schemas["Problem"] = TypeAdapter(documents.Problem).json_schema()
+    for model, example in EXAMPLES.items():
+        if model.__name__ in schemas:
+            schemas[model.__name__]["examples"] = [example]
+    return found
+
+
+def _problem(status: int) -> dict[str, Any]:
+    code, meaning, detail = PROBLEMS[status]
+    content = {"schema": PROBLEM_SCHEMA, "example": problem(status, code, detail)}
+    return {"description": meaning, "content": {PROBLEM_TYPE: content}}
+
+
+COMMON = problems(400, 401, 422, 503)
+"""Any call may answer these."""

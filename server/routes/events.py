@@ -1,0 +1,181 @@
+"""/events: one stream of server-sent events for everything a tab follows; it resumes where it broke off."""
+
+import asyncio
+import json
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.responses import StreamingResponse
+from sqlalchemy import or_, select
+from sqlalchemy.exc import DBAPIError
+from starlette.concurrency import run_in_threadpool
+
+from gpu_engine.errors import ParameterError, UnavailableError, quote
+from server.db import Database
+from server.deps import DatabaseDep
+from server.models import EventCounterRow, EventRow
+from server.openapi import Responses
+
+router = APIRouter(tags=["events"])
+log = logging.getLogger(__name__)
+
+POLL_S = 0.25
+HEARTBEAT_S = 15.0
+RECONNECT_MS = 2000
+STREAMS_MAX = 200
+TOPICS_MAX = 100
+EXAMPLE = 'id: 7\nevent: state\ndata: {"topic": "job:5f0c", "state": "running"}\n\n'
+BATCH = 500
+TOPIC = re.compile(r"jobs|matrices|(job|matrix):[A-Za-z0-9_-]{1,32}")
+STREAM: Responses = {
+    200: {
+        "description": "Events, until the caller leaves.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}, "example": EXAMPLE}},
+    }
+}
+FAMILIES = {"jobs": "job:", "matrices": "matrix:"}
+"""Topics that stand for all of a kind, and how those begin."""
+
+
+class Streams:
+    """The open streams of one server: counts them, wakes them when the server stops, shares one look at the log."""
+
+    def __init__(self) -> None:
+        self._open = 0
+        self._closing = asyncio.Event()
+        self._last_id = 0
+        self._looked_at = float("-inf")
+
+    @contextmanager
+    def slot(self) -> Iterator[None]:
+        """One open stream; raises UnavailableError past `STREAMS_MAX`."""
+        if self._open >= STREAMS_MAX:
+            raise UnavailableError(f"{STREAMS_MAX} event streams are open, as many as there can be. Close other tabs.")
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the server stops."""
+        return self._closing.is_set()
+
+    def close(self) -> None:
+        """Ends every stream; call it in the event loop's thread when the server is told to stop."""
+        self._closing.set()
+
+    async def pause(self) -> None:
+        """Waits for the next look, shorter when the server stops."""
+        try:
+            await asyncio.wait_for(self._closing.wait(), POLL_S)
+        except TimeoutError:
+            return
+
+    async def last_id(self, database: Database) -> int:
+        """Id of the newest event, read at most every `POLL_S` seconds however many streams ask."""
+        if time.monotonic() - self._looked_at >= POLL_S:
+            self._looked_at = time.monotonic()
+            self._last_id = await run_in_threadpool(_newest, database)
+        return self._last_id
+
+
+def _streams(request: Request) -> Streams:
+    streams: Streams = request.app.state.streams
+    return streams
+
+
+@router.get("/events", response_class=StreamingResponse, responses=STREAM)
+async def stream_events(
+    request: Request,
+    database: DatabaseDep,
+    streams: Annotated[Streams, Depends(_streams)],
+    topics: Annotated[str, Query(description="`jobs`, `matrices`, `job:ID`, `matrix:ID`, separated by commas.")],
+    last_event_id: Annotated[str | None, Header(description="Resumes after this event.")] = None,
+) -> StreamingResponse:
+    """Events `progress`, `measurement`, `trace` and `state` of these topics, as they are committed."""
+    wanted, after = parse_topics(topics), _parse_id(last_event_id)
+    events = _follow(request, database, streams, wanted, after)
+    # The first block is made here, so that a refusal is still a status and not a broken stream.
+    first = await anext(events)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_chain(first, events), media_type="text/event-stream", headers=headers)
+
+
+def parse_topics(text: str) -> list[str]:
+    """The topics of a comma-separated list; raises ParameterError."""
+    topics = list(dict.fromkeys(text.split(",")))
+    if len(topics) > TOPICS_MAX:
+        raise ParameterError(f"{len(topics)} topics are too many; at most {TOPICS_MAX} can be followed in one stream.")
+    for topic in topics:
+        if not TOPIC.fullmatch(topic):
+            raise ParameterError(f"There is no topic {quote(topic)}; topics are jobs, matrices, job:ID and matrix:ID.")
+    return topics
+
+
+def _parse_id(text: str | None) -> int | None:
+    if text is None or text == "":
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise ParameterError(f"Last-Event-ID is {quote(text)}; expected the id of an event, a whole number.")
+    return int(text)
+
+
+async def _follow(
+    request: Request, database: Database, streams: Streams, topics: Sequence[str], after: int | None
+) -> AsyncIterator[str]:
+    """Blocks of the stream until the client leaves or the server stops; no connection is held in between."""
+    with streams.slot():
+        newest = await run_in_threadpool(_newest, database)
+        # An id that this database never gave is from another one: follow from now.
+        last = newest if after is None or after > newest else after
+        yield f"retry: {RECONNECT_MS}\nid: {last}\n\n"
+        spoken_at = time.monotonic()
+        while not streams.is_closing and not await request.is_disconnected():
+            try:
+                newest = await streams.last_id(database)
+                events = await run_in_threadpool(_after, database, topics, last) if newest > last else []
+            except DBAPIError as error:
+                log.warning("an event stream ends, the database does not answer: %s", error)
+                return
+            for event in events:
+                yield _block(event)
+            if events:
+                last, spoken_at = events[-1].id, time.monotonic()
+            if len(events) < BATCH:
+                # Ids commit in ascending order: whatever is not above `newest` has been seen.
+                last = max(last, newest)
+                await streams.pause()
+            if time.monotonic() - spoken_at >= HEARTBEAT_S:
+                spoken_at = time.monotonic()
+                yield ": still here\n\n"
+
+
+async def _chain(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
+    yield first
+    async for block in rest:
+        yield block
+
+
+def _newest(database: Database) -> int:
+    with database.read() as session:
+        return session.scalar(select(EventCounterRow.value)) or 0
+
+
+def _after(database: Database, topics: Sequence[str], last: int) -> list[EventRow]:
+    families = [EventRow.topic.startswith(FAMILIES[topic]) for topic in topics if topic in FAMILIES]
+    wanted = or_(EventRow.topic.in_(topics), *families)
+    with database.read() as session:
+        return list(
+            session.scalars(select(EventRow).where(EventRow.id > last, wanted).order_by(EventRow.id).limit(BATCH))
+        )
+
+
+def _block(event: EventRow) -> str:
+    return f"id: {event.id}\nevent: {event.kind}\ndata: {json.dumps({'topic': event.topic, **event.data})}\n\n"

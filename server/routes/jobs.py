@@ -1,0 +1,115 @@
+"""/jobs: queue a study, see how it goes, cancel it, try it again, read its results."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from gpu_engine.records import results_document
+from server import documents, results
+from server.answers import holds, listed, wants_csv
+from server.deps import DatabaseDep, SettingsDep
+from server.examples import MATRIX_ID
+from server.jobs import queue
+from server.models import JobRow
+from server.openapi import answers, kept, listing
+from server.paging import LIMIT_DEFAULT, LIMIT_MAX
+
+router = APIRouter(prefix="/jobs", tags=["jobs"])
+
+RETRY_AFTER_S = "1"
+Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key and body: the same job.")]
+
+
+class JobBody(BaseModel):
+    """A study of some matrices, with parameters that differ from its defaults, on a device."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"study": "formats", "matrix_ids": [MATRIX_ID]}]}
+    )
+
+    study: str
+    matrix_ids: list[str] = Field(min_length=1, max_length=queue.MATRICES_MAX)
+    params: dict[str, Any] = {}
+    device: str = Field("auto", description="`auto`, `cpu`, `cuda:0` …; GET /devices lists them.")
+
+
+class JobsQuery(BaseModel):
+    """Which jobs, and how many at a time."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: str | None = None
+    study: str | None = None
+    matrix_id: str | None = None
+    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
+    cursor: str | None = None
+
+
+@router.post("", status_code=202, responses=answers(documents.Job, 403, 409, success=202))
+def create_job(body: JobBody, database: DatabaseDep, settings: SettingsDep, idempotency_key: Key = None) -> Response:
+    """Queues a study; the same Idempotency-Key and body again answer the same job."""
+    request = queue.JobRequest(body.study, tuple(body.matrix_ids), body.params, body.device)
+    job, _ = queue.submit(database, settings, request, idempotency_key)
+    with database.read() as session:
+        return _accepted(session, job)
+
+
+@router.get("", responses=listing(documents.Job))
+def list_jobs(request: Request, query: Annotated[JobsQuery, Query()], database: DatabaseDep) -> Response:
+    """Jobs, the newest first."""
+    with database.read() as session:
+        page = queue.list_jobs(session, **query.model_dump())
+        return listed(request, [queue.job_document(session, job) for job in page.items], page.next)
+
+
+@router.get("/{job_id}", responses=answers(documents.Job, 404))
+def get_job(job_id: str, database: DatabaseDep) -> Response:
+    """One job: its state, progress and place in the queue."""
+    with database.read() as session:
+        return JSONResponse(queue.job_document(session, queue.get_job(session, job_id)))
+
+
+@router.post("/{job_id}/cancel", status_code=202, responses=answers(documents.Job, 403, 404, 409, success=202))
+def cancel_job(job_id: str, database: DatabaseDep) -> Response:
+    """Ends a queued or running job; what it has measured stays."""
+    job = queue.cancel(database, job_id)
+    with database.read() as session:
+        return _accepted(session, job)
+
+
+@router.post("/{job_id}/retry", status_code=202, responses=answers(documents.Job, 403, 404, 409, success=202))
+def retry_job(job_id: str, database: DatabaseDep, settings: SettingsDep, idempotency_key: Key = None) -> Response:
+    """Queues the same again as a new job, once this one is over."""
+    job, _ = queue.retry(database, settings, job_id, idempotency_key)
+    with database.read() as session:
+        return _accepted(session, job)
+
+
+@router.get("/{job_id}/results", responses=kept(documents.Results, 404, as_csv=True))
+def get_results(job_id: str, request: Request, database: DatabaseDep, samples: bool = False) -> Response:
+    """What the job has measured so far: JSON, or CSV for `Accept: text/csv`."""
+    as_csv = wants_csv(request)
+    with database.read() as session:
+        job = queue.get_job(session, job_id)
+        headers = _cache_headers(results.version(session, job), as_csv, samples)
+        if holds(request, headers["ETag"]):
+            return Response(status_code=304, headers=headers)
+        found = results.measurements(session, [job.id], samples=samples)
+        if as_csv:
+            return Response(results.csv_text(found), media_type="text/csv", headers=headers)
+        return JSONResponse(results_document(found, results.traces(session, [job.id]), samples), headers=headers)
+
+
+def _accepted(session: Session, job: JobRow) -> JSONResponse:
+    """202 with the job and where to ask how it goes."""
+    headers = {"Location": f"/api/v1/jobs/{job.id}", "Retry-After": RETRY_AFTER_S}
+    return JSONResponse(queue.job_document(session, job), 202, headers=headers)
+
+
+def _cache_headers(version: str, as_csv: bool, samples: bool) -> dict[str, str]:
+    """The tag changes with every record, and with the form that is asked for."""
+    tag = f'"{version}-{"csv" if as_csv else "json"}{"-samples" if samples else ""}"'
+    return {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept"}

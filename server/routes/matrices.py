@@ -1,0 +1,124 @@
+"""/matrices: preview, upload, generate, list, look at, delete. /generators: what can be generated."""
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi.openapi.models import Example
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from starlette.concurrency import run_in_threadpool
+
+from gpu_engine.errors import ParameterError, quote
+from gpu_engine.generators import GENERATORS
+from gpu_engine.matrix_io.options import ReadOptions
+from server import catalogue, documents, upload
+from server.answers import listed
+from server.deps import DatabaseDep, IngestorDep
+from server.models import MatrixRow, MatrixState
+from server.openapi import answers, listing, problems
+from server.paging import LIMIT_DEFAULT, LIMIT_MAX
+
+router = APIRouter(tags=["matrices"])
+
+RETRY_AFTER_S = "1"
+PARTS = {"file": {"type": "string", "format": "binary"}, "name": {"type": "string"}}
+FORM = {
+    "type": "object",
+    "required": ["file"],
+    "properties": PARTS | TypeAdapter(ReadOptions).json_schema()["properties"],
+}
+UPLOAD_SCHEMA = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}}
+
+THERE = {200: "It was there already.", 201: "It is ready.", 202: "It is being read; ask again for it."}
+ADDED = answers(documents.Matrix, 403, 404, 413, success=201, also=THERE)
+CALLS: dict[str, Example] = {
+    "stencil": {"value": {"family": "stencil", "points": 27, "nx": 32, "ny": 32, "nz": 32, "name": "cube"}}
+}
+
+
+class ListQuery(BaseModel):
+    """Which matrices, in which order, how many at a time."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    q: str = Field("", max_length=catalogue.QUERY_MAX, description="Part of the name, or how id or fingerprint begin.")
+    sort: str = Field(
+        catalogue.SORT_DEFAULT, description=f"{', '.join(catalogue.SORTS)}; a minus before it: descending."
+    )
+    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
+    cursor: str | None = None
+
+
+class DeleteQuery(BaseModel):
+    """Whether jobs and results go with the matrix."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    with_results: bool = False
+
+
+@router.post("/matrices", status_code=201, openapi_extra=UPLOAD_SCHEMA, responses=ADDED)
+async def upload_matrix(request: Request, ingestor: IngestorDep) -> Response:
+    """Takes in a matrix file: 201 when it was read within ten seconds, else 202; the same bytes again: 200."""
+    async with upload.receive(request, ingestor.uploads) as received:
+        added = await run_in_threadpool(catalogue.add_upload, ingestor, received)
+    return _answer(await catalogue.settle(ingestor, added), added.created)
+
+
+@router.post("/matrices/preview", openapi_extra=UPLOAD_SCHEMA, responses=answers(documents.Preview, 403, 413))
+async def preview_matrix(request: Request, ingestor: IngestorDep) -> Response:
+    """What would be read from a file with these options; nothing is kept."""
+    async with upload.receive(request, ingestor.uploads) as received:
+        return JSONResponse(await asyncio.wrap_future(ingestor.preview(received.path, received.options)))
+
+
+@router.post("/matrices/generate", status_code=202, responses=ADDED)
+def generate_matrix(call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)], ingestor: IngestorDep) -> Response:
+    """Generates a matrix: `family`, its parameters, optionally `name`; the same call again: the same matrix."""
+    family, name = (_take_text(call, key) for key in ("family", "name"))
+    added = catalogue.add_generated(ingestor, family, call, name)
+    return _answer(added.row, added.created)
+
+
+@router.get("/matrices", responses=listing(documents.Matrix))
+def list_matrices(request: Request, query: Annotated[ListQuery, Query()], database: DatabaseDep) -> Response:
+    """Matrices, the newest first unless sorted otherwise."""
+    with database.read() as session:
+        page = catalogue.list_matrices(session, **query.model_dump())
+        return listed(request, [catalogue.matrix_document(row) for row in page.items], page.next)
+
+
+@router.get("/matrices/{matrix_id}", responses=answers(documents.Matrix, 404))
+def get_matrix(matrix_id: str, database: DatabaseDep) -> Response:
+    """The matrix."""
+    with database.read() as session:
+        return JSONResponse(catalogue.matrix_document(catalogue.get_matrix(session, matrix_id)))
+
+
+@router.delete("/matrices/{matrix_id}", status_code=204, responses=problems(403, 404, 409))
+def delete_matrix(matrix_id: str, query: Annotated[DeleteQuery, Query()], ingestor: IngestorDep) -> None:
+    """Deletes the matrix; 409 while it has jobs, unless `with_results=true` lets them go with it."""
+    catalogue.delete_matrix(ingestor, matrix_id, query.with_results)
+
+
+@router.get("/generators", responses=listing(documents.Generator))
+def list_generators(request: Request) -> Response:
+    """The families of matrices that can be generated, with the JSON Schema of their parameters."""
+    items = [{"name": g.name, "summary": g.summary, "params": TypeAdapter(g.Params).json_schema()} for g in GENERATORS]
+    return listed(request, items)
+
+
+def _answer(row: MatrixRow, created: bool) -> Response:
+    """201 or 200 with a matrix that is there, 202 with one that is on its way."""
+    there = row.state != MatrixState.INGESTING
+    headers = {"Location": catalogue.matrix_path(row.id)} | ({} if there else {"Retry-After": RETRY_AFTER_S})
+    return JSONResponse(catalogue.matrix_document(row), (201 if created else 200) if there else 202, headers)
+
+
+def _take_text(call: dict[str, Any], key: str) -> str:
+    """Removes a text from the call; raises ParameterError for anything else."""
+    value = call.pop(key, "")
+    if not isinstance(value, str):
+        raise ParameterError(f"{key} is {quote(value)}; expected a text.")
+    return value

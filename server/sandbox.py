@@ -1,0 +1,230 @@
+"""The disposable process in which every matrix is read or generated: whatever a file does to it ends with it.
+
+`run` starts `python -P -m server.sandbox PARENT`, hands it a task on stdin and waits; the child leaves the files of a
+matrix (server/store.py) or `problem.json` in the folder it was given. It has no database, no settings, no secrets.
+"""
+
+import ctypes
+import dataclasses
+import json
+import logging
+import math
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpu_engine.csr_matrix import CsrMatrix, fingerprint
+from gpu_engine.errors import InputError, MatrixFileError, ParameterError, TooLargeError, UnavailableError
+from gpu_engine.features import features, row_length_histogram, spy
+from gpu_engine.matrix_io import ReadLimits, ReadOptions, ReadResult, read_matrix
+from gpu_engine.matrix_io.preview import preview
+from server.store import write_matrix
+
+log = logging.getLogger(__name__)
+
+PROBLEM = "problem.json"
+PREVIEW = "preview.json"
+SPY_SIZE = 256
+PR_SET_PDEATHSIG = 1
+SECRETS = "SPARSIGHT_"
+STDERR_LOGGED = 2000
+ERRORS = {kind.code: kind for kind in (InputError, ParameterError, TooLargeError)}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the process does: read the file at `path`, or generate a matrix of a family when there is no path.
+
+    preview       write down what would be read, and no matrix
+    memory_bytes  of address space; seconds  of wall-clock and of processor time
+    """
+
+    memory_bytes: int
+    seconds: float
+    limits: ReadLimits
+    path: str = ""
+    options: ReadOptions = dataclasses.field(default_factory=ReadOptions)
+    preview: bool = False
+    family: str = ""
+    params: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def run(task: Task, folder: Path, cache: Path, started: Callable[[subprocess.Popen[str]], None]) -> None:
+    """Fills the empty folder with the files of the matrix.
+
+    cache    of compiled code, kept between processes; started  is called with the process, to kill it from elsewhere
+    Raises InputError and its kinds, whatever the process died of; UnavailableError when the disk is full.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "server.sandbox", str(os.getpid())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        cwd=folder,
+        env=_environment(folder, cache),
+        start_new_session=True,
+    )
+    started(process)
+    try:
+        _, said = process.communicate(json.dumps(dataclasses.asdict(task)), timeout=task.seconds)
+    except subprocess.TimeoutExpired:
+        raise TooLargeError(_too_long(task)) from None
+    finally:
+        kill(process)
+        process.communicate()
+    problem = folder / PROBLEM
+    if process.returncode == 0 and problem.exists():
+        raise _restore(json.loads(problem.read_bytes()))
+    if process.returncode != 0:
+        log.warning("the reading process ended with %d: %r", process.returncode, said[-STDERR_LOGGED:])
+        raise _explain_exit(process.returncode, task)
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """Ends the process and whatever it started; nothing happens if it is gone."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _environment(folder: Path, cache: Path) -> dict[str, str]:
+    """Ours without secrets, with one thread for each library and no writing outside `folder` and `cache`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(SECRETS)}
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    packages = str(Path(__file__).resolve().parent.parent)
+    return {**kept, **threads, "NUMBA_CACHE_DIR": str(cache), "TMPDIR": str(folder), "PYTHONPATH": packages}
+
+
+def _explain_exit(code: int, task: Task) -> InputError:
+    """The error behind an exit that the process had no time to explain."""
+    if code == -signal.SIGXCPU:
+        return TooLargeError(_too_long(task))
+    if code == -signal.SIGKILL:
+        return TooLargeError(_too_much_memory(task))
+    how = f"crashed (signal {-code})" if code < 0 else "failed"
+    if task.path:
+        return MatrixFileError(f"The reader {how} on this file. Check that it is a whole, valid matrix file.")
+    return ParameterError(f"The generator {how} with these parameters. Try a smaller matrix.")
+
+
+def _restore(problem: dict[str, Any]) -> Exception:
+    """The error that the process wrote down."""
+    message, code = str(problem["message"]), problem["code"]
+    if code == UnavailableError.code:
+        return UnavailableError(message)
+    if code == MatrixFileError.code:
+        error = MatrixFileError(message)
+        error.line = problem["line"]
+        return error
+    return ERRORS.get(code, InputError)(message)
+
+
+def _too_long(task: Task) -> str:
+    work = "Reading the file" if task.path else "Generating the matrix"
+    return f"{work} took more than {task.seconds:g} s. Try a smaller matrix, or raise SPARSIGHT_INGEST_SECONDS."
+
+
+def _too_much_memory(task: Task) -> str:
+    work = "Reading the file" if task.path else "Generating the matrix"
+    return (
+        f"{work} needs more memory than the {task.memory_bytes / 2**30:.3g} GiB allowed. "
+        "Try a smaller matrix, or raise SPARSIGHT_INGEST_MEMORY_BYTES."
+    )
+
+
+def main() -> None:
+    """The child: limits itself, does the task of stdin in the current folder, writes down what went wrong."""
+    _die_with(int(sys.argv[1]))
+    task = json.load(sys.stdin)
+    task = Task(**{**task, "limits": ReadLimits(**task["limits"]), "options": ReadOptions(**task["options"])})
+    _limit(task)
+    try:
+        _produce(task, Path.cwd())
+    except (InputError, UnavailableError) as error:
+        _write_down(error.code, error.message, getattr(error, "line", None))
+    except MemoryError:
+        _write_down(TooLargeError.code, _too_much_memory(task))
+    except OSError as error:
+        log.exception("disk")
+        _write_down(
+            UnavailableError.code, f"The matrix cannot be stored: {error.strerror}. Free space, then try again."
+        )
+
+
+def _die_with(parent: int) -> None:
+    """Ties the life of this process to its parent's, which may be over already."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit("the parent is gone")
+
+
+def _limit(task: Task) -> None:
+    for limit, most in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_AS, task.memory_bytes),
+        # No array of a matrix is larger than the memory it was made in.
+        (resource.RLIMIT_FSIZE, task.memory_bytes),
+        (resource.RLIMIT_CPU, math.ceil(task.seconds)),
+    ):
+        _, hard = resource.getrlimit(limit)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(limit, (most, most))
+
+
+def _produce(task: Task, folder: Path) -> None:
+    """Reads or generates the matrix and writes its files, or what it would be."""
+    if task.preview:
+        document = preview(Path(task.path), task.limits, task.options)
+        (folder / PREVIEW).write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
+        return
+    result = _read(task) if task.path else _generate(task)
+    notes = {"notes": list(result.notes), "duplicates": result.duplicates}
+    write_matrix(folder, result.matrix, describe(result.matrix) | notes)
+
+
+def _read(task: Task) -> ReadResult:
+    return read_matrix(Path(task.path), task.limits, task.options)
+
+
+def _generate(task: Task) -> ReadResult:
+    # Most tasks are files; this import is a third of what their process needs to start.
+    from gpu_engine.generators import generate
+
+    return ReadResult(generate(task.family, task.params, task.limits.nnz_max))
+
+
+def describe(matrix: CsrMatrix) -> dict[str, Any]:
+    """Everything that pages show of a matrix, as plain JSON values, so that they never touch its arrays."""
+    return {
+        "fingerprint": fingerprint(matrix),
+        "features": _plain(features(matrix)),
+        "row_lengths": _plain(row_length_histogram(matrix)),
+        "spy": _plain(spy(matrix, SPY_SIZE)),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON holds it; non-finite numbers become null."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(name): _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _write_down(code: str, message: str, line: int | None = None) -> None:
+    document = {"code": code, "message": message, "line": line}
+    Path(PROBLEM).write_text(json.dumps(document), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""`python -m sparsight`: the command line."""
+
+from sparsight.cli import main
+
+main()

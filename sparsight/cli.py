@@ -1,0 +1,121 @@
+"""The command line: results go to stdout, everything else to stderr; exits.py lists the exit codes."""
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from gpu_engine.errors import SparsightError
+from sparsight import job_commands, matrix_commands
+from sparsight.exits import Exit, exit_of
+from sparsight.terminal import AsJson, Server, Timeout, connect, messages, out, read_settings, say
+
+app = typer.Typer(
+    help="Where the time of a sparse matrix goes on a GPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.add_typer(matrix_commands.app, name="matrix")
+app.add_typer(job_commands.app, name="jobs")
+
+
+def main() -> None:
+    """The console script `sparsight`."""
+    try:
+        app()
+    except SparsightError as error:
+        say(error.message)
+        sys.exit(exit_of(error))
+
+
+@app.command(epilog="Example: sparsight serve --port 18080")
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to bind. [dim]SPARSIGHT_HOST[/]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to bind; 0 takes a free one. [dim]SPARSIGHT_PORT[/]")] = None,
+    worker: Annotated[bool, typer.Option(help="Run a worker beside the server.")] = True,
+) -> None:
+    """Serve the pages and the API, with a worker beside them, until Ctrl-C."""
+    from sparsight.serve import serve as run_server
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    options = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+
+    def announce(url: str) -> None:
+        typer.echo(f"Sparsight is at {url}  (Ctrl-C stops it)")
+
+    run_server(read_settings(**options), worker, announce)
+
+
+@app.command()
+def worker(
+    parent: Annotated[int | None, typer.Option(hidden=True, help="End when this process does.")] = None,
+) -> None:
+    """Run queued jobs on the devices of this machine, until Ctrl-C."""
+    from server.jobs.worker import supervise
+    from sparsight.worker_process import end_with
+
+    read_settings()
+    if parent is not None:
+        end_with(parent)
+    raise typer.Exit(supervise())
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database to the schema of this release, making it if need be."""
+    from server.migrate import migrate as run_migrations
+
+    settings = read_settings()
+    settings.home.mkdir(parents=True, exist_ok=True)
+    run_migrations(settings.resolved_database_url)
+    say("The database is up to date.")
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Look at this machine: what works, what is missing, what to do."""
+    from sparsight.doctor import examine
+
+    colours = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+    console, checks = out(), []
+    for check in examine(read_settings()):
+        checks.append(check)
+        if not as_json:
+            line = Text.assemble((f"{check.status:<5}", colours[check.status]), f"{check.name:<15}", check.found)
+            console.print(line.append(f"\n{'':20}{check.advice}", "dim") if check.advice else line, soft_wrap=True)
+    if as_json:
+        fields = ("name", "status", "found", "advice")
+        typer.echo(json.dumps([{name: getattr(check, name) for name in fields} for check in checks]))
+    raise typer.Exit(Exit.FAILED if any(check.status == "fail" for check in checks) else Exit.DONE)
+
+
+@app.command(epilog="Example: sparsight run formats cnr-2000.mtx.gz --wait")
+def run(
+    study: Annotated[str, typer.Argument(help="Name of the study, such as formats.")],
+    file: Annotated[Path, typer.Argument(help="Matrix Market file, plain or .gz.", exists=True, dir_okay=False)],
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda:0 …")] = "auto",
+    server: Server = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the results.")] = False,
+    timeout: Timeout = None,
+    as_json: AsJson = False,
+) -> None:
+    """Upload a matrix to a running server and queue a study of it."""
+    from sparsight.run import Task
+
+    with connect(server) as client:
+        task = Task(client, messages(), out())
+        job = task.queue(study, file, device)
+        if not wait:
+            task.print_job(job, as_json)
+            return
+        raise typer.Exit(task.follow(job, timeout, as_json))
+
+
+app.command(epilog="Example: sparsight results JOB --csv > results.csv")(job_commands.results)
+app.command(epilog="Example: sparsight compare csr/vector ell/thread --job JOB --fail-on slow")(job_commands.compare)

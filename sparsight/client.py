@@ -1,0 +1,238 @@
+"""Client: the REST API of a running server as calls; documents come back typed, problems as our errors."""
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
+from urllib.parse import quote as escape
+
+import httpx
+
+from gpu_engine.errors import InputError, UnavailableError, quote
+from server.documents import Job, Matrix, Results, Study
+from sparsight.compare import Difference, compare_kernels, compare_results
+from sparsight.problems import error_of
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+POLL_S = 0.3
+RETRY_S = 1.0
+PATIENCE_S = 30.0
+"""A job is offered again this long while the server says that it cannot take it now."""
+
+ENDED = ("succeeded", "failed", "cancelled")
+"""States of a job that nothing leaves."""
+
+# A slow disk or a full queue may hold an answer back; an upload is answered within seconds of its last byte.
+TIMEOUT = httpx.Timeout(120, connect=5)
+
+
+class Client:
+    """A connection to one server; use it as a context manager.
+
+    server  address, `http://127.0.0.1:8000`
+    token   bearer token, empty where the server asks for none
+    http    the HTTP client to use instead of an own one
+
+    Every call raises UnavailableError where no server answers, and otherwise the error that the server names.
+    """
+
+    def __init__(self, server: str, token: str = "", http: httpx.Client | None = None) -> None:
+        self.server = server.rstrip("/")
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = http or httpx.Client(
+            base_url=self.server, headers=headers, timeout=TIMEOUT, transport=httpx.HTTPTransport(retries=2)
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._http.close()
+
+    def studies(self) -> list[Study]:
+        """What the server can study."""
+        return list(self._call("GET", "/studies")["items"])
+
+    def upload(self, path: str | Path, name: str = "", on_read: Callable[[int], None] | None = None) -> Matrix:
+        """Sends a matrix file as a stream and returns its matrix, which may still be `ingesting`.
+
+        on_read  is told the number of bytes of every block that is sent
+        Raises InputError where the file cannot be opened, MatrixFileError where it is not a matrix.
+        """
+        path = Path(path)
+        try:
+            opened = path.open("rb")
+        except OSError as error:
+            raise InputError(f"Cannot read {quote(path)}: {error.strerror or error}.") from error
+        with opened as file:
+            sent = _Counted(file, on_read or (lambda _: None))
+            fields = {"name": name} if name else {}
+            return cast(Matrix, self._call("POST", "/matrices", files={"file": (path.name, sent)}, data=fields))
+
+    def generate(self, family: str, name: str = "", **parameters: Any) -> Matrix:
+        """Has the server generate a matrix, which may still be `ingesting`; the same call again is the same matrix."""
+        body = {"family": family, "name": name, **parameters}
+        return cast(Matrix, self._call("POST", "/matrices/generate", json=body))
+
+    def matrices(self, q: str = "", sort: str = "-created_at") -> Iterator[Matrix]:
+        """The matrices whose name contains `q`, page by page."""
+        return self._pages("/matrices", {"q": q, "sort": sort})
+
+    def matrix(self, matrix_id: str) -> Matrix:
+        """The matrix of that id."""
+        return cast(Matrix, self._call("GET", f"/matrices/{escape(matrix_id, safe='')}"))
+
+    def delete_matrix(self, matrix_id: str, with_results: bool = False) -> None:
+        """Deletes a matrix; raises ConflictError where it has jobs, unless they go with it."""
+        answer = self._send(
+            "DELETE", f"/matrices/{escape(matrix_id, safe='')}", params={"with_results": json.dumps(with_results)}
+        )
+        if answer.is_error:
+            self._document(answer)
+
+    def wait_matrix(self, matrix_id: str) -> Matrix:
+        """Waits until a matrix is read; raises the error that its file failed with."""
+        while True:
+            matrix = self.matrix(matrix_id)
+            if matrix["state"] == "failed":
+                raise error_of(matrix.get("error") or {}, 422)
+            if matrix["state"] != "ingesting":
+                return matrix
+            time.sleep(POLL_S)
+
+    def submit(
+        self, study: str, matrix_ids: Sequence[str], params: Mapping[str, Any] | None = None, device: str = "auto"
+    ) -> Job:
+        """Queues a study and returns its job; waits a while for a server whose worker is still starting."""
+        body = {"study": study, "matrix_ids": list(matrix_ids), "params": dict(params or {}), "device": device}
+        headers = {"Idempotency-Key": uuid.uuid4().hex}
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            answer = self._send("POST", "/jobs", json=body, headers=headers)
+            if answer.status_code != 503 or time.monotonic() > deadline:
+                return cast(Job, self._document(answer))
+            time.sleep(RETRY_S)
+
+    def jobs(self, state: str = "", study: str = "", matrix_id: str = "") -> Iterator[Job]:
+        """Jobs, the newest first, page by page; empty: of every state, study and matrix."""
+        return self._pages("/jobs", {"state": state, "study": study, "matrix_id": matrix_id})
+
+    def job(self, job_id: str) -> Job:
+        """The job of that id."""
+        return cast(Job, self._call("GET", f"/jobs/{escape(job_id, safe='')}"))
+
+    def cancel(self, job_id: str) -> Job:
+        """Asks for the end of a job."""
+        return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/cancel"))
+
+    def wait(
+        self, job_id: str, on_progress: Callable[[Job], None] | None = None, timeout_s: float | None = None
+    ) -> Job:
+        """Waits for the end of a job and returns it; raises TimeoutError after `timeout_s` seconds, the job goes on.
+
+        on_progress  is told the job each time that it is looked at
+        """
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            job = self.job(job_id)
+            if on_progress is not None:
+                on_progress(job)
+            if job["state"] in ENDED:
+                return job
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"Job {job_id} is still {job['state']} after {timeout_s:g} s; it goes on.")
+            time.sleep(POLL_S)
+
+    def results(self, job_id: str, samples: bool = False) -> Results:
+        """The results document of a job: measurements, traces, summary; partial while it runs."""
+        parameters = {"samples": "true"} if samples else {}
+        return cast(Results, self._call("GET", f"/jobs/{escape(job_id, safe='')}/results", params=parameters))
+
+    def results_csv(self, job_id: str) -> str:
+        """The measurements of a job as CSV."""
+        answer = self._send("GET", f"/jobs/{escape(job_id, safe='')}/results", headers={"Accept": "text/csv"})
+        if answer.is_error:
+            self._document(answer)
+        return answer.text
+
+    def to_pandas(self, job_id: str) -> Any:
+        """The measurements of a job as a pandas DataFrame, one row each; raises InputError where pandas is missing."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise InputError("to_pandas needs pandas: pip install 'sparsight[pandas]'.") from error
+        return pandas.DataFrame(self.results(job_id)["measurements"])
+
+    def figure(self, name: str, **selection: str | Sequence[str]) -> "go.Figure":
+        """A figure of the pages, such as `figure("formats", job=…, cache="warm")`; a list chooses several values."""
+        import plotly.io
+
+        return plotly.io.from_json(json.dumps(self._call("GET", f"/figures/{escape(name, safe='')}", params=selection)))
+
+    def compare(self, baseline: str, other: str, job_id: str = "") -> list[Difference]:
+        """Two jobs by id, or with `job_id` two kernels of that job: the verdict per matrix, device and cache state.
+
+        Kernels of one job share their rounds. Jobs do not: between them a verdict is `ambiguous` unless it is plain.
+        """
+        if job_id:
+            return compare_kernels(self.results(job_id, samples=True), baseline, other)
+        return compare_results(self.results(baseline, samples=True), self.results(other, samples=True))
+
+    def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Any]:
+        parameters = {name: value for name, value in query.items() if value}
+        while True:
+            page = self._call("GET", path, params=parameters)
+            yield from page["items"]
+            if page["next"] is None:
+                return
+            parameters["cursor"] = page["next"]
+
+    def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        return self._document(self._send(method, path, **options))
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, f"/api/v1{path}", **options)
+        except httpx.TransportError as error:
+            raise UnavailableError(
+                f"No Sparsight server answers at {self.server} ({error or type(error).__name__}). "
+                "Start one with `sparsight serve`, or name another with --server."
+            ) from error
+
+    def _document(self, answer: httpx.Response) -> dict[str, Any]:
+        try:
+            document = answer.json()
+        except json.JSONDecodeError as error:
+            raise UnavailableError(
+                f"{self.server} answered {answer.status_code}, but not as Sparsight does."
+            ) from error
+        if answer.is_error:
+            raise error_of(document, answer.status_code)
+        return dict(document)
+
+
+class _Counted:
+    """A file that tells how many bytes are read from it."""
+
+    def __init__(self, file: BinaryIO, on_read: Callable[[int], None]) -> None:
+        self._file = file
+        self._on_read = on_read
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._file.read(size)
+        self._on_read(len(block))
+        return block
+
+    def fileno(self) -> int:
+        return self._file.fileno()

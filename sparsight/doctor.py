@@ -1,0 +1,202 @@
+"""`sparsight doctor`: what this machine offers, one line a check, with what to do where something is missing."""
+
+import importlib.metadata
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+import gpu_engine
+from gpu_engine.device import list_devices
+from gpu_engine.records import DeviceInfo
+from server.db import WAL_SAFE, Database
+from server.settings import GIB, Settings
+
+DISK_LOW_BYTES = 5 * GIB
+SHARED_MEMORY_BYTES = GIB // 2
+"""Ray's object store takes 256 MB of /dev/shm; below twice that it moves to disk."""
+
+PROBE_S = 120
+"""Longest time of a probe in a process of its own."""
+
+NVRTC_PROBE = """
+import cupy
+from cupy.cuda import nvrtc
+program = nvrtc.createProgram('extern "C" __global__ void probe(double *y) { y[0] = 1; }', "probe.cu", (), ())
+nvrtc.compileProgram(program, ("--gpu-architecture=sm_90",))
+print(cupy.__version__, ".".join(map(str, nvrtc.getVersion())))
+"""
+RAY_PROBE = "import ray; print(ray.__version__)"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding: `fail` keeps Sparsight from working, `warn` costs something; `advice` says what to do."""
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    found: str
+    advice: str = ""
+
+
+def examine(settings: Settings) -> Iterator[Check]:
+    """Every check of this machine, in the order in which they matter; a check never raises."""
+    devices = list_devices()
+    yield _python()
+    yield _home(settings)
+    yield _disk(settings)
+    yield _database(settings)
+    yield _sqlite(settings)
+    yield _port(settings)
+    yield _ray()
+    yield _shared_memory()
+    yield from _gpu(devices)
+
+
+def _python() -> Check:
+    release = ".".join(str(part) for part in sys.version_info[:3])
+    return Check("Python", "ok", f"{release}; Sparsight {gpu_engine.release()}")
+
+
+def _home(settings: Settings) -> Check:
+    try:
+        with tempfile.TemporaryFile(dir=_existing(settings.home)):
+            return Check("Home", "ok", f"{settings.home} is writable")
+    except OSError as error:
+        found = f"{settings.home}: {error.strerror or error}"
+        return Check("Home", "fail", found, "Set SPARSIGHT_HOME to a folder that you may write.")
+
+
+def _disk(settings: Settings) -> Check:
+    free = shutil.disk_usage(_existing(settings.home)).free
+    found = f"{free / GIB:.1f} GiB free for matrices and results"
+    if free < DISK_LOW_BYTES:
+        return Check("Disk", "warn", found, "Large matrices need more: set SPARSIGHT_HOME to a larger disk.")
+    return Check("Disk", "ok", found)
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or its nearest parent that exists."""
+    return next(place for place in (folder, *folder.absolute().parents) if place.exists())
+
+
+def _database(settings: Settings) -> Check:
+    # Opening a SQLite file that does not exist would create it.
+    if not settings.database_url and not (settings.home / "sparsight.db").exists():
+        return Check("Database", "ok", "none yet; the first start makes it")
+    database = Database(settings.resolved_database_url)
+    try:
+        with database.read() as session:
+            jobs = session.execute(text("SELECT count(*) FROM jobs")).scalar_one()
+        return Check("Database", "ok", f"{database.engine.url.render_as_string()} with {jobs} jobs")
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        found = f"{database.engine.url.render_as_string()}: {reason}"
+        return Check("Database", "fail", found, "Check SPARSIGHT_DATABASE_URL, then run `sparsight migrate`.")
+    finally:
+        database.close()
+
+
+def _sqlite(settings: Settings) -> Check:
+    if not settings.resolved_database_url.startswith("sqlite"):
+        return Check("SQLite", "ok", f"{sqlite3.sqlite_version}, not used")
+    if sqlite3.sqlite_version_info >= WAL_SAFE:
+        return Check("SQLite", "ok", f"{sqlite3.sqlite_version}, journal mode WAL")
+    safe = ".".join(map(str, WAL_SAFE))
+    return Check("SQLite", "ok", f"{sqlite3.sqlite_version}, journal mode DELETE (WAL is safe from {safe} on)")
+
+
+def _port(settings: Settings) -> Check:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        with socket.create_server((settings.host, settings.port), family=family):
+            return Check("Port", "ok", f"{settings.host}:{settings.port} is free")
+    except OSError as error:
+        found = f"{settings.host}:{settings.port}: {error.strerror or error}"
+        return Check("Port", "warn", found, "Unless that is Sparsight itself, set SPARSIGHT_PORT to a free one.")
+
+
+def _ray() -> Check:
+    version, reason = _probe(RAY_PROBE)
+    if reason:
+        return Check("Ray", "fail", f"cannot be imported: {reason}", "Install Sparsight anew; studies need Ray.")
+    return Check("Ray", "ok", version)
+
+
+def _shared_memory() -> Check:
+    folder = Path("/dev/shm")
+    free = shutil.disk_usage(folder).free if folder.exists() else 0
+    found = f"{free / GIB:.1f} GiB free in {folder}"
+    if free < SHARED_MEMORY_BYTES:
+        return Check("Shared memory", "warn", found, "Ray falls back to disk; give a container `--shm-size=1g`.")
+    return Check("Shared memory", "ok", found)
+
+
+def _gpu(devices: tuple[DeviceInfo, ...]) -> Iterator[Check]:
+    """Driver, CUDA, CuPy and NVRTC; without a GPU one line that says so."""
+    gpus = [device for device in devices if device.backend == "cuda"]
+    if not gpus:
+        yield Check("NVIDIA driver", "warn", "no GPU found; studies run on the CPU", _driver_advice())
+        return
+    details = gpus[0].details
+    yield Check("NVIDIA driver", "ok", f"{details['driver']}, {len(gpus)} × {gpus[0].name}")
+    yield Check("CUDA", "ok", f"{details['CUDA of the driver']}; compute capability {details['compute capability']}")
+    yield from _cupy(int(details["CUDA of the driver"].partition(".")[0]))
+
+
+def _driver_advice() -> str:
+    if Path("/dev/nvidiactl").exists() or os.environ.get("CUDA_VISIBLE_DEVICES") is not None:
+        return "A driver seems to be there: look at CUDA_VISIBLE_DEVICES and at `nvidia-smi`."
+    return "To measure on a GPU, install its driver and start again."
+
+
+def _cupy(driver_major: int) -> Iterator[Check]:
+    extra = "cuda13" if driver_major >= 13 else "cuda12"
+    install = f"Install it with `pip install 'sparsight[{extra}]'`."
+    wheels = _cupy_wheels()
+    if not wheels:
+        yield Check("CuPy", "fail", "is missing, so the GPU cannot be used", install)
+        return
+    if len(wheels) > 1:
+        yield Check("CuPy", "fail", f"is there {len(wheels)} times: {', '.join(wheels)}", "Uninstall all but one.")
+        return
+    versions, reason = _probe(NVRTC_PROBE)
+    if reason:
+        yield Check("CuPy", "fail", f"{wheels[0]} cannot compile a kernel: {reason}", install)
+        return
+    version, nvrtc = versions.split()
+    fits = int(nvrtc.partition(".")[0]) <= driver_major
+    yield Check("CuPy", "ok", f"{wheels[0]} {version}")
+    if fits:
+        yield Check("NVRTC", "ok", f"{nvrtc} compiles")
+    else:
+        yield Check("NVRTC", "fail", f"{nvrtc} is of a newer CUDA than the driver", install)
+
+
+def _cupy_wheels() -> list[str]:
+    """The installed distributions of CuPy; there may be one."""
+    names = {str(found.name).lower() for found in importlib.metadata.distributions()}
+    return sorted(name for name in names if name == "cupy" or name.startswith("cupy-cuda"))
+
+
+def _probe(program: str) -> tuple[str, str]:
+    """(what a Python program prints, ""), or ("", the last line of its error): a crash in it stays there."""
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=PROBE_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "", f"no answer in {PROBE_S} s"
+    if ended.returncode:
+        return "", (ended.stderr.strip().splitlines() or [f"it ended with {ended.returncode}"])[-1]
+    return ended.stdout.strip(), ""

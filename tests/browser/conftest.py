@@ -1,0 +1,100 @@
+"""A real browser on a real server: only the server can be reached, and any complaint of the browser fails the test."""
+
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from playwright.sync_api import Browser, ConsoleMessage, Page, Route, sync_playwright
+
+from tests.web.conftest import lab as lab
+
+Open = Callable[..., Page]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/browser/" in str(item.path):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium; on a build machine (CI=true) a missing one is a failure."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        sentence = "Chromium is not installed; on Debian and Ubuntu: apt-get install chromium."
+        pytest.fail(sentence) if os.environ.get("CI") == "true" else pytest.skip(sentence)
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def address(app: FastAPI) -> Iterator[str]:
+    """Where the application answers while the test runs."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        # Connections wait in the listener's queue until the application has started.
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(30)
+
+
+@contextmanager
+def watched(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
+    """A page in a new context; complaints of the browser and requests to elsewhere fail the test."""
+    complaints: list[str] = []
+
+    def guard(route: Route) -> None:
+        if urlsplit(route.request.url).netloc == urlsplit(address).netloc:
+            route.continue_()
+        else:
+            complaints.append(f"request to {route.request.url}")
+            route.abort()
+
+    def heard(message: ConsoleMessage) -> None:
+        # A refused upload is an answer like any other; Chromium logs its status all the same.
+        if message.type in ("error", "warning") and "status of 422" not in message.text:
+            complaints.append(f"{message.type}: {message.text} {message.location.get('url', '')}")
+
+    context = browser.new_context(base_url=address, **options)
+    context.route("**/*", guard)
+    page = context.new_page()
+    page.on("console", heard)
+    page.on("pageerror", lambda error: complaints.append(f"script: {error}"))
+    yield page
+    context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def open_page(browser: Browser, address: str) -> Iterator[Open]:
+    """`open_page("/jobs", width=390, scheme="dark")`: the page of that path, drawn to the end."""
+    with ExitStack() as contexts:
+
+        def open_(path: str, width: int = 1280, scheme: str = "light") -> Page:
+            screen = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+            page = contexts.enter_context(watched(browser, address, **screen))
+            page.goto(path)
+            settle(page)
+            return page
+
+        yield open_
+
+
+def settle(page: Page) -> None:
+    """Waits until every chart of the page is drawn."""
+    plots = "[...document.querySelectorAll('figure:not([hidden]) .plot')]"
+    page.wait_for_function(f"{plots}.every((plot) => plot.querySelector('.main-svg'))")

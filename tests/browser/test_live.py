@@ -1,0 +1,84 @@
+"""What a person does: upload a file, measure, watch, cancel."""
+
+from pathlib import Path
+
+from tests.browser.conftest import Open
+from tests.web.conftest import Lab, add_measurement
+from tests.web.samples import study_of, timed
+
+GOOD = b"%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1.0\n2 2 2.5\n3 3 -1\n3 1 4e2\n"
+BAD = b"%%MatrixMarket matrix coordinate real general\n3 3 1\n9 1 1.0\n"
+
+
+def test_a_file_is_uploaded_and_shown(open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.mtx"
+    path.write_bytes(GOOD)
+    page = open_page("/matrices")
+    page.get_by_label("Matrix Market file").set_input_files(path)
+    page.wait_for_url("**/matrices/*")
+    page.get_by_role("heading", name="tiny", exact=True).wait_for()
+    page.locator("#matrix-head", has_text="3 × 3").wait_for()
+    page.locator("#spy .main-svg").first.wait_for()
+
+
+def test_a_bad_file_is_answered_with_a_sentence(open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "bad.mtx"
+    path.write_bytes(BAD)
+    page = open_page("/matrices")
+    with page.expect_response("**/api/v1/matrices") as answer:
+        page.get_by_label("Matrix Market file").set_input_files(path)
+    assert answer.value.status == 422
+    page.locator("[data-upload] [role=alert]", has_text="Line 3").wait_for()
+
+
+def test_an_edge_list_is_shown_before_it_is_taken(open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "friends.txt"
+    path.write_text("# who knows whom\n10 20\n20 30\n30 10\n10 40\n", encoding="utf-8")
+    page = open_page("/matrices")
+    page.locator("#file").set_input_files(path)
+    page.get_by_text("edge list: 4 × 4, 4 nonzeros").wait_for()
+    page.get_by_text("No direction was chosen").wait_for()
+    page.get_by_label("Direction").select_option("false")
+    page.get_by_text("edge list: 4 × 4, 8 nonzeros, symmetric").wait_for()
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/matrices/*")
+    page.get_by_role("heading", name="friends", exact=True).wait_for()
+
+
+def test_a_matrix_is_generated(open_page: Open) -> None:
+    page = open_page("/matrices")
+    page.get_by_label("Family").select_option("stencil")
+    page.locator("#stencil-nx").fill("12")
+    page.locator("#stencil-ny").fill("5")
+    page.get_by_role("button", name="Generate").click()
+    page.wait_for_url("**/matrices/*")
+    page.locator("#matrix-head", has_text="60 × 60").wait_for(timeout=120_000)
+    page.locator("#spy .main-svg").first.wait_for()
+
+
+def test_measure_queues_a_job(lab: Lab, open_page: Open) -> None:
+    page = open_page("/matrices/m1")
+    page.get_by_label("Device and expected time").select_option("cpu")
+    page.get_by_role("button", name="Measure").click()
+    page.wait_for_url("**/jobs/*")
+    page.locator("#job-status", has_text="place 2 in the queue").wait_for()
+
+
+def test_results_fill_in_as_they_arrive(lab: Lab, open_page: Open) -> None:
+    page = open_page(f"/jobs/{lab.running}")
+    page.locator("#job-counts", has_text="3 of 16 cases").wait_for()
+    for measurement in study_of(lab.matrix)[3:6]:
+        add_measurement(lab.database, lab.running, measurement)
+    page.locator("#job-counts", has_text="6 of 16 cases measured, 1 skipped").wait_for()
+    page.locator("#formats-chart .plot", has_text="csr/vector").wait_for()
+    add_measurement(lab.database, lab.running, timed("coo/segmented", 1e-4, matrix=lab.matrix))
+    page.locator("#job-results", has_text="coo/segmented is fastest on cpu, warm").wait_for()
+
+
+def test_a_job_is_cancelled_and_run_again(lab: Lab, open_page: Open) -> None:
+    page = open_page(f"/jobs/{lab.queued}")
+    page.get_by_role("button", name="Cancel").click()
+    page.locator("#job-status", has_text="cancelled").wait_for()
+    page.get_by_role("button", name="Run again").click()
+    page.wait_for_url(lambda url: not url.endswith(lab.queued))
+    page.locator("#job-actions", has_text=f"again of job {lab.queued}").wait_for()

@@ -1,0 +1,92 @@
+"""Every page on a wide and a narrow screen, light and dark: nothing sticks out, nothing complains."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import Open, settle
+from tests.web.conftest import Lab
+
+PATHS = {
+    "home": "/",
+    "matrices": "/matrices",
+    "matrix": "/matrices/m2",
+    "formats": "/formats?job=j1",
+    "jobs": "/jobs",
+    "job": "/jobs/j4",
+    "devices": "/devices",
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_is_wider_than_the_screen(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
+    wider = {}
+    for name, path in PATHS.items():
+        page = open_page(path, width, scheme)
+        wider[name] = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        if folder := os.environ.get("SCREENSHOTS"):
+            page.screenshot(path=str(Path(folder, f"{name}-{width}-{scheme}.png")), full_page=True)
+    assert wider == dict.fromkeys(PATHS, 0)
+
+
+def test_the_theme_can_be_chosen_and_stays(lab: Lab, open_page: Open) -> None:
+    page = open_page("/formats?job=j1")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    ink = "getComputedStyle(document.querySelector('.plot .xtick text')).fill"
+    light = page.evaluate(paper), page.evaluate(ink)
+    toggle = page.get_by_role("button", name="Theme")
+    toggle.click()
+    toggle.click()
+    assert toggle.text_content() == "Theme: dark"
+    page.wait_for_function(f"{ink} !== '{light[1]}'")
+    assert page.evaluate(paper) != light[0]
+    page.reload()
+    settle(page)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_choices_change_the_address_and_back_returns(lab: Lab, open_page: Open) -> None:
+    page = open_page("/formats?job=j1")
+    page.get_by_role("link", name="cold").click()
+    page.wait_for_url("**/formats?job=j1&cache=cold")
+    page.locator("#verdicts", has_text="cold: 1.25").wait_for()
+    page.locator("#formats-chart .plot", has_text="cold").wait_for()
+    page.get_by_label("Baseline").select_option("coo/segmented")
+    page.wait_for_url("**baseline=coo%2Fsegmented**")
+    page.locator("#tables", has_text="coo/segmented").first.wait_for()
+    page.go_back()
+    page.wait_for_url("**/formats?job=j1&cache=cold")
+    page.go_back()
+    page.locator("#verdicts", has_text="warm: 2.50").wait_for()
+
+
+def test_a_chart_has_words_and_a_table(lab: Lab, open_page: Open) -> None:
+    page = open_page("/formats?job=j1&matrix=m1")
+    chart = page.get_by_role("group", name="GFLOP/s by kernel")
+    assert "csr/vector is fastest on cpu, warm" in (chart.text_content() or "")
+    assert page.get_by_role("table").locator("tbody tr").count() == 4
+    config = page.evaluate("document.querySelector('.plot')._context")
+    assert (config["showSendToCloud"], config["plotlyServerURL"], config["displaylogo"]) == (False, "", False)
+
+
+def test_the_keyboard_reaches_everything(lab: Lab, open_page: Open) -> None:
+    for path in PATHS.values():
+        page = open_page(path)
+        wanted = page.evaluate(
+            """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
+                .filter((element) => element.checkVisibility() && !element.disabled && element.type !== 'hidden')
+                .map((element, place) => (element.dataset.place = `${place}`))"""
+        )
+        reached = set()
+        for _ in range(3 * len(wanted) + 10):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.dataset.place ?? ''"))
+            if reached >= set(wanted):
+                break
+        missing = set(wanted) - reached
+        names = page.evaluate(
+            "(m) => m.map((p) => document.querySelector(`[data-place='${p}']`).outerHTML)", list(missing)
+        )
+        assert names == [], path

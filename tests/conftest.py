@@ -1,0 +1,146 @@
+"""Shared fixtures: a home folder, its settings and migrated database, the application and its client.
+
+The service is imported by the fixtures that need it: the tests of gpu_engine run where nothing else is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from fastapi.testclient import TestClient
+
+    from gpu_engine.csr_matrix import CsrMatrix
+    from server.db import Database
+    from server.settings import Settings
+    from server.store import Store
+
+ADDRESS = "http://127.0.0.1:8000"
+
+AddMatrix = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of compiled CPU code, shared by the homes of all tests."""
+    return tmp_path_factory.mktemp("numba")
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy."""
+    from server.migrate import migrate
+
+    path = tmp_path_factory.mktemp("migrated") / "sparsight.db"
+    migrate(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a Postgres server."""
+    from tests.postgres import serve
+
+    # Not in pytest's folder: the server runs as another user, whom every pytest that starts locks out of there.
+    with tempfile.TemporaryDirectory(prefix="postgres-") as folder, serve(Path(folder)) as url:
+        yield url
+
+
+@pytest.fixture
+def home(tmp_path: Path, compiled: Path, migrated: Path) -> Path:
+    """A home folder with an empty, migrated database."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "numba").symlink_to(compiled)
+    shutil.copy(migrated, home / "sparsight.db")
+    return home
+
+
+@pytest.fixture
+def settings(home: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The defaults in that home, whatever the environment says."""
+    from server.settings import Settings
+
+    for name in [name for name in os.environ if name.startswith("SPARSIGHT_")]:
+        monkeypatch.delenv(name)
+    return Settings(home=home, ingest_memory_bytes=4 * 2**30)
+
+
+@pytest.fixture
+def database(settings: Settings) -> Iterator[Database]:
+    """A second connection to the database of the home, beside the application's."""
+    from server.db import Database
+
+    database = Database(settings.resolved_database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def store(settings: Settings) -> Store:
+    """The matrices of the home."""
+    from server.store import Store
+
+    return Store(settings.resolved_store)
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    """The application; it runs while `client` is in use."""
+    from server.main import create_app
+
+    return create_app(settings)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    """A client of the running application; an error that would be a 500 is raised here."""
+    from fastapi.testclient import TestClient
+
+    with TestClient(app, base_url=ADDRESS) as client:
+        yield client
+
+
+@pytest.fixture
+def add_matrix(database: Database, store: Store) -> AddMatrix:
+    """`add_matrix(matrix, name="…", id="…") -> id`: a ready matrix, without a reading process."""
+
+    from server.models import MatrixRow, MatrixState
+    from server.sandbox import describe
+    from server.store import write_matrix
+
+    def add(matrix: CsrMatrix, name: str = "matrix", id: str = "") -> str:  # noqa: A002
+        with database.write() as session:
+            number = session.query(MatrixRow).count()
+            matrix_id = id or f"m{number}"
+            meta = describe(matrix) | {"notes": [], "duplicates": 0}
+            with store.stage() as folder:
+                write_matrix(folder, matrix, meta)
+                store.commit(matrix_id, folder)
+            session.add(
+                MatrixRow(
+                    id=matrix_id,
+                    name=name,
+                    state=MatrixState.READY,
+                    sha256=f"{number:064x}",
+                    fingerprint=meta["fingerprint"],
+                    source={"kind": "upload", "filename": name, "bytes": 0},
+                    n_rows=matrix.n_rows,
+                    n_cols=matrix.n_cols,
+                    nnz=matrix.nnz,
+                    features=meta["features"],
+                    created_at=time.time() + number,
+                )
+            )
+        return matrix_id
+
+    return add

@@ -1,0 +1,60 @@
+"""The GPU's stopwatch: what it counts, what it refuses, and that a kernel is the same as itself."""
+
+import numpy as np
+
+from gpu_engine.formats import csr
+from gpu_engine.formats.csr import vector
+from gpu_engine.measure import Entry, open_bench
+from gpu_engine.records import DeviceInfo, MatrixInfo, Measurement, Record
+from gpu_engine.studies.formats import FormatsParams, FormatsStudy
+from gpu_engine.verdict import compare
+from tests.battery import with_row_lengths
+
+
+def measure(gpu: DeviceInfo, params: FormatsParams) -> list[Record]:
+    matrix = with_row_lengths(np.full(20_000, 25), 20_000, seed=5)
+    info = MatrixInfo("m", "m", matrix.n_rows, matrix.n_cols, matrix.nnz)
+    study = FormatsStudy()
+    with open_bench(gpu) as bench:
+        return list(study.run(params, study.cases(params, [info], gpu), {"m": matrix}, bench))
+
+
+def test_every_kernel_is_measured_beside_its_floors(gpu: DeviceInfo) -> None:
+    params = FormatsParams(rounds=9, energy_s=0.1)
+    records = [r for r in measure(gpu, params) if isinstance(r, Measurement)]
+    cases = FormatsStudy().cases(params, [MatrixInfo("m", "m", 1, 1, 1)], gpu)
+    assert [r.case for r in records] == [case.key for case in cases]
+    for r in records:
+        assert r.state == "ok", (r.kernel, r.note)
+        assert r.median_s is not None
+        assert r.floor_s is not None
+        assert 0 < r.floor_s < r.median_s
+        assert r.max_error is not None
+        assert len(r.samples_s) == 9
+        assert r.clock_hz
+        assert r.environment["source"] or r.format == "cusparse"
+    best = {r.cache: r for r in records if r.kernel == "cusparse/best"}
+    for cache, r in best.items():
+        rivals = [m.median_s for m in records if m.format == "cusparse" and m.cache == cache and m is not r]
+        assert r.median_s == min(m for m in rivals if m is not None)
+
+
+def test_a_kernel_is_the_same_as_itself(gpu: DeviceInfo) -> None:
+    """Five entries of one kernel in the same rounds: the gap between two of them is what `same` allows the others."""
+    matrix = with_row_lengths(np.full(20_000, 25), 20_000, seed=5)
+    with open_bench(gpu) as bench:
+        layout = csr.FORMAT.from_csr(bench.stopwatch.upload(matrix))
+        x, y = bench.xp.ones(matrix.n_cols), bench.xp.empty(matrix.n_rows)
+        kernel = vector.KERNEL.cuda
+        assert kernel is not None
+        entries = [Entry(str(number), lambda: kernel(layout, x, y)) for number in range(5)]
+        rounds = bench.rounds(entries, ("warm",), 15)
+        for _ in rounds:
+            pass
+    timings = [rounds.timing(entry.name, "warm") for entry in entries]
+    gap = abs(timings[1].median_s / timings[0].median_s - 1)
+    records = [
+        Measurement("c", "m", gpu.id, "csr", "csr/vector", "ok", "warm", reference_gap=gap, **t.fields())
+        for t in timings
+    ]
+    assert {compare(records[0], other).kind for other in records[2:]} <= {"same", "ambiguous"}

@@ -1,0 +1,43 @@
+"""Every instantiation of every CUDA source compiles for the GPUs in use, without spilling registers; no GPU needed."""
+
+import re
+
+import pytest
+from cupy.cuda import nvrtc
+
+from gpu_engine.cuda.load import FLAGS, CudaSource
+from gpu_engine.formats import FORMATS
+
+PROBES = CudaSource("gpu_engine.measure", "probes.cu", ("copy_probe<1>", "read_probe<4>", "gather_probe<4>"))
+SOURCES = sorted({k.source for f in FORMATS for k in f.kernels if k.source} | {PROBES}, key=lambda s: s.file)
+SPILL = re.compile(r"(\d+) bytes spill (?:stores|loads)")
+
+
+def compile_log(source: CudaSource, arch: str) -> str:
+    program = nvrtc.createProgram(source.text, source.file, (), ())
+    try:
+        for name in source.instantiations:
+            nvrtc.addNameExpression(program, name)
+        nvrtc.compileProgram(program, (*FLAGS, f"-arch={arch}", "--ptxas-options=-v"))
+        for name in source.instantiations:
+            assert nvrtc.getLoweredName(program, name)
+        return str(nvrtc.getProgramLog(program))
+    except nvrtc.NVRTCError:
+        pytest.fail(str(nvrtc.getProgramLog(program)))
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("source", SOURCES, ids=lambda s: s.file)
+def test_compiles_without_spills(source: CudaSource, arch: str) -> None:
+    log = compile_log(source, arch)
+    spills = [int(count) for count in SPILL.findall(log)]
+    assert len(spills) == 2 * len(source.instantiations), log
+    assert not any(spills), log
+
+
+def test_headers_are_part_of_the_hash() -> None:
+    text = next(s for s in SOURCES if s.file == "vector.cu").text
+    assert "sum_lanes" in text
+    assert "#include" not in text

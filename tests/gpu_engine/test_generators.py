@@ -1,0 +1,265 @@
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from pydantic import TypeAdapter
+
+from gpu_engine.csr_matrix import CsrMatrix, check_csr, fingerprint
+from gpu_engine.errors import ParameterError, TooLargeError
+from gpu_engine.generators import GENERATORS, Generator, generate, generator, rmat
+from gpu_engine.parameters import parse_params
+
+SMALL: dict[str, list[dict[str, Any]]] = {
+    "stencil": [
+        {"points": 5, "nx": 7, "ny": 4},
+        {"points": 9, "nx": 1, "ny": 1},
+        {"points": 7, "nx": 1, "ny": 5, "nz": 3},
+        {"points": 27, "nx": 2, "ny": 3, "nz": 4},
+    ],
+    "fem": [{"nx": 1, "ny": 1, "nz": 1, "block": 4}, {"nx": 3, "ny": 2, "nz": 4, "block": 2, "values": "ones"}],
+    "delaunay": [{"n": 4}, {"n": 500}, {"n": 500, "part": "lower", "values": "ones"}],
+    "rgg": [{"n": 2, "degree": 0.5}, {"n": 600}, {"n": 600, "degree": 3.0, "values": "ones"}],
+    "road": [{"length": 1, "width": 1}, {"length": 60, "width": 1}, {"length": 50, "width": 7}, {"kept": 0.0}],
+    "rmat": [{"scale": 1}, {"scale": 9, "shuffled": True}, {"scale": 3, "edge_factor": 200}],
+    "web": [{"n": 2, "mean": 1.0, "max_length": 2}, {"n": 3000, "host": 7}, {"n": 2000, "local": 0.0}],
+    "powerlaw": [
+        {"n": 1, "mean": 1.0, "max_length": 1},
+        {"n": 3000, "max_length": 3000, "exponent": 1.1, "mean": 40.0},
+        {"n": 2000, "max_length": 100, "exponent": 2.0, "mean": 0.5},
+        {"n": 50, "max_length": 50, "mean": 50.0},
+    ],
+    "rows": [
+        {"n": 400, "max_length": 400, "lengths": lengths}
+        for lengths in ("constant", "lognormal", "exponential", "powerlaw")
+    ],
+    "dense_rows": [{"n": 3, "dense": 3, "mean": 0.0}, {"n": 300, "mean": 0.0}, {"n": 300, "dense": 0}],
+}
+CALLS = [(name, params) for name, calls in SMALL.items() for params in calls]
+
+
+def assert_canonical(matrix: CsrMatrix) -> None:
+    check_csr(matrix.n_rows, matrix.n_cols, matrix.indptr, matrix.indices, matrix.values)
+    assert (matrix.indptr.dtype, matrix.indices.dtype, matrix.values.dtype) == (np.int32, np.int32, np.float64)
+    rows = np.repeat(np.arange(matrix.n_rows), np.diff(matrix.indptr))
+    assert (np.diff(rows * (matrix.n_cols + 1) + matrix.indices) > 0).all()
+    assert (matrix.values != 0.0).all()
+
+
+def test_every_generator_is_tried_here() -> None:
+    assert list(SMALL) == [g.name for g in GENERATORS]
+
+
+@pytest.mark.parametrize("maker", GENERATORS, ids=lambda g: g.name)
+def test_contract(maker: Generator) -> None:
+    schema = TypeAdapter(maker.Params).json_schema()
+    assert all("description" in entry and "default" in entry for entry in schema["properties"].values())
+    assert dataclasses.asdict(maker.Params()) == dataclasses.asdict(parse_params(maker.Params, {}))
+    assert generator(maker.name) is maker
+    assert maker.summary.endswith(".")
+
+
+@pytest.mark.parametrize(("name", "params"), CALLS)
+def test_matrices_are_canonical_and_repeatable(name: str, params: dict[str, Any]) -> None:
+    matrix = generate(name, params)
+    assert_canonical(matrix)
+    assert fingerprint(matrix) == fingerprint(generate(name, params))
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("delaunay", {"n": 5000}),
+        ("rgg", {"n": 5000}),
+        ("road", {"length": 300}),
+        ("rmat", {"scale": 12}),
+        ("web", {"n": 20_000}),
+        ("powerlaw", {"n": 20_000, "max_length": 300}),
+        ("rows", {"n": 20_000}),
+        ("dense_rows", {"n": 5000}),
+    ],
+)
+def test_seed_and_estimate(name: str, params: dict[str, Any]) -> None:
+    matrix = generate(name, params)
+    assert fingerprint(matrix) != fingerprint(generate(name, params | {"seed": 1}))
+    maker = generator(name)
+    assert matrix.nnz == pytest.approx(maker.estimate_nnz(parse_params(maker.Params, params)), rel=0.3)
+    ones = generate(name, params | {"values": "ones"})
+    assert np.array_equal(ones.indices, matrix.indices)
+    assert (ones.values == 1.0).all()
+    assert matrix.values.min() > 0.0
+    assert matrix.values.max() <= 1.0
+    assert np.unique(matrix.values).size > matrix.nnz // 3
+
+
+@pytest.mark.parametrize("points", [5, 7, 9, 27])
+def test_stencils_are_sums_and_products_of_second_differences(points: int) -> None:
+    nx, ny, nz = 6, 5, 4 if points in (7, 27) else 1
+
+    def near(n: int) -> Any:
+        return scipy.sparse.diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(n, n)).toarray()
+
+    if points in (9, 27):
+        neighbours = np.kron(np.kron(near(nz), near(ny)), near(nx))
+    else:
+        one = [np.eye(n) for n in (nz, ny, nx)]
+        apart = [near(n) - np.eye(n) for n in (nz, ny, nx)]
+        parts = [[apart[0], one[1], one[2]], [one[0], apart[1], one[2]], [one[0], one[1], apart[2]]]
+        neighbours = sum(np.kron(np.kron(z, y), x) for z, y, x in parts) + np.eye(nx * ny * nz)
+    expected = points * np.eye(nx * ny * nz) - neighbours
+    params = {"points": points, "nx": nx, "ny": ny, "nz": nz}
+    matrix = generate("stencil", params)
+    assert np.array_equal(matrix.to_scipy().toarray(), expected)
+    assert matrix.nnz == generator("stencil").estimate_nnz(parse_params(generator("stencil").Params, params))
+
+
+def test_delaunay_is_a_symmetric_triangulation() -> None:
+    full = generate("delaunay", {"n": 2000})
+    lower = generate("delaunay", {"n": 2000, "part": "lower"})
+    square = full.to_scipy().toarray()
+    assert np.array_equal(square, square.T)
+    assert np.array_equal(np.tril(square, -1), lower.to_scipy().toarray())
+    assert full.nnz == 2 * lower.nnz
+    # Euler: 3·n − 3 − h edges, h of them on the hull.
+    assert 3 * 2000 - 3 - 100 < lower.nnz < 3 * 2000 - 6
+    assert scipy.sparse.csgraph.connected_components(full.to_scipy())[0] == 1
+
+
+def test_rmat_quadrants_follow_their_probabilities() -> None:
+    rows, cols = rmat._draw(np.random.default_rng(0), 10, 200_000)
+    share = np.bincount(2 * (rows >= 512) + (cols >= 512), minlength=4) / 200_000
+    assert share == pytest.approx([0.57, 0.19, 0.19, 0.05], abs=0.005)
+    assert rows.max() < 1024
+    assert rows.min() >= 0
+
+
+def test_rmat_shuffling_keeps_the_row_lengths() -> None:
+    plain, shuffled = (generate("rmat", {"scale": 10, "shuffled": flag}) for flag in (False, True))
+    assert sorted(np.diff(plain.indptr)) == sorted(np.diff(shuffled.indptr))
+    assert not np.array_equal(np.diff(plain.indptr), np.diff(shuffled.indptr))
+
+
+def test_rmat_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rmat, "EDGES_PER_BLOCK", 1000)
+    matrix = generate("rmat", {"scale": 9, "shuffled": True})
+    assert_canonical(matrix)
+    assert 5000 < matrix.nnz < 16 * 512
+
+
+@pytest.mark.parametrize("mean", [0.3, 3.0, 40.0])
+@pytest.mark.parametrize("exponent", [1.05, 2.0, 3.5])
+def test_powerlaw_rows(mean: float, exponent: float) -> None:
+    matrix = generate("powerlaw", {"n": 40_000, "mean": mean, "exponent": exponent, "max_length": 400})
+    lengths = np.diff(matrix.indptr)
+    assert lengths.mean() == pytest.approx(mean, rel=0.2)
+    assert lengths.max() <= 400
+    assert lengths.max() > 8 * mean
+    # Columns are uniform: no column is used much more often than the mean.
+    used = np.bincount(matrix.indices, minlength=40_000)
+    assert used.max() < mean + 8 * np.sqrt(mean) + 8
+
+
+def test_rgg_joins_what_is_near_on_the_torus() -> None:
+    matrix = generate("rgg", {"n": 4000, "degree": 12.0, "seed": 5, "values": "ones"})
+    points = np.random.default_rng(5).random((4000, 2))
+    apart = np.abs(points[:, None] - points[None])
+    near = (np.minimum(apart, 1 - apart) ** 2).sum(axis=2) <= 12.0 / (np.pi * 3999)
+    np.fill_diagonal(near, False)
+    assert np.array_equal(matrix.to_scipy().toarray(), near)
+    assert matrix.nnz / 4000 == pytest.approx(12.0, rel=0.05)
+
+
+def test_road_is_a_share_of_a_grid() -> None:
+    whole = generate("road", {"length": 6, "width": 4, "kept": 1.0, "values": "ones"}).to_scipy().toarray()
+    line = {n: scipy.sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n)).toarray() for n in (6, 4)}
+    assert np.array_equal(whole, np.kron(line[6], np.eye(4)) + np.kron(np.eye(6), line[4]))
+    part = generate("road", {"length": 500, "width": 40, "kept": 0.6})
+    square = part.to_scipy()
+    assert abs(square - square.T).max() == 0.0
+    assert part.nnz == pytest.approx(0.6 * 2 * (500 * 39 + 499 * 40), rel=0.03)
+    assert np.abs(np.repeat(np.arange(20_000), np.diff(part.indptr)) - part.indices).max() == 40
+
+
+def test_fem_is_a_stencil_of_full_blocks() -> None:
+    params = {"nx": 3, "ny": 4, "nz": 2, "block": 3}
+    matrix = generate("fem", params)
+    square = matrix.to_scipy().toarray()
+    grid = generate("stencil", {"points": 27, "nx": 3, "ny": 4, "nz": 2}).to_scipy().toarray() != 0
+    assert np.array_equal(square != 0, np.kron(grid, np.ones((3, 3))) != 0)
+    assert np.array_equal(square, square.T)
+    assert matrix.nnz == generator("fem").estimate_nnz(parse_params(generator("fem").Params, params))
+    assert (generate("fem", params | {"values": "ones"}).values == 1.0).all()
+
+
+def test_web_links_stay_on_their_host_or_lead_to_popular_pages() -> None:
+    own = generate("web", {"n": 20_000, "local": 1.0, "host": 50})
+    rows = np.repeat(np.arange(20_000), np.diff(own.indptr))
+    assert (rows // 50 == own.indices // 50).all()
+    away = generate("web", {"n": 20_000, "local": 0.0, "host": 50})
+    used = np.sort(np.bincount(away.indices, minlength=20_000))[::-1]
+    # A page in the popular order below share s is linked with probability s^(1/3).
+    assert used[:20].sum() / away.nnz == pytest.approx(0.1, abs=0.03)
+    assert used[:2500].sum() / away.nnz == pytest.approx(0.5, abs=0.05)
+    assert np.diff(away.indptr).max() > 300
+
+
+@pytest.mark.parametrize(
+    ("lengths", "sigma", "median"),
+    # Medians: of log-normal lengths mean² / √(mean² + sigma²), of exponential ones mean · ln 2.
+    [("constant", 0.0, 20.0), ("lognormal", 30.0, 20**2 / np.hypot(20, 30)), ("exponential", 20.0, 20 * np.log(2))],
+)
+def test_rows_have_the_lengths_asked_for(lengths: str, sigma: float, median: float) -> None:
+    matrix = generate("rows", {"n": 60_000, "lengths": lengths, "mean": 20.0, "sigma": 30.0})
+    found = np.diff(matrix.indptr)
+    assert found.mean() == pytest.approx(20.0, rel=0.02)
+    assert found.std() == pytest.approx(sigma, rel=0.1)
+    assert np.median(found) == pytest.approx(median, abs=1.0)
+
+
+def test_rows_of_powerlaw_are_those_of_powerlaw() -> None:
+    call = {"n": 5000, "mean": 8.0, "exponent": 2.5, "max_length": 300}
+    assert fingerprint(generate("rows", call | {"lengths": "powerlaw"})) == fingerprint(generate("powerlaw", call))
+
+
+def test_dense_rows_are_full_and_the_others_even() -> None:
+    lengths = np.diff(generate("dense_rows", {"n": 2000, "dense": 5, "mean": 2.5}).indptr)
+    assert np.count_nonzero(lengths == 2000) == 5
+    others = lengths[lengths < 2000]
+    assert set(others.tolist()) == {2, 3}
+    assert others.mean() == pytest.approx(2.5, abs=0.05)
+    empty = np.diff(generate("dense_rows", {"n": 2000, "dense": 5, "mean": 0.0}).indptr)
+    assert sorted(set(empty.tolist())) == [0, 2000]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "words"),
+    [
+        ("delauny", {}, "no generator 'delauny'; known: stencil, fem, delaunay, rgg"),
+        ("rmat", {"scale": 0}, "scale is '0'; expected a whole number from 1 to 28"),
+        ("rmat", {"edgefactor": 4}, "no parameter 'edgefactor'; known: scale, edge_factor"),
+        ("stencil", {"points": 6}, "one of 5, 7, 9, 27"),
+        ("stencil", {"points": 5, "nz": 2}, "nz must be 1"),
+        ("stencil", {"points": 7, "nx": 2000, "ny": 2000, "nz": 2000}, "at most 2147483647"),
+        ("powerlaw", {"n": 100}, "max_length is 5000; expected at most n = 100"),
+        ("powerlaw", {"mean": 6000.0}, "at most max_length = 5000"),
+        ("rgg", {"n": 10, "degree": 8.0}, "10 points allow less than 7.06858"),
+        ("road", {"length": 10_000_000, "width": 1000}, "expected at most 2147483647"),
+        ("fem", {"nx": 1000, "ny": 1000, "nz": 1000}, "3000000000 unknowns"),
+        ("web", {"n": 100}, "max_length is 1000; expected at most n = 100"),
+        ("rows", {"lengths": "normal"}, "one of constant, lognormal, exponential, powerlaw"),
+        ("rows", {"mean": 6000.0}, "at most max_length = 5000"),
+        ("dense_rows", {"n": 10, "dense": 11}, "dense is 11; expected at most n = 10"),
+        ("delaunay", {"n": 3}, "from 4 to 8000000"),
+    ],
+)
+def test_wrong_parameters(name: str, params: dict[str, Any], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        generate(name, params)
+
+
+def test_too_many_nonzeros_are_refused_before_building() -> None:
+    with pytest.raises(TooLargeError, match="about 68719476736 nonzeros"):
+        generate("rmat", {"scale": 28, "edge_factor": 256})
+    with pytest.raises(TooLargeError, match="at most 100"):
+        generate("stencil", {}, nnz_max=100)

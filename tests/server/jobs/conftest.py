@@ -1,0 +1,154 @@
+"""A database with two matrices and a CPU, and one Ray for all tests that run a process."""
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from server import devices
+from server.db import Database, clock
+from server.jobs.dispatcher import Dispatcher
+from server.jobs.engine import Engine
+from server.jobs.queue import JobRequest, get_job, submit
+from server.models import Base, EventCounterRow, JobRow, MatrixRow, MeasurementRow
+from server.settings import Settings
+from tests.postgres import DATABASES, fresh
+from tests.server.jobs.fake_study import CPU, FAKE
+
+PATIENCE_S = 180.0
+"""A state that is not there by then will never be."""
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    """Returns once the condition holds."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            pytest.fail(f"waited {PATIENCE_S:.0f} s for {what}")
+        threading.Event().wait(0.02)
+
+
+@pytest.fixture(params=DATABASES)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Every test of the queue runs on both databases; modules that start processes say which of theirs do."""
+    return str(request.param)
+
+
+@pytest.fixture
+def settings(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> Settings:
+    url = fresh(request.getfixturevalue("postgres")) if kind == "postgres" else ""
+    return Settings(home=tmp_path, database_url=url, lease_seconds=60)
+
+
+@pytest.fixture
+def database(settings: Settings) -> Iterator[Database]:
+    database = Database(settings.resolved_database_url)
+    Base.metadata.create_all(database.engine)
+    fill(database)
+    yield database
+    database.close()
+
+
+def fill(database: Database) -> None:
+    """Two matrices, a CPU and the event counter in new tables."""
+    with database.write() as session:
+        session.add(EventCounterRow(id=1, value=0))
+        for name in ("a", "b"):
+            now = session.execute(select(clock())).scalar_one()
+            session.add(MatrixRow(id=name * 32, name=name, state="ready", sha256=name * 64, created_at=now))
+    devices.register(database, [CPU])
+
+
+class Jobs:
+    """Short words for what the tests do with a queue of fake studies."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self.database = database
+        self.settings = settings
+        self.folder = settings.home
+
+    def submit(self, matrices: str = "a", device: str = "cpu", **params: object) -> JobRow:
+        ids = tuple(name * 32 for name in matrices)
+        request = JobRequest("fake", ids, {"folder": str(self.folder), **params}, device)
+        return submit(self.database, self.settings, request, studies=FAKE)[0]
+
+    def get(self, job: JobRow) -> JobRow:
+        with self.database.read() as session:
+            return get_job(session, job.id)
+
+    def wait(self, job: JobRow, state: str) -> JobRow:
+        wait_for(lambda: self.get(job).state == state, f"the job to be {state}; it is {self.get(job).state}")
+        return self.get(job)
+
+    def records(self, job: JobRow) -> list[tuple[str, str]]:
+        """(kernel, state) of every measurement, in the order in which they were committed."""
+        with self.database.read() as session:
+            rows = session.execute(
+                select(MeasurementRow.kernel, MeasurementRow.state)
+                .where(MeasurementRow.job_id == job.id)
+                .order_by(MeasurementRow.id)
+            )
+            return [(row.kernel, row.state) for row in rows]
+
+    def count(self, table: type) -> int:
+        with self.database.read() as session:
+            return int(session.scalar(select(func.count()).select_from(table)) or 0)
+
+    def hold(self, number: int) -> Path:
+        """The case of this number blocks until the file that is returned is gone."""
+        path = self.folder / f"hold-{number}"
+        path.touch()
+        return path
+
+    def begun(self) -> list[tuple[int, int]]:
+        """(process, case) of every case that a process has begun."""
+        log = self.folder / "log"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [(int(line.split()[0]), int(line.split()[1])) for line in lines]
+
+    def wait_begun(self, number: int, times: int = 1) -> int:
+        """The process that began the case for the n-th time."""
+        wait_for(lambda: [case for _, case in self.begun()].count(number) >= times, f"case {number} to begin")
+        return [process for process, case in self.begun() if case == number][times - 1]
+
+
+@pytest.fixture
+def jobs(database: Database, settings: Settings) -> Jobs:
+    return Jobs(database, settings)
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    with tempfile.TemporaryDirectory(prefix="sparsight-", ignore_cleanup_errors=True) as folder:
+        engine = Engine(Settings(home=Path(folder)), [CPU], Path(folder) / "ray")
+        before = dict(os.environ)
+        engine.start()
+        # Ray has read what is meant for it; other tests must not.
+        os.environ.clear()
+        os.environ.update(before)
+        yield engine
+        engine.stop()
+
+
+@pytest.fixture
+def dispatching(jobs: Jobs, engine: Engine) -> Callable[..., object]:
+    """A context in which a dispatcher serves the queue."""
+
+    @contextmanager
+    def serve(engine: Engine = engine, first_event_s: float = 60.0) -> Iterator[Dispatcher]:
+        dispatcher = Dispatcher(jobs.settings, jobs.database, engine, [CPU], FAKE, first_event_s)
+        thread = threading.Thread(target=dispatcher.run)
+        thread.start()
+        try:
+            yield dispatcher
+        finally:
+            dispatcher.stop()
+            thread.join()
+
+    return serve

@@ -1,0 +1,218 @@
+"""Jobs that run: every case has one record, whatever happens to the process that measures."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+
+import pytest
+from sqlalchemy import select
+
+from server.jobs import lease as leases
+from server.jobs import queue
+from server.jobs.dispatcher import Dispatcher, named
+from server.jobs.engine import Engine
+from server.jobs.lease import Lease
+from server.jobs.runner import LOSSES_MAX
+from server.models import DeviceRow, MeasurementRow, TraceRow
+from tests.postgres import DATABASES
+from tests.server.jobs.conftest import Jobs, wait_for
+from tests.server.jobs.fake_study import CPU
+
+Serve = Callable[..., AbstractContextManager[Dispatcher]]
+ALL_OK = [(f"fake/k{i}", "ok") for i in range(4)]
+
+
+@pytest.fixture
+def kind() -> str:
+    return "sqlite"
+
+
+def is_alive(process: int) -> bool:
+    with suppress(ProcessLookupError):
+        os.kill(process, 0)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_a_job_runs_to_its_end_with_every_case_once(jobs: Jobs, dispatching: Serve) -> None:
+    job = jobs.submit("ab")
+    with dispatching():
+        ended = jobs.wait(job, "succeeded")
+    assert jobs.records(job) == ALL_OK * 2
+    assert jobs.count(TraceRow) == 8
+    assert (ended.attempt, ended.cases_done, ended.cases_total, ended.progress) == (1, 8, 8, 8.0)
+    assert ended.started_at is not None
+    assert ended.finished_at is not None
+    with jobs.database.read() as session:
+        assert session.get_one(DeviceRow, "cpu").profile["name"] == "A CPU of the tests"
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_a_killed_process_is_followed_by_another_that_measures_what_is_owed(jobs: Jobs, dispatching: Serve) -> None:
+    job, hold = jobs.submit(), jobs.hold(2)
+    with dispatching():
+        os.kill(jobs.wait_begun(2), signal.SIGKILL)
+        jobs.wait_begun(2, times=2)
+        assert jobs.get(job).attempt == 2
+        hold.unlink()
+        jobs.wait(job, "succeeded")
+    assert jobs.records(job) == ALL_OK
+    assert [case for _, case in jobs.begun()] == [0, 1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_a_case_that_two_processes_died_of_is_recorded_as_failed(jobs: Jobs, dispatching: Serve) -> None:
+    job = jobs.submit(killed=1)
+    with dispatching():
+        ended = jobs.wait(job, "succeeded")
+    assert sorted(jobs.records(job)) == [(f"fake/k{i}", "failed" if i == 1 else "ok") for i in range(4)]
+    assert ended.attempt == 3
+    with jobs.database.read() as session:
+        failed = session.scalars(select(MeasurementRow).where(MeasurementRow.state == "failed")).one()
+    assert failed.record["note"] == "process died (signal 9) twice"
+
+
+def test_a_crash_is_told_by_its_signal(jobs: Jobs, dispatching: Serve) -> None:
+    job = jobs.submit(segfault=0, n_cases=1)
+    with dispatching():
+        jobs.wait(job, "succeeded")
+    with jobs.database.read() as session:
+        assert session.scalars(select(MeasurementRow)).one().record["note"] == "process died (signal 11) twice"
+
+
+def test_a_lost_device_ends_the_process_and_counts_as_its_death(jobs: Jobs, dispatching: Serve) -> None:
+    job = jobs.submit(lost=3)
+    with dispatching():
+        ended = jobs.wait(job, "succeeded")
+    assert jobs.records(job) == [*ALL_OK[:3], ("fake/k3", "failed")]
+    assert ended.attempt == 3
+    assert len({process for process, case in jobs.begun() if case == 3}) == 2
+
+
+def test_a_study_that_raises_fails_the_job_and_keeps_its_records(jobs: Jobs, dispatching: Serve) -> None:
+    job = jobs.submit(raises=1)
+    with dispatching():
+        ended = jobs.wait(job, "failed")
+    assert ended.error == {"code": "kernel_failed", "detail": "the fake study fails after this case"}
+    assert jobs.records(job) == ALL_OK[:2]
+
+
+def test_a_process_that_dies_outside_its_cases_fails_the_job(jobs: Jobs, dispatching: Serve) -> None:
+    job = jobs.submit(dies_outside=True)
+    with dispatching():
+        ended = jobs.wait(job, "failed")
+    assert ended.error["detail"] == "The process died (signal 9) twice outside any case."
+
+
+def test_cancel_ends_the_process(jobs: Jobs, dispatching: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    job = jobs.submit()
+    jobs.hold(1)
+    with dispatching():
+        process = jobs.wait_begun(1)
+        begin = time.monotonic()
+        queue.cancel(jobs.database, job.id)
+        wait_for(lambda: not is_alive(process), "the process to end")
+        took_s = time.monotonic() - begin
+        after = jobs.submit(n_cases=1)
+        jobs.wait(after, "succeeded")
+    with capsys.disabled():
+        print(f"\ncancel of a running case ended its process after {took_s:.2f} s")  # noqa: T201
+    assert jobs.get(job).state == "cancelled"
+    assert jobs.records(job) == ALL_OK[:1]
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_a_dispatcher_that_stops_gives_its_job_back(jobs: Jobs, dispatching: Serve) -> None:
+    job, hold = jobs.submit(), jobs.hold(2)
+    with dispatching():
+        process = jobs.wait_begun(2)
+    assert jobs.get(job).state == "queued"
+    wait_for(lambda: not is_alive(process), "the process to end")
+    assert jobs.records(job) == ALL_OK[:2]
+    hold.unlink()
+    with dispatching():
+        ended = jobs.wait(job, "succeeded")
+    assert jobs.records(job) == ALL_OK
+    assert ended.attempt == 2
+
+
+def test_what_a_process_says_after_its_job_was_taken_over_is_discarded(jobs: Jobs, dispatching: Serve) -> None:
+    job, hold = jobs.submit(), jobs.hold(1)
+    with dispatching():
+        process = jobs.wait_begun(1)
+        lease = Lease(job.id, 1)
+        assert leases.release(jobs.database, lease)
+        taken = leases.claim(jobs.database, "another", ["cpu"], 60)
+        assert taken is not None
+        assert taken.attempt == 2
+        hold.unlink()
+        wait_for(lambda: not is_alive(process), "the process to end")
+    assert jobs.records(job) == ALL_OK[:1]
+    assert jobs.get(job).state == "running"
+
+
+class StubbornEngine:
+    """Ray that starts no process until it was started anew."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.starts = 0
+
+    def start(self) -> None:
+        self.starts += 1
+
+    def stop(self) -> None:
+        """Nothing: the real one is shared by all tests."""
+
+    def submit(self, work: object) -> object:
+        return self.engine.submit(work) if self.starts else SilentStream()  # type: ignore[arg-type]
+
+
+class SilentStream:
+    def take(self, timeout_s: float) -> None:
+        return None
+
+    def end(self) -> None:
+        """Nothing to end."""
+
+
+def test_ray_is_started_anew_when_no_process_starts(jobs: Jobs, engine: Engine, dispatching: Serve) -> None:
+    job, stubborn = jobs.submit(), StubbornEngine(engine)
+    with dispatching(engine=stubborn, first_event_s=0.0):
+        wait_for(lambda: stubborn.starts, "Ray to be started anew")
+    assert jobs.get(job).state in ("queued", "succeeded")
+    with dispatching():
+        jobs.wait(job, "succeeded")
+    assert jobs.records(job) == ALL_OK
+
+
+@pytest.mark.parametrize("kind", ["postgres"])
+def test_two_hosts_on_one_database_run_no_job_twice(jobs: Jobs, dispatching: Serve) -> None:
+    made = [jobs.submit(n_cases=1) for _ in range(6)]
+    with dispatching(), dispatching():
+        attempts = [jobs.wait(job, "succeeded").attempt for job in made]
+    assert attempts == [1] * 6
+    assert len(jobs.begun()) == 6
+    assert all(jobs.records(job) == ALL_OK[:1] for job in made)
+
+
+def test_a_case_in_which_the_worker_always_ends_is_recorded_as_failed(jobs: Jobs, dispatching: Serve) -> None:
+    job = jobs.submit(n_cases=2)
+    for attempt in range(1, LOSSES_MAX + 1):
+        leases.claim(jobs.database, "dead", ["cpu"], 60)
+        leases.progressed(jobs.database, Lease(job.id, attempt), f"{'a' * 32}|fake/k1|warm|", 0.0, "")
+        assert leases.requeue_lost(jobs.database, "dead") == 1
+    with dispatching():
+        jobs.wait(job, "succeeded")
+    assert sorted(jobs.records(job)) == [("fake/k0", "ok"), ("fake/k1", "failed")]
+    with jobs.database.read() as session:
+        failed = session.scalars(select(MeasurementRow).where(MeasurementRow.state == "failed")).one()
+    assert failed.record["note"] == "its worker ended 10 times"
+
+
+def test_a_named_host_puts_its_name_before_its_devices() -> None:
+    assert [device.id for device in named("gpu-1", [CPU])] == ["gpu-1/cpu"]
+    assert named("", [CPU]) == [CPU]

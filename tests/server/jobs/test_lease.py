@@ -1,0 +1,143 @@
+"""The queue as a worker sees it: one claim a job, and writes that only the running attempt can make."""
+
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from gpu_engine.records import DeviceInfo, Measurement, Trace
+from server import devices
+from server.jobs import lease as leases
+from server.jobs import queue
+from server.jobs.lease import Lease
+from server.models import EventRow, JobState, MeasurementRow, TraceRow
+from server.results import measurements, traces
+from tests.server.jobs.conftest import Jobs
+
+GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 2**30, 2**20, "GPU-1")
+A = "a" * 32
+KEY = f"{A}|fake/k0|warm|"
+MEASUREMENT = Measurement(KEY, A, "cpu", "fake", "fake/k0", "ok", "warm", median_s=0.5, samples_s=(0.4, 0.6))
+
+
+def test_jobs_are_claimed_oldest_first_and_once(jobs: Jobs) -> None:
+    made = [jobs.submit().id for _ in range(12)]
+    barrier, claimed = Barrier(4), []
+
+    def work(owner: str) -> None:
+        barrier.wait()
+        while (job := leases.claim(jobs.database, owner, ["cpu"], 60)) is not None:
+            claimed.append(job.id)
+
+    threads = [Thread(target=work, args=(str(number),)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(claimed) == sorted(made)
+
+
+def test_a_claim_is_the_oldest_of_the_devices_and_waits_for_the_barrier(jobs: Jobs) -> None:
+    devices.register(jobs.database, [GPU])
+    first, on_cpu, second = jobs.submit(device="cuda:0"), jobs.submit(), jobs.submit(device="cuda:0")
+
+    def claim(*device_ids: str, barrier: str = "") -> Any:
+        job = leases.claim(jobs.database, "me", device_ids, 60, barrier)
+        return job.id if job else None
+
+    assert claim("cuda:1") is None
+    assert claim("cuda:0", barrier="cpu") == first.id
+    assert claim("cuda:0", barrier="cpu") is None
+    assert claim("cuda:0", "cpu") == on_cpu.id
+    assert claim("cuda:0", barrier="cpu") == second.id
+
+
+def test_a_measurement_and_its_trace_are_committed_together_and_read_back(jobs: Jobs) -> None:
+    job = jobs.submit()
+    leases.claim(jobs.database, "me", ["cpu"], 60)
+    trace = Trace(KEY, {"residual": (1.0, 0.5)})
+    assert leases.measured(jobs.database, Lease(job.id, 1), MEASUREMENT, trace)
+    with jobs.database.read() as session:
+        assert measurements(session, [job.id], samples=True) == [MEASUREMENT]
+        assert measurements(session, matrix_ids=[A], devices=["cpu"])[0].samples_s == ()
+        assert measurements(session, devices=["cuda:0"]) == []
+        assert traces(session, [job.id]) == [trace]
+        kinds = session.scalars(select(EventRow.kind).order_by(EventRow.id)).all()
+    assert kinds == ["state", "state", "trace", "measurement"]
+    assert (jobs.get(job).cases_done, jobs.get(job).progress) == (1, 1.0)
+
+
+@pytest.mark.parametrize("lost", ["cancelled", "requeued", "taken over", "finished"])
+def test_every_write_of_a_lost_lease_is_discarded(jobs: Jobs, lost: str) -> None:
+    job = jobs.submit()
+    leases.claim(jobs.database, "me", ["cpu"], 60)
+    lease = Lease(job.id, 1)
+    if lost == "cancelled":
+        queue.cancel(jobs.database, job.id)
+    elif lost == "finished":
+        leases.finish(jobs.database, lease, JobState.FAILED, {"code": "internal", "detail": "x"})
+    else:
+        leases.release(jobs.database, lease)
+        if lost == "taken over":
+            leases.claim(jobs.database, "another", ["cpu"], 60)
+    before = vars(jobs.get(job)).copy()
+    events = jobs.count(EventRow)
+    assert not leases.measured(jobs.database, lease, MEASUREMENT, Trace(KEY, {}))
+    assert not leases.progressed(jobs.database, lease, KEY, 1.0, "late")
+    assert leases.died(jobs.database, lease, KEY) is None
+    assert not leases.finish(jobs.database, lease, JobState.SUCCEEDED)
+    assert not leases.release(jobs.database, lease)
+    after = vars(jobs.get(job)).copy()
+    before.pop("_sa_instance_state")
+    after.pop("_sa_instance_state")
+    assert after == before
+    assert jobs.count(EventRow) == events
+    assert jobs.count(MeasurementRow) == jobs.count(TraceRow) == 0
+
+
+def test_a_lost_lease_is_requeued_and_counts_as_a_loss_of_its_case_and_no_death(jobs: Jobs) -> None:
+    job, other = jobs.submit(), jobs.submit()
+    leases.claim(jobs.database, "dead", ["cpu"], 60)
+    leases.claim(jobs.database, "alive", ["cpu"], 60)
+    leases.progressed(jobs.database, Lease(job.id, 1), KEY, 0.5, "")
+    assert leases.requeue_lost(jobs.database) == 0
+    leases.beat(jobs.database, "dead", [job.id], ["cpu"], -1)
+    leases.beat(jobs.database, "alive", [other.id], ["cpu"], 60)
+    assert leases.requeue_lost(jobs.database) == 1
+    assert (jobs.get(job).state, jobs.get(job).progress, jobs.get(job).attempt) == ("queued", 0.0, 1)
+    assert leases.held(jobs.database, "alive") == {other.id}
+    with jobs.database.read() as session:
+        assert leases.case_losses(session, job.id) == {KEY: 1}
+        assert leases.case_deaths(session, job.id) == {}
+    assert leases.requeue_lost(jobs.database, "alive") == 1
+
+
+def test_a_death_counts_against_its_case_and_starts_the_next_attempt(jobs: Jobs) -> None:
+    job = jobs.submit()
+    leases.claim(jobs.database, "me", ["cpu"], 60)
+    second = leases.died(jobs.database, Lease(job.id, 1), KEY)
+    assert second == Lease(job.id, 2)
+    assert leases.died(jobs.database, second, KEY) == Lease(job.id, 3)
+    with jobs.database.read() as session:
+        assert leases.case_deaths(session, job.id) == {KEY: 2}
+    assert leases.held(jobs.database, "me") == {job.id}
+
+
+def test_progress_never_falls_and_never_passes_the_total(jobs: Jobs) -> None:
+    job = jobs.submit()
+    leases.claim(jobs.database, "me", ["cpu"], 60)
+    lease = Lease(job.id, 1)
+    for said, shown in ((1.5, 1.5), (0.5, 1.5), (9.0, 4.0)):
+        leases.progressed(jobs.database, lease, KEY, said, "m" * 300)
+        assert (jobs.get(job).progress, len(jobs.get(job).message)) == (shown, 200)
+
+
+def test_old_events_are_pruned(jobs: Jobs) -> None:
+    jobs.submit()
+    jobs.submit()
+    with jobs.database.write() as session:
+        session.execute(update(EventRow).where(EventRow.id == 1).values(created_at=0.0))
+    leases.prune_events(jobs.database)
+    with jobs.database.read() as session:
+        assert session.scalars(select(EventRow.id)).all() == [2]

@@ -1,0 +1,153 @@
+"""/jobs over HTTP: what is answered, with which status and headers."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from gpu_engine.records import Measurement
+from server.errors import install_error_handlers
+from server.jobs import lease as leases
+from server.jobs.lease import Lease
+from server.models import JobState
+from server.routes import jobs as routes
+from tests.server.jobs.conftest import Jobs
+
+A = "a" * 32
+BODY = {"study": "formats", "matrix_ids": [A], "params": {"rounds": 9}, "device": "auto"}
+
+
+@pytest.fixture
+def client(jobs: Jobs) -> Iterator[TestClient]:
+    app = FastAPI()
+    app.state.settings, app.state.database = jobs.settings, jobs.database
+    install_error_handlers(app)
+    app.include_router(routes.router, prefix="/api/v1")
+    with TestClient(app) as client:
+        yield client
+
+
+def measure(jobs: Jobs, job_id: str, **fields: Any) -> None:
+    key = f"{A}|{fields.get('kernel', 'csr/vector')}|warm|"
+    values = {"kernel": "csr/vector", "median_s": 0.25, "samples_s": (0.2, 0.3), **fields}
+    measurement = Measurement(case=key, matrix_id=A, device="cpu", format="csr", state="ok", cache="warm", **values)
+    assert leases.measured(jobs.database, Lease(job_id, 1), measurement)
+
+
+@pytest.fixture
+def running(client: TestClient, jobs: Jobs) -> str:
+    """A job that is running and has one measurement."""
+    job_id = str(client.post("/api/v1/jobs", json=BODY).json()["id"])
+    assert leases.claim(jobs.database, "me", ["cpu"], 60) is not None
+    measure(jobs, job_id)
+    return job_id
+
+
+def test_a_post_is_accepted_with_the_place_to_ask(client: TestClient) -> None:
+    answer = client.post("/api/v1/jobs", json=BODY)
+    job = answer.json()
+    assert answer.status_code == 202
+    assert answer.headers["Location"] == f"/api/v1/jobs/{job['id']}"
+    assert answer.headers["Retry-After"] == "1"
+    assert (job["state"], job["device"], job["params"]["rounds"], job["queue_position"]) == ("queued", "cpu", 9, 1)
+    assert client.get(answer.headers["Location"]).json() == job
+    assert client.get("/api/v1/jobs", params={"state": "queued", "study": "formats"}).json() == {
+        "items": [job],
+        "next": None,
+    }
+
+
+def test_the_same_key_answers_the_same_job_and_another_body_is_refused(client: TestClient) -> None:
+    headers = {"Idempotency-Key": "k"}
+    first = client.post("/api/v1/jobs", json=BODY, headers=headers)
+    again = client.post("/api/v1/jobs", json=BODY, headers=headers)
+    other = client.post("/api/v1/jobs", json={**BODY, "params": {}}, headers=headers)
+    assert (first.status_code, again.status_code, other.status_code) == (202, 202, 422)
+    assert again.json()["id"] == first.json()["id"]
+    assert other.json()["code"] == "invalid_parameter"
+    assert client.post("/api/v1/jobs", json=BODY).json()["id"] != first.json()["id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "sentence"),
+    [
+        ({**BODY, "device": "cuda:0"}, 422, "There is no device 'cuda:0'; known devices: auto, cpu."),
+        ({**BODY, "study": "nope"}, 422, "There is no study 'nope'"),
+        ({**BODY, "params": {"rounds": 1}}, 422, "rounds is '1'; expected a whole number from 9 to 199."),
+        ({**BODY, "matrix_ids": ["none"]}, 422, "There is no matrix 'none'"),
+        ({**BODY, "matrix_ids": []}, 422, "matrix_ids"),
+        ({**BODY, "priority": 1}, 422, "priority: Extra inputs are not permitted"),
+    ],
+)
+def test_a_wrong_body_is_a_problem_with_a_sentence(
+    client: TestClient, body: dict[str, Any], status: int, sentence: str
+) -> None:
+    answer = client.post("/api/v1/jobs", json=body)
+    assert answer.status_code == status
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert sentence in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("query", ["state=lost", "study=nope", "cursor=x", "limit=0", "limit=501", "order=up"])
+def test_a_wrong_query_is_refused(client: TestClient, query: str) -> None:
+    assert client.get(f"/api/v1/jobs?{query}").status_code == 422
+
+
+@pytest.mark.parametrize("job_id", ["none", "%00", "%ff", "a" * 500, "..%2f"])
+def test_an_unknown_job_is_not_found(client: TestClient, job_id: str) -> None:
+    for path in ("", "/results"):
+        assert client.get(f"/api/v1/jobs/{job_id}{path}").status_code == 404
+    for call in ("cancel", "retry"):
+        assert client.post(f"/api/v1/jobs/{job_id}/{call}").status_code == 404
+
+
+def test_cancel_and_retry_are_accepted_and_refused_by_state(client: TestClient, jobs: Jobs, running: str) -> None:
+    assert client.post(f"/api/v1/jobs/{running}/retry").status_code == 409
+    cancelled = client.post(f"/api/v1/jobs/{running}/cancel")
+    assert (cancelled.status_code, cancelled.json()["state"]) == (202, "cancelled")
+    again = client.post(f"/api/v1/jobs/{running}/retry")
+    assert (again.status_code, again.json()["retry_of"], again.json()["state"]) == (202, running, "queued")
+    assert again.headers["Location"] == f"/api/v1/jobs/{again.json()['id']}"
+
+
+def test_a_failed_job_says_why(client: TestClient, jobs: Jobs, running: str) -> None:
+    leases.finish(jobs.database, Lease(running, 1), JobState.FAILED, {"code": "kernel_failed", "detail": "Why."})
+    job = client.get(f"/api/v1/jobs/{running}").json()
+    assert (job["state"], job["error"]) == ("failed", {"code": "kernel_failed", "detail": "Why."})
+    assert client.post(f"/api/v1/jobs/{running}/cancel").status_code == 409
+
+
+def test_results_fill_in_while_the_job_runs_and_their_tag_changes_with_them(
+    client: TestClient, jobs: Jobs, running: str
+) -> None:
+    path = f"/api/v1/jobs/{running}/results"
+    first = client.get(path)
+    document = first.json()
+    assert [m["median_s"] for m in document["measurements"]] == [0.25]
+    assert document["summary"]["ok"] == 1
+    assert document["schema"] == "sparsight.records"
+    assert "samples_s" not in document["measurements"][0]
+    assert client.get(path, params={"samples": True}).json()["measurements"][0]["samples_s"] == [0.2, 0.3]
+
+    tag = {"If-None-Match": first.headers["ETag"]}
+    unchanged = client.get(path, headers=tag)
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    assert client.get(path, headers={**tag, "Accept": "text/csv"}).status_code == 200
+    measure(jobs, running, kernel="csr/scalar")
+    assert client.get(path, headers=tag).status_code == 200
+    assert client.get(path).headers["ETag"] != first.headers["ETag"]
+
+
+def test_csv_has_a_row_per_case_and_no_formula(client: TestClient, jobs: Jobs, running: str) -> None:
+    measure(jobs, running, kernel="csr/scalar", note='=cmd|"/c calc"!A1', median_s=None, gflops=-1.5)
+    answer = client.get(f"/api/v1/jobs/{running}/results", headers={"Accept": "text/csv"})
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [row["kernel"] for row in rows] == ["csr/vector", "csr/scalar"]
+    assert (rows[0]["median_s"], rows[0]["note"]) == ("0.25", "")
+    assert (rows[1]["median_s"], rows[1]["gflops"]) == ("", "-1.5")
+    assert rows[1]["note"] == "'" + '=cmd|"/c calc"!A1'

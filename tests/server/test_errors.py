@@ -1,0 +1,66 @@
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy.exc import DataError, OperationalError
+
+from gpu_engine import errors
+from gpu_engine.errors import MatrixFileError, SparsightError
+from server.errors import install_error_handlers, status_of
+
+
+def answer_to(error: Exception) -> tuple[int, str, dict[str, object]]:
+    """Status, media type and document that a route gets by raising the error."""
+    app = FastAPI()
+    install_error_handlers(app)
+
+    @app.get("/")
+    def fail() -> None:
+        raise error
+
+    answer = TestClient(app, raise_server_exceptions=False).get("/")
+    return answer.status_code, answer.headers["content-type"], answer.json()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (errors.ParameterError("x"), 422, "invalid_parameter"),
+        (errors.UnknownDeviceError("x"), 422, "unknown_device"),
+        (errors.TooLargeError("x"), 413, "too_large"),
+        (errors.NotFoundError("x"), 404, "not_found"),
+        (errors.ConflictError("x"), 409, "conflict"),
+        (errors.UnavailableError("x"), 503, "unavailable"),
+        (errors.DeviceLostError("x"), 500, "device_lost"),
+        ("\ud800".encode, 422, "invalid_request"),
+        (OverflowError("int too large"), 422, "invalid_request"),
+        (DataError("statement", {}, ValueError("NUL")), 422, "invalid_request"),
+        (OperationalError("statement", {}, ValueError("locked")), 503, "unavailable"),
+        (ValueError("the secret path /home/x"), 500, "internal"),
+    ],
+)
+def test_every_error_has_its_status_and_code(error: object, status: int, code: str) -> None:
+    if callable(error):
+        with pytest.raises(UnicodeEncodeError) as caught:
+            error()
+        error = caught.value
+    assert isinstance(error, Exception)
+    found, media_type, document = answer_to(error)
+    assert (found, document["status"], document["code"]) == (status, status, code)
+    assert media_type == "application/problem+json"
+    assert "secret" not in str(document)
+
+
+def test_a_file_error_names_the_line() -> None:
+    assert answer_to(MatrixFileError("Bad entry.", 7))[2] == {
+        "type": "about:blank",
+        "title": "Unprocessable Entity",
+        "status": 422,
+        "code": "invalid_matrix_file",
+        "detail": "Line 7: Bad entry.",
+        "line": 7,
+    }
+
+
+def test_every_class_of_the_tree_has_a_status() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SparsightError)]
+    assert {kind.__name__: status_of(kind("x")) for kind in kinds}["TooLargeError"] == 413

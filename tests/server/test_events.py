@@ -1,0 +1,192 @@
+"""/events over a real server: what is told, in which order, and where a broken stream resumes."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from server.db import Database
+from server.errors import install_error_handlers
+from server.events import emit
+from server.models import Base, EventCounterRow
+from server.routes import events
+
+PATIENCE_S = 60.0
+
+
+@dataclass
+class Site:
+    """A running server with nothing but the event stream."""
+
+    url: str
+    database: Database
+    streams: events.Streams
+    server: uvicorn.Server
+    thread: threading.Thread
+
+    def emit(self, topic: str, kind: str = "state", **data: Any) -> int:
+        with self.database.write() as session:
+            return emit(session, topic, kind, data)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    database = Database(f"sqlite:///{tmp_path / 'x.db'}")
+    Base.metadata.create_all(database.engine)
+    with database.write() as session:
+        session.add(EventCounterRow(id=1, value=0))
+    app = FastAPI()
+    app.state.database, app.state.streams = database, events.Streams()
+    install_error_handlers(app)
+    app.include_router(events.router)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    ready = threading.Event()
+    startup = server.startup
+
+    async def started(*args: Any, **options: Any) -> None:
+        await startup(*args, **options)
+        ready.set()
+
+    server.startup = started  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert ready.wait(PATIENCE_S)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield Site(f"http://127.0.0.1:{port}", database, app.state.streams, server, thread)
+    server.should_exit = server.force_exit = True
+    thread.join()
+    database.close()
+
+
+class Listener:
+    """The events of an open stream; the first block, which only names a place, is read already."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._blocks = self._read(response)
+        self.start = next(self._blocks)
+
+    def _read(self, response: httpx.Response) -> Iterator[dict[str, str]]:
+        block: dict[str, str] = {}
+        for line in response.iter_lines():
+            if line:
+                name, _, value = line.partition(":")
+                block[name] = value.removeprefix(" ")
+            elif block:
+                yield block
+                block = {}
+
+    def next(self) -> tuple[int, str, Any]:
+        """(id, kind, data) of the next event."""
+        block = next(self._blocks)
+        return int(block["id"]), block["event"], json.loads(block["data"])
+
+    def comment(self) -> str:
+        return next(self._blocks)[""]
+
+    def ends(self) -> bool:
+        return next(self._blocks, None) is None
+
+
+def listen(site: Site, topics: str, last: int | None = None) -> Any:
+    headers = {} if last is None else {"Last-Event-ID": str(last)}
+    return httpx.stream("GET", f"{site.url}/events", params={"topics": topics}, headers=headers, timeout=PATIENCE_S)
+
+
+def test_a_stream_tells_its_topics_in_the_order_of_their_ids(site: Site) -> None:
+    site.emit("job:a", n=0)
+    with listen(site, "job:a,matrix:m") as response:
+        assert response.headers["Content-Type"].startswith("text/event-stream")
+        listener = Listener(response)
+        assert listener.start == {"retry": "2000", "id": "1"}
+        site.emit("job:b", n=1)
+        site.emit("job:a", "progress", n=2)
+        site.emit("matrix:other", n=3)
+        site.emit("matrix:m", n=4)
+        assert listener.next() == (3, "progress", {"topic": "job:a", "n": 2})
+        assert listener.next() == (5, "state", {"topic": "matrix:m", "n": 4})
+
+
+def test_a_stream_resumes_after_the_last_event_that_was_seen(site: Site) -> None:
+    ids = [site.emit("job:a", n=n) for n in range(5)]
+    with listen(site, "job:a", last=ids[1]) as response:
+        listener = Listener(response)
+        assert [listener.next()[2]["n"] for _ in range(3)] == [2, 3, 4]
+        site.emit("job:a", n=5)
+        assert listener.next()[2]["n"] == 5
+
+
+def test_an_id_that_was_never_given_starts_from_now(site: Site) -> None:
+    site.emit("job:a", n=0)
+    with listen(site, "job:a", last=10**6) as response:
+        listener = Listener(response)
+        site.emit("job:a", n=1)
+        assert listener.next()[2]["n"] == 1
+
+
+def test_a_long_backlog_comes_whole(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "BATCH", 3)
+    for n in range(10):
+        site.emit("job:a", n=n)
+        site.emit("job:b", n=n)
+    with listen(site, "job:a", last=0) as response:
+        listener = Listener(response)
+        assert [listener.next()[2]["n"] for _ in range(10)] == list(range(10))
+
+
+def test_jobs_and_matrices_stand_for_all_of_their_kind(site: Site) -> None:
+    with listen(site, "jobs") as of_jobs, listen(site, "matrices") as of_matrices:
+        jobs, matrices = Listener(of_jobs), Listener(of_matrices)
+        site.emit("job:a")
+        site.emit("matrix:m")
+        site.emit("job:b")
+        assert [jobs.next()[2]["topic"] for _ in range(2)] == ["job:a", "job:b"]
+        assert matrices.next()[2]["topic"] == "matrix:m"
+
+
+def test_an_idle_stream_is_kept_alive(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "HEARTBEAT_S", 0.0)
+    with listen(site, "jobs") as response:
+        assert Listener(response).comment() == "still here"
+
+
+def test_streams_end_when_the_server_stops(site: Site) -> None:
+    with listen(site, "jobs") as response:
+        listener = Listener(response)
+        site.streams.close()
+        assert listener.ends()
+
+
+def test_a_stream_too_many_is_refused_and_a_closed_one_makes_room(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "STREAMS_MAX", 1)
+    with listen(site, "jobs") as response:
+        Listener(response)
+        refused = httpx.get(f"{site.url}/events", params={"topics": "jobs"})
+        assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
+        assert "Retry-After" in refused.headers
+    room = threading.Event()
+    while not room.is_set():
+        with listen(site, "jobs") as response:
+            if response.status_code == 200:
+                room.set()
+
+
+@pytest.mark.parametrize("topics", ["", "job", "job:", "jobs,", "job:a b", "study:x", "job:" + "a" * 33, "job:\u0661"])
+def test_a_topic_that_is_none_is_refused(site: Site, topics: str) -> None:
+    answer = httpx.get(f"{site.url}/events", params={"topics": topics})
+    assert answer.status_code == 422
+    assert "topics are jobs, matrices, job:ID and matrix:ID" in answer.json()["detail"]
+
+
+def test_too_many_topics_and_odd_ids_are_refused(site: Site) -> None:
+    many = ",".join(f"job:{n}" for n in range(101))
+    assert httpx.get(f"{site.url}/events", params={"topics": many}).status_code == 422
+    for odd in ("x", "-1", "1.5", "9" * 30):
+        answer = httpx.get(f"{site.url}/events", params={"topics": "jobs"}, headers={"Last-Event-ID": odd})
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid_parameter")

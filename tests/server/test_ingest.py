@@ -1,0 +1,284 @@
+import contextlib
+import hashlib
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import delete
+
+from gpu_engine.errors import InputError, MatrixFileError, ParameterError, TooLargeError
+from gpu_engine.matrix_io import ReadLimits
+from server import catalogue, sandbox
+from server.db import Database
+from server.ingest import Ingestor, recover
+from server.main import create_app
+from server.migrate import migrate
+from server.models import MatrixRow
+from server.sandbox import Task
+from server.settings import Settings
+from server.store import Store
+from tests.battery import BATTERY
+from tests.conftest import ADDRESS, AddMatrix
+from tests.postgres import fresh
+from tests.server.test_matrices import GOOD, PATIENCE_S, until_settled, upload
+
+
+def ignore(_: "subprocess.Popen[str]") -> None:
+    pass
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out"
+
+
+def a_task(tmp_path: Path, memory_bytes: int = 4 * 2**30, seconds: float = PATIENCE_S) -> Task:
+    file = tmp_path / "good.mtx"
+    file.write_bytes(GOOD)
+    return Task(memory_bytes, seconds, ReadLimits(), path=str(file))
+
+
+@pytest.mark.parametrize(
+    ("signal", "kind", "sentence"),
+    [
+        (11, MatrixFileError, "crashed"),
+        (6, MatrixFileError, "crashed"),
+        (9, TooLargeError, "memory"),
+        (24, TooLargeError, "took more"),
+    ],
+)
+def test_whatever_ends_the_process_is_the_files_fault(
+    tmp_path: Path, folder: Path, compiled: Path, signal: int, kind: type[InputError], sentence: str
+) -> None:
+    with pytest.raises(kind, match=sentence):
+        sandbox.run(a_task(tmp_path), folder, compiled, lambda process: process.send_signal(signal))
+
+
+def test_a_process_that_takes_too_long_is_ended(tmp_path: Path, folder: Path, compiled: Path) -> None:
+    seen: list[subprocess.Popen[str]] = []
+    with pytest.raises(TooLargeError, match="SPARSIGHT_INGEST_SECONDS"):
+        sandbox.run(a_task(tmp_path, seconds=0.001), folder, compiled, seen.append)
+    assert seen[0].poll() == -9
+
+
+def test_a_process_without_memory_says_so(tmp_path: Path, folder: Path, compiled: Path) -> None:
+    task = Task(600 * 2**20, PATIENCE_S, ReadLimits(), family="stencil", params={"nx": 4000, "ny": 4000})
+    with pytest.raises((TooLargeError, ParameterError), match=r"memory|smaller"):
+        sandbox.run(task, folder, compiled, ignore)
+
+
+def test_the_process_has_no_secrets(
+    tmp_path: Path, folder: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARSIGHT_TOKEN", "hunter2")
+    environment: list[bytes] = []
+    sandbox.run(
+        a_task(tmp_path),
+        folder,
+        compiled,
+        lambda process: environment.append(Path(f"/proc/{process.pid}/environ").read_bytes()),
+    )
+    assert environment
+    assert b"hunter2" not in environment[0]
+
+
+def test_the_process_is_limited(tmp_path: Path, folder: Path, compiled: Path) -> None:
+    """The limits of the child, read from outside until it ends: it sets them one by one, so the last reading counts."""
+    limits: dict[str, str] = {}
+    watchers: list[threading.Thread] = []
+
+    def look(process: "subprocess.Popen[str]") -> None:
+        def watch() -> None:
+            with contextlib.suppress(OSError):
+                while process.poll() is None:
+                    text = Path(f"/proc/{process.pid}/limits").read_text()
+                    if "4294967296" in text:
+                        limits.update({line[:26].strip(): line[26:].split()[0] for line in text.splitlines()})
+
+        watchers.append(threading.Thread(target=watch))
+        watchers[0].start()
+
+    sandbox.run(a_task(tmp_path, memory_bytes=2**32), folder, compiled, look)
+    watchers[0].join()
+    assert limits["Max address space"] == limits["Max file size"] == "4294967296"
+    assert limits["Max core file size"] == "0"
+
+
+def test_what_a_crash_left_is_cleared_at_the_next_start(
+    settings: Settings, database: Database, store: Store, add_matrix: AddMatrix
+) -> None:
+    kept = add_matrix(BATTERY["identity"](), "kept")
+    with database.write() as session:
+        session.add(MatrixRow(id="half", name="h", state="ingesting", sha256="e" * 64, created_at=1.0))
+    add_matrix(BATTERY["identity"](), "orphan", id="orphan")
+    with database.write() as session:
+        session.delete(session.get_one(MatrixRow, "orphan"))
+    (settings.home / "uploads").mkdir()
+    (settings.home / "uploads" / "half").write_bytes(GOOD)
+    with TestClient(create_app(settings), base_url=ADDRESS) as client:
+        document = client.get("/api/v1/matrices/half").json()
+        assert (document["state"], document["error"]["status"]) == ("failed", 503)
+        assert "Send it again" in document["error"]["detail"]
+        assert client.get(f"/api/v1/matrices/{kept}").json()["state"] == "ready"
+    assert store.ids() == {kept}
+    assert list((settings.home / "uploads").iterdir()) == []
+
+
+def test_a_second_server_leaves_the_work_of_the_first_alone(settings: Settings, database: Database) -> None:
+    first, second = create_app(settings), create_app(settings)
+    with TestClient(first, base_url=ADDRESS):
+        with database.write() as session:
+            session.add(MatrixRow(id="half", name="h", state="ingesting", sha256="e" * 64, created_at=1.0))
+        with TestClient(second, base_url=ADDRESS) as client:
+            assert client.get("/api/v1/matrices/half").json()["state"] == "ingesting"
+
+
+def test_stopping_the_service_ends_the_reading(
+    settings: Settings, database: Database, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "ANSWER_S", 0.0)
+    started = threading.Event()
+    run = sandbox.run
+
+    def slow(task: Task, folder: Path, cache: Path, tell: object) -> None:
+        def stopped(process: "subprocess.Popen[str]") -> None:
+            process.send_signal(19)  # It will never get on by itself.
+            tell(process)  # type: ignore[operator]
+            started.set()
+
+        run(task, folder, cache, stopped)
+
+    monkeypatch.setattr(sandbox, "run", slow)
+    with TestClient(create_app(settings), base_url=ADDRESS) as client:
+        matrix_id = upload(client, GOOD).json()["id"]
+        assert started.wait(PATIENCE_S)
+    with database.read() as session:
+        row = session.get_one(MatrixRow, matrix_id)
+    assert (row.state, row.error["code"]) == ("failed", "unavailable")
+    assert store.ids() == set()
+
+
+def test_a_failed_matrix_is_read_anew(client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with database.write() as session:
+        row = MatrixRow(id="old", name="h", state="failed", sha256="", error={"status": 503}, created_at=1.0)
+        monkeypatch.setattr(catalogue, "ANSWER_S", PATIENCE_S)
+        row.sha256 = hashlib.sha256(GOOD).hexdigest()
+        session.add(row)
+    answer = upload(client, GOOD)
+    assert (answer.status_code, answer.json()["id"], answer.json()["error"]) == (200, "old", None)
+    assert until_settled(client, "old")["state"] == "ready"
+
+
+def test_a_full_disk_is_not_the_files_fault(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "ANSWER_S", PATIENCE_S)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Store, "commit", full)
+    answer = upload(client, GOOD)
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert client.get("/api/v1/matrices").json()["items"] == []
+
+
+def test_recover_on_an_empty_home(settings: Settings, database: Database, store: Store) -> None:
+    ingestor = Ingestor(settings, database, store)
+    ingestor.open()
+    recover(database, store, ingestor.uploads)
+    ingestor.close()
+    assert store.ids() == set()
+
+
+def test_a_server_recovers_its_own_ingests_and_no_other_homes(postgres: str, tmp_path: Path, store: Store) -> None:
+    url = fresh(postgres)
+    migrate(url)
+    shared = Database(url)
+    uploads = tmp_path / "uploads"
+    uploads.mkdir()
+    (uploads / "mine").touch()
+    with shared.write() as session:
+        for name in ("mine", "other"):
+            session.add(MatrixRow(id=name, name=name, state="ingesting", sha256=name, created_at=1.0))
+    recover(shared, store, uploads)
+    with shared.read() as session:
+        assert [session.get_one(MatrixRow, name).state for name in ("mine", "other")] == ["failed", "ingesting"]
+    shared.close()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; one that nobody has buried yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_the_process_dies_with_the_server(tmp_path: Path, folder: Path, compiled: Path) -> None:
+    """A server that is killed takes its readers along, also one that has only just begun."""
+    # The child has its task, but not yet the tie to its parent.
+    code = """if True:
+        import dataclasses, json, os, sys
+        from pathlib import Path
+        from gpu_engine.matrix_io import ReadLimits
+        from server import sandbox
+        task = sandbox.Task(2**32, 600.0, ReadLimits(), family="delaunay", params={"n": 2_000_000})
+        def started(process):
+            print(process.pid, flush=True)
+            process.stdin.write(json.dumps(dataclasses.asdict(task)))
+            process.stdin.close()
+            os.kill(os.getpid(), 9)
+        sandbox.run(task, Path(sys.argv[1]), Path(sys.argv[2]), started)
+    """
+    environment = {"PYTHONPATH": str(Path(sandbox.__file__).parent.parent), "PATH": ""}
+    command = [sys.executable, "-c", code, str(folder), str(compiled)]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == -9
+    deadline = time.monotonic() + PATIENCE_S
+    while is_alive(int(done.stdout)):
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.02)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_matrix_deleted_at_the_last_moment_leaves_no_arrays(
+    client: TestClient, database: Database, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "ANSWER_S", PATIENCE_S)
+    run = sandbox.run
+
+    def run_and_delete(*args: Any) -> None:
+        run(*args)
+        with database.write() as session:
+            session.execute(delete(MatrixRow))
+
+    monkeypatch.setattr(sandbox, "run", run_and_delete)
+    answer = upload(client, GOOD)
+    assert (answer.status_code, "deleted while it was read" in answer.json()["detail"]) == (404, True)
+    assert store.ids() == set()
+
+
+def test_an_upload_deleted_while_it_waits_is_never_read(
+    client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "ANSWER_S", 0.0)
+    go_on, read = threading.Event(), []
+
+    def block(task: Task, *_: Any) -> None:
+        read.append(Path(task.path).name)
+        go_on.wait(PATIENCE_S)
+        raise MatrixFileError("No matrix.")
+
+    monkeypatch.setattr(sandbox, "run", block)
+    first, second, third = (upload(client, GOOD + b" " * n).json()["id"] for n in range(3))
+    assert client.delete(f"/api/v1/matrices/{third}").status_code == 204
+    assert not (settings.home / "uploads" / third).exists()
+    go_on.set()
+    for matrix_id in (first, second):
+        assert until_settled(client, matrix_id)["state"] == "failed"
+    assert sorted(read) == sorted([first, second])

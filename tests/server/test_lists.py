@@ -1,0 +1,92 @@
+"""/devices, /studies, /formats, /generators and the health of the service."""
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+from gpu_engine.formats import FORMATS
+from gpu_engine.generators import GENERATORS
+from gpu_engine.records import DeviceInfo
+from gpu_engine.studies import STUDIES
+from server import devices
+from server.db import Database
+from server.settings import Settings
+from tests.battery import BATTERY
+from tests.conftest import AddMatrix
+
+CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25, details={"cores": "2"})
+
+
+def test_devices_are_those_that_workers_offer(client: TestClient, database: Database) -> None:
+    assert client.get("/api/v1/devices").json() == {"items": [], "next": None}
+    devices.register(database, [CPU])
+    (item,) = client.get("/api/v1/devices").json()["items"]
+    assert (item["id"], item["backend"], item["memory_bytes"], item["alive"]) == ("cpu", "cpu", 2**34, True)
+    assert item["profile"] is None
+    devices.withdraw(database, ["cpu"])
+    (item,) = client.get("/api/v1/devices").json()["items"]
+    assert item["alive"] is False
+
+
+def test_studies_tell_their_parameters(client: TestClient) -> None:
+    items = client.get("/api/v1/studies").json()["items"]
+    assert [item["name"] for item in items] == [study.name for study in STUDIES]
+    rounds = items[0]["params"]["properties"]["rounds"]
+    assert (rounds["minimum"], rounds["type"]) == (9, "integer")
+    assert rounds["description"]
+
+
+def test_formats_tell_their_kernels(client: TestClient) -> None:
+    items = client.get("/api/v1/formats").json()["items"]
+    assert [item["name"] for item in items if not item["competitor"]] == [f.name for f in FORMATS]
+    kernels = {kernel["name"]: kernel for item in items for kernel in item["kernels"]}
+    assert kernels["csr/vector"]["backends"] == ["cpu", "cuda"]
+    assert any(item["competitor"] for item in items)
+
+
+def test_generators_tell_their_parameters(client: TestClient) -> None:
+    items = client.get("/api/v1/generators").json()["items"]
+    assert [item["name"] for item in items] == [generator.name for generator in GENERATORS]
+    for item in items:
+        for parameter in item["params"]["properties"].values():
+            assert parameter["description"]
+            assert "default" in parameter
+
+
+def test_healthy_without_anything(client: TestClient) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_ready_once_a_worker_lives(client: TestClient, database: Database) -> None:
+    waiting = client.get("/readyz")
+    assert (waiting.status_code, waiting.headers["retry-after"]) == (503, "5")
+    assert "sparsight worker" in waiting.json()["detail"]
+    devices.register(database, [CPU])
+    assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize("statement", ["UPDATE alembic_version SET version_num = 'x'", "DROP TABLE alembic_version"])
+def test_not_ready_with_another_schema(client: TestClient, database: Database, statement: str) -> None:
+    devices.register(database, [CPU])
+    with database.write() as session:
+        session.execute(text(statement))
+    answer = client.get("/readyz")
+    assert (answer.status_code, "sparsight migrate" in answer.json()["detail"]) == (503, True)
+
+
+def test_metrics_count(client: TestClient, database: Database, add_matrix: AddMatrix, settings: Settings) -> None:
+    add_matrix(BATTERY["identity"]())
+    devices.register(database, [CPU])
+    answer = client.get("/metrics")
+    lines = answer.text.splitlines()
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert answer.text.endswith("\n")
+    for line in (
+        'sparsight_matrices{state="ready"} 1',
+        'sparsight_matrices{state="ingesting"} 0',
+        'sparsight_jobs{state="queued"} 0',
+        "sparsight_measurements 0",
+        'sparsight_device_alive{device="cpu"} 1',
+        "# TYPE sparsight_jobs gauge",
+    ):
+        assert line in lines

@@ -1,0 +1,138 @@
+"""The OpenAPI description: complete, with an example of everything, and true of what is answered."""
+
+import csv
+import io
+import re
+from typing import Any, get_type_hints
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from pydantic import TypeAdapter
+
+from gpu_engine.records import DeviceInfo
+from server import devices, documents
+from server.answers import csv_of, flat
+from server.db import Database
+from server.examples import EXAMPLES
+from server.openapi import PROBLEM_TYPE
+from tests.battery import BATTERY
+from tests.conftest import AddMatrix
+
+CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25)
+VERBS = {"list", "get", "create", "preview", "upload", "generate", "delete", "cancel", "retry", "stream", "check"}
+
+LISTS = {
+    "matrices": documents.Matrix,
+    "jobs": documents.Job,
+    "devices": documents.Device,
+    "studies": documents.Study,
+    "generators": documents.Generator,
+    "formats": documents.StorageFormat,
+    "figures": documents.FigureEntry,
+}
+
+
+def operations(app: FastAPI) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for methods in app.openapi()["paths"].values():
+        found |= {operation["operationId"]: operation for operation in methods.values()}
+    return found
+
+
+def test_every_call_is_named_verb_noun_and_described(app: FastAPI) -> None:
+    tags = {tag["name"] for tag in app.openapi()["tags"]}
+    for name, operation in operations(app).items():
+        assert name.partition("_")[0] in VERBS, name
+        assert set(operation["tags"]) <= tags
+        assert operation["summary"]
+        assert operation["description"]
+
+
+def test_every_error_is_a_problem_with_its_example(app: FastAPI) -> None:
+    for name, operation in operations(app).items():
+        for status, answer in operation["responses"].items():
+            if status.startswith(("4", "5")):
+                content = answer["content"][PROBLEM_TYPE]
+                assert content["example"]["status"] == int(status), (name, status)
+                assert content["schema"]["$ref"].endswith("/Problem")
+
+
+def test_every_document_that_is_answered_has_an_example(app: FastAPI) -> None:
+    without = [
+        (name, status)
+        for name, operation in operations(app).items()
+        for status, answer in operation["responses"].items()
+        for content in [answer.get("content", {}).get("application/json")]
+        if status.startswith("2") and content is not None and not content.get("example")
+    ]
+    assert without == []
+
+
+@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda kind: kind.__name__)
+def test_every_example_is_of_its_type(kind: Any) -> None:
+    TypeAdapter(kind).validate_python(EXAMPLES[kind], strict=True)
+    assert set(EXAMPLES[kind]) <= set(get_type_hints(kind))
+
+
+@pytest.fixture
+def used(client: TestClient, database: Database, add_matrix: AddMatrix) -> TestClient:
+    """A service with two matrices, a device and two jobs."""
+    devices.register(database, [CPU])
+    for matrix in (add_matrix(BATTERY["identity"](), "=A1"), add_matrix(BATTERY["power_law"](), "b")):
+        assert client.post("/api/v1/jobs", json={"study": "formats", "matrix_ids": [matrix]}).status_code == 202
+    return client
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_lists_answer_what_is_described(used: TestClient, path: str) -> None:
+    items = used.get(f"/api/v1/{path}").json()["items"]
+    assert items
+    for item in items:
+        TypeAdapter(LISTS[path]).validate_python(item, strict=True)
+        assert set(item) == set(get_type_hints(LISTS[path]))
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_lists_are_csv_too_and_have_a_tag(used: TestClient, path: str) -> None:
+    as_json = used.get(f"/api/v1/{path}")
+    as_csv = used.get(f"/api/v1/{path}", headers={"Accept": "text/csv"})
+    assert as_csv.headers["content-type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(as_csv.text)))
+    names = [item.get("id", item.get("name")) for item in as_json.json()["items"]]
+    assert [row.get("id", row.get("name")) for row in rows] == names
+    assert as_csv.headers["etag"] != as_json.headers["etag"]
+    if path != "devices":  # They say when they were last heard of.
+        again = used.get(f"/api/v1/{path}", headers={"If-None-Match": f'W/"x", {as_json.headers["etag"]}'})
+        assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_list_links_to_its_next_page_until_it_ends(used: TestClient) -> None:
+    first = used.get("/api/v1/matrices?limit=1&sort=name")
+    link = re.fullmatch(r'<(/api/v1/matrices\?.+)>; rel="next"', first.headers["link"])
+    assert link
+    second = used.get(link[1])
+    assert [item["name"] for page in (first, second) for item in page.json()["items"]] == ["=A1", "b"]
+    assert "link" not in second.headers
+
+
+def test_no_cell_is_a_formula() -> None:
+    assert csv_of([{"name": "=A1", "n": -1}, {"name": "b"}]) == "name,n\n'=A1,-1\nb,\n"
+    assert flat({"a": {"b": {"c": 1}}, "d": [1, "x"]}) == {"a.b.c": 1, "d": '[1, "x"]'}
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc"])
+def test_the_reference_comes_from_the_server_alone(client: TestClient, path: str) -> None:
+    page = client.get(path)
+    assert page.status_code == 200
+    assert re.findall(r"<script>|https?:", page.text) == []
+    policy = page.headers["content-security-policy"]
+    assert "script-src 'self';" in policy
+    assert ("worker-src" in policy) == (path == "/redoc")
+    files = re.findall(r'(?:src|href)="(/[^"]+)"', page.text)
+    assert files
+    for file in files:
+        answer = client.get(file)
+        assert (answer.status_code, len(answer.content) > 0) == (200, True)
+        assert "cdn." not in answer.text
+    assert client.get("/docs/0/swagger-ui.css").status_code == 404

@@ -1,0 +1,122 @@
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pytest
+
+from gpu_engine.csr_matrix import CsrMatrix, canonical
+from gpu_engine.errors import InputError, NotFoundError
+from server.store import FILES, INCOMING, Store, write_matrix
+from tests.battery import BATTERY
+
+#  [ 1 . 2 ]
+#  [ . . . ]
+#  [ . 3 . ]
+SMALL = canonical(3, 3, np.array([0, 2, 2, 3]), np.array([0, 2, 1]), np.array([1.0, 2.0, 3.0]))
+
+
+def put(store: Store, matrix_id: str, matrix: CsrMatrix = SMALL) -> None:
+    with store.stage() as folder:
+        write_matrix(folder, matrix, {"spy": [[1]]})
+        store.commit(matrix_id, folder)
+
+
+@pytest.fixture(params=["local", "memory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "local":
+        return Store(str(tmp_path / "matrices"))
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    memory.pseudo_dirs[:] = [""]
+    return Store("memory://matrices")
+
+
+@pytest.mark.parametrize("name", sorted(BATTERY))
+def test_every_matrix_comes_back_bit_by_bit(store: Store, name: str) -> None:
+    matrix = BATTERY[name]()
+    put(store, "m1", matrix)
+    loaded = store.load("m1")
+    assert loaded.shape == matrix.shape
+    for array in ("indptr", "indices", "values"):
+        assert getattr(loaded, array).dtype == getattr(matrix, array).dtype
+        assert getattr(loaded, array).tobytes() == getattr(matrix, array).tobytes()
+
+
+def test_meta_has_the_shape_and_what_was_given(store: Store) -> None:
+    put(store, "m1")
+    assert store.meta("m1") == {"n_rows": 3, "n_cols": 3, "nnz": 3, "spy": [[1]]}
+
+
+def test_a_local_matrix_is_mapped_not_read(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    put(store, "m1")
+    assert isinstance(store.load("m1").values.base, np.memmap)
+    assert not store.load("m1").values.flags.writeable
+
+
+def test_what_is_not_committed_leaves_nothing(store: Store) -> None:
+    with store.stage() as folder:
+        write_matrix(folder, SMALL, {})
+    assert not folder.exists()
+    assert store.ids() == set()
+
+
+def test_deleting_twice_is_the_same_as_once(store: Store) -> None:
+    put(store, "m1")
+    put(store, "m2")
+    store.delete("m1")
+    store.delete("m1")
+    assert store.ids() == {"m2"}
+    with pytest.raises(NotFoundError, match="Upload it again"):
+        store.load("m1")
+
+
+def test_sweep_removes_orphans_and_leftovers_only(store: Store) -> None:
+    for name in ("m1", "m2", "m3"):
+        put(store, name)
+    store.fs.makedirs(f"{store.root}/{INCOMING}/half", exist_ok=True)
+    store.fs.pipe_file(f"{store.root}/{INCOMING}/half/indptr.npy", b"x")
+    assert store.sweep({"m2", "m9"}) == ["m1", "m3"]
+    assert store.ids() == {"m2"}
+    assert not store.fs.exists(f"{store.root}/{INCOMING}")
+    assert store.load("m2").nnz == 3
+
+
+@pytest.mark.parametrize(
+    ("array", "wrong"),
+    [
+        ("indptr", np.array([0, 2, 2, -1], dtype=np.int32)),
+        ("indptr", np.array([0, 3, 2, 3], dtype=np.int32)),
+        ("indices", np.array([0, 3, 1], dtype=np.int32)),
+        ("indices", np.array([0, -1, 1], dtype=np.int32)),
+        ("indices", np.array([0.0, 2.0, 1.0])),
+        ("values", np.array([1.0, 2.0])),
+    ],
+)
+def test_arrays_that_are_no_matrix_are_neither_taken_nor_given(
+    tmp_path: Path, array: str, wrong: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> None:
+    store = Store(str(tmp_path))
+    with store.stage() as folder:
+        write_matrix(folder, SMALL, {})
+        np.save(folder / f"{array}.npy", wrong)
+        with pytest.raises(InputError):
+            store.commit("m1", folder)
+    assert store.ids() == set()
+    put(store, "m2")
+    np.save(tmp_path / "m2" / f"{array}.npy", wrong)
+    with pytest.raises(InputError):
+        store.load("m2")
+
+
+@pytest.mark.parametrize("name", ["../m1", "", "a/b", "..", "m\0", "x" * 65])
+def test_an_id_never_leaves_the_store(store: Store, name: str) -> None:
+    for call in (store.load, store.delete, store.meta):
+        with pytest.raises(NotFoundError):
+            call(name)
+
+
+def test_the_files_are_those_that_the_docs_name(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    put(store, "m1")
+    assert sorted(path.name for path in (tmp_path / "m1").iterdir()) == sorted(FILES)

@@ -1,0 +1,173 @@
+"""The command line: what goes where, and the exit codes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from gpu_engine.errors import ConflictError, InputError, NotFoundError, ParameterError, SparsightError, UnavailableError
+from sparsight import cli
+from sparsight.client import Client
+from sparsight.exits import Exit, exit_of
+
+MEASUREMENT = {
+    "case": "m|csr/vector|warm|",
+    "matrix_id": "m",
+    "device": "cpu",
+    "format": "csr",
+    "kernel": "csr/vector",
+    "state": "ok",
+    "cache": "warm",
+    "median_s": 1e-3,
+    "gflops": 2.5,
+}
+RESULTS = {"schema": "sparsight.records", "measurements": [MEASUREMENT], "traces": [], "summary": {"total": 1}}
+
+
+class FakeServer:
+    """Answers as a server whose job ends in `end`."""
+
+    def __init__(self, end: str = "succeeded") -> None:
+        self.end = end
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        self.requests.append(request)
+        return httpx.Response(200, json=self._answer(request.method, request.url.path.removeprefix("/api/v1")))
+
+    def _answer(self, method: str, path: str) -> dict[str, Any]:
+        if path == "/studies":
+            return {"items": [{"name": "formats"}], "next": None}
+        if path == "/matrices":
+            return {"id": "m", "name": "a.mtx", "state": "ready"}
+        if path.endswith("/results"):
+            return RESULTS
+        state = "queued" if method == "POST" else self.end
+        error = {"detail": "The device is gone."} if self.end == "failed" else None
+        progress = {"done": 1, "total": 1, "message": ""}
+        return {"id": "j", "state": state, "progress": progress, "queue_position": 1, "error": error}
+
+
+@pytest.fixture
+def matrix_file(tmp_path: Path) -> Path:
+    file = tmp_path / "a.mtx"
+    file.write_text("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2.5\n")
+    return file
+
+
+def run(monkeypatch: pytest.MonkeyPatch, server: FakeServer, *arguments: str) -> Result:
+    http = httpx.Client(base_url="http://test", transport=httpx.MockTransport(server))
+    monkeypatch.setattr("sparsight.client.Client", lambda url, token: Client(url, token, http))
+    return CliRunner().invoke(cli.app, ["run", *arguments])
+
+
+def test_run_prints_the_results_on_stdout_and_the_rest_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, matrix_file: Path
+) -> None:
+    server = FakeServer()
+    ended = run(monkeypatch, server, "formats", str(matrix_file), "--wait", "--device", "cpu")
+    assert ended.exit_code == 0
+    assert "a.mtx on cpu, warm" in ended.stdout
+    assert "csr/vector" in ended.stdout
+    assert "uploading a.mtx" in ended.stderr
+    assert "\x1b" not in ended.output
+    submitted = next(r for r in server.requests if r.url.path.endswith("/jobs"))
+    assert json.loads(submitted.content)["device"] == "cpu"
+
+
+def test_run_json_is_the_results_document_and_nothing_else(monkeypatch: pytest.MonkeyPatch, matrix_file: Path) -> None:
+    ended = run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--wait", "--json")
+    assert json.loads(ended.stdout) == RESULTS
+
+
+def test_run_without_wait_prints_the_page_of_the_job(monkeypatch: pytest.MonkeyPatch, matrix_file: Path) -> None:
+    ended = run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--server", "http://test")
+    assert ended.exit_code == 0
+    assert ended.stdout == "http://test/jobs/j\n"
+
+
+@pytest.mark.parametrize(("end", "code", "said"), [("failed", 1, "The device is gone."), ("cancelled", 5, "cancelled")])
+def test_run_exits_with_the_end_of_the_job(
+    monkeypatch: pytest.MonkeyPatch, matrix_file: Path, end: str, code: int, said: str
+) -> None:
+    ended = run(monkeypatch, FakeServer(end), "formats", str(matrix_file), "--wait")
+    assert ended.exit_code == code
+    assert said in ended.stderr
+    assert "csr/vector" in ended.stdout
+
+
+def test_run_that_takes_too_long_exits_with_6_and_leaves_the_job(
+    monkeypatch: pytest.MonkeyPatch, matrix_file: Path
+) -> None:
+    ended = run(monkeypatch, FakeServer("running"), "formats", str(matrix_file), "--wait", "--timeout", "0")
+    assert ended.exit_code == Exit.TIMEOUT
+    assert "it goes on" in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_an_interrupted_wait_exits_with_130_and_leaves_the_job(
+    monkeypatch: pytest.MonkeyPatch, matrix_file: Path
+) -> None:
+    server = FakeServer()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Client, "wait", interrupt)
+    ended = run(monkeypatch, server, "formats", str(matrix_file), "--wait")
+    assert ended.exit_code == Exit.INTERRUPTED
+    assert "The job goes on" in ended.stderr
+    assert not any(request.url.path.endswith("/cancel") for request in server.requests)
+
+
+def test_an_unknown_study_is_refused_before_the_upload(monkeypatch: pytest.MonkeyPatch, matrix_file: Path) -> None:
+    server = FakeServer()
+    ended = run(monkeypatch, server, "colours", str(matrix_file))
+    assert isinstance(ended.exception, ParameterError)
+    assert "known studies: formats" in str(ended.exception)
+    assert [request.url.path for request in server.requests] == ["/api/v1/studies"]
+
+
+def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
+    assert CliRunner().invoke(cli.app, ["run", "formats", str(tmp_path / "none.mtx")]).exit_code == Exit.INPUT
+
+
+def test_main_turns_an_error_into_its_sentence_and_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], matrix_file: Path
+) -> None:
+    # Port 1 of this machine: nothing listens there.
+    monkeypatch.setattr("sys.argv", ["sparsight", "run", "formats", str(matrix_file), "--server", "http://127.0.0.1:1"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == Exit.UNREACHABLE
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("No Sparsight server answers at http://127.0.0.1:1 ")
+
+
+def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("SPARSIGHT_PORT", "seven")
+    monkeypatch.setattr("sys.argv", ["sparsight", "doctor"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == Exit.INPUT
+    assert "SPARSIGHT_PORT: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (InputError, 2),
+        (ParameterError, 2),
+        (ConflictError, 2),
+        (UnavailableError, 3),
+        (NotFoundError, 4),
+        (SparsightError, 1),
+    ],
+)
+def test_every_error_has_its_exit_code(kind: type[SparsightError], code: int) -> None:
+    assert exit_of(kind("no")) == code

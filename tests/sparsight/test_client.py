@@ -1,0 +1,182 @@
+"""The client against a server that answers by rule."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gpu_engine.errors import (
+    ConflictError,
+    InputError,
+    MatrixFileError,
+    NotFoundError,
+    ParameterError,
+    SparsightError,
+    TooLargeError,
+    UnavailableError,
+)
+from sparsight.client import Client
+
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+def client_of(handler: Handler) -> Client:
+    transport = httpx.MockTransport(handler)
+    return Client("http://test/", http=httpx.Client(base_url="http://test", transport=transport))
+
+
+def answering(status: int, document: Any) -> Client:
+    return client_of(lambda _: httpx.Response(status, json=document))
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (422, "invalid_matrix_file", MatrixFileError),
+        (422, "invalid_parameter", ParameterError),
+        (422, "invalid_request", InputError),
+        (413, "too_large", TooLargeError),
+        (404, "not_found", NotFoundError),
+        (409, "conflict", ConflictError),
+        (503, "unavailable", UnavailableError),
+        (500, "internal", SparsightError),
+    ],
+)
+def test_a_problem_becomes_the_error_it_names(status: int, code: str, kind: type[SparsightError]) -> None:
+    client = answering(status, {"status": status, "code": code, "detail": "Line 3: no."})
+    with pytest.raises(kind) as caught:
+        client.job("1")
+    assert type(caught.value) is kind
+    assert caught.value.message == "Line 3: no."
+
+
+def test_no_server_is_said_with_its_address_and_a_way_out() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("Connection refused", request=request)
+
+    with pytest.raises(UnavailableError, match=r"http://test .*Connection refused.*sparsight serve.*--server"):
+        client_of(refuse).studies()
+
+
+def test_another_kind_of_server_is_told_apart() -> None:
+    with pytest.raises(UnavailableError, match="not as Sparsight does"):
+        client_of(lambda _: httpx.Response(200, text="<html>")).studies()
+
+
+def test_upload_sends_the_file_and_counts_its_bytes(tmp_path: Path) -> None:
+    file = tmp_path / "a.mtx"
+    file.write_bytes(b"x" * 200_000)
+    bodies: list[bytes] = []
+
+    def keep(request: httpx.Request) -> httpx.Response:
+        bodies.append(request.read())
+        return httpx.Response(201, json={"id": "m", "state": "ready"})
+
+    counts: list[int] = []
+    assert client_of(keep).upload(file, on_read=counts.append)["id"] == "m"
+    assert b'filename="a.mtx"' in bodies[0]
+    assert bodies[0].count(b"x" * 200_000) == 1
+    assert sum(counts) == 200_000
+    assert len(counts) > 1
+
+
+def test_a_file_that_cannot_be_opened_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"Cannot read .*none\.mtx.*No such file"):
+        answering(201, {}).upload(tmp_path / "none.mtx")
+
+
+def test_submit_carries_the_request_and_a_new_key_each_time() -> None:
+    requests: list[httpx.Request] = []
+
+    def keep(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(202, json={"id": "j"})
+
+    client = client_of(keep)
+    client.submit("formats", ["m"], {"rounds": 9}, "cpu")
+    client.submit("formats", ["m"])
+    expected = {"study": "formats", "matrix_ids": ["m"], "params": {"rounds": 9}, "device": "cpu"}
+    assert json.loads(requests[0].content) == expected
+    assert requests[0].headers["Idempotency-Key"] != requests[1].headers["Idempotency-Key"]
+
+
+def test_wait_tells_every_state_and_ends_with_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparsight.client.POLL_S", 0.0)
+    states: Iterator[str] = iter(["queued", "running", "running", "succeeded"])
+    client = client_of(lambda _: httpx.Response(200, json={"state": next(states)}))
+    seen: list[str] = []
+    assert client.wait("j", lambda job: seen.append(job["state"]))["state"] == "succeeded"
+    assert seen == ["queued", "running", "running", "succeeded"]
+
+
+def test_wait_gives_up_and_says_that_the_job_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparsight.client.POLL_S", 0.0)
+    with pytest.raises(TimeoutError, match="Job j is still running after 0 s; it goes on"):
+        answering(200, {"state": "running"}).wait("j", timeout_s=0)
+
+
+def test_a_matrix_that_failed_raises_its_problem() -> None:
+    problem = {"status": 422, "code": "invalid_matrix_file", "detail": "Line 9: index 0."}
+    with pytest.raises(MatrixFileError, match="Line 9: index 0"):
+        answering(200, {"state": "failed", "error": problem}).wait_matrix("m")
+
+
+def test_a_job_is_offered_again_while_the_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparsight.client.RETRY_S", 0.0)
+    keys: list[str] = []
+
+    def starting(request: httpx.Request) -> httpx.Response:
+        keys.append(request.headers["Idempotency-Key"])
+        if len(keys) < 3:
+            return httpx.Response(503, json={"code": "unavailable", "detail": "No worker offers a device now."})
+        return httpx.Response(202, json={"id": "job"})
+
+    assert client_of(starting).submit("formats", ["m"])["id"] == "job"
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+
+
+def test_a_job_that_is_never_taken_ends_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparsight.client.PATIENCE_S", -1.0)
+    client = answering(503, {"code": "unavailable", "detail": "The queue holds 1000 jobs."})
+    with pytest.raises(UnavailableError, match="The queue holds 1000 jobs"):
+        client.submit("formats", ["m"])
+
+
+def test_measurements_become_a_data_frame() -> None:
+    frame = answering(200, {"measurements": [{"kernel": "csr/vector", "median_s": 0.5}]}).to_pandas("j")
+    assert frame.to_dict("records") == [{"kernel": "csr/vector", "median_s": 0.5}]
+
+
+def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match=r"pip install 'sparsight\[pandas\]'"):
+        answering(200, {"measurements": []}).to_pandas("j")
+
+
+def test_a_figure_is_asked_for_by_its_selection() -> None:
+    urls: list[str] = []
+
+    def draw(request: httpx.Request) -> httpx.Response:
+        urls.append(str(request.url))
+        return httpx.Response(200, json={"data": [{"type": "bar", "name": "csr/vector"}], "layout": {}})
+
+    figure = client_of(draw).figure("formats", job=["a", "b"], cache="warm")
+    assert [trace.name for trace in figure.data] == ["csr/vector"]
+    assert urls == ["http://test/api/v1/figures/formats?job=a&job=b&cache=warm"]
+
+
+def test_an_id_cannot_leave_its_place_in_the_address() -> None:
+    paths: list[bytes] = []
+
+    def keep(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.raw_path)
+        return httpx.Response(404, json={"code": "not_found", "detail": "no"})
+
+    with pytest.raises(NotFoundError):
+        client_of(keep).job("../matrices?x")
+    assert paths == [b"/api/v1/jobs/..%2Fmatrices%3Fx"]

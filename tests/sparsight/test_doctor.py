@@ -1,0 +1,116 @@
+"""`sparsight doctor`: each check finds what it is there for."""
+
+import json
+import socket
+import sqlite3
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gpu_engine.records import DeviceInfo
+from server.settings import Settings
+from sparsight import doctor
+from sparsight.cli import app
+from sparsight.doctor import Check
+
+GPU = DeviceInfo(
+    "cuda:0",
+    "cuda",
+    "H200",
+    1,
+    0,
+    "GPU-1",
+    {"driver": "580.1", "CUDA of the driver": "13.0", "compute capability": "9.0"},
+)
+
+
+def settings(tmp_path: Path, **fields: object) -> Settings:
+    return Settings(home=tmp_path / "home", **fields)  # type: ignore[arg-type]
+
+
+def checks_of(monkeypatch: pytest.MonkeyPatch, *devices: DeviceInfo, settings: Settings) -> dict[str, Check]:
+    monkeypatch.setattr(doctor, "list_devices", lambda: devices)
+    return {check.name: check for check in doctor.examine(settings)}
+
+
+def test_a_sound_machine_without_a_gpu_has_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    checks = checks_of(monkeypatch, settings=settings(tmp_path, port=0))
+    assert [check for check in checks.values() if check.status == "fail"] == []
+    assert checks["NVIDIA driver"].status == "warn"
+    assert "CPU" in checks["NVIDIA driver"].found
+    assert not (tmp_path / "home").exists()
+
+
+def test_every_finding_that_is_not_ok_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(doctor, "_probe", lambda _: ("", "no"))
+    bad = settings(tmp_path, database_url="sqlite:////nowhere/at/all.db")
+    checks = checks_of(monkeypatch, GPU, settings=bad)
+    troubled = [check for check in checks.values() if check.status != "ok"]
+    assert {check.name for check in troubled} >= {"Database", "Ray", "CuPy"}
+    assert all(check.advice for check in troubled)
+
+
+def test_a_home_that_cannot_be_written_fails(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    found = doctor._home(Settings(home=tmp_path / "file" / "home"))
+    assert found.status == "fail"
+    assert "SPARSIGHT_HOME" in found.advice
+
+
+def test_a_port_in_use_is_a_warning(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        found = doctor._port(settings(tmp_path, port=taken.getsockname()[1]))
+    assert found.status == "warn"
+    assert "SPARSIGHT_PORT" in found.advice
+
+
+def test_a_full_disk_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(doctor, "DISK_LOW_BYTES", 2**80)
+    assert doctor._disk(settings(tmp_path)).status == "warn"
+
+
+def test_a_database_without_tables_fails_and_names_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    sqlite3.connect(tmp_path / "home" / "sparsight.db").close()
+    found = doctor._database(settings(tmp_path))
+    assert found.status == "fail"
+    assert "sparsight migrate" in found.advice
+
+
+def test_a_password_is_not_shown(tmp_path: Path) -> None:
+    url = "postgresql+psycopg://user:secret@127.0.0.1:1/none"
+    found = doctor._database(settings(tmp_path, database_url=url))
+    assert found.status == "fail"
+    assert "secret" not in found.found
+
+
+@pytest.mark.parametrize(("printed", "status"), [("14.2.0 13.0", "ok"), ("14.2.0 12.9", "ok"), ("14.2.0 14.0", "fail")])
+def test_nvrtc_must_not_be_newer_than_the_driver(monkeypatch: pytest.MonkeyPatch, printed: str, status: str) -> None:
+    monkeypatch.setattr(doctor, "_probe", lambda _: (printed, ""))
+    monkeypatch.setattr(doctor, "_cupy_wheels", lambda: ["cupy-cuda13x"])
+    assert [check.status for check in doctor._cupy(13)] == ["ok", status]
+
+
+@pytest.mark.parametrize(("wheels", "said"), [([], "missing"), (["cupy-cuda12x", "cupy-cuda13x"], "2 times")])
+def test_cupy_must_be_there_once(monkeypatch: pytest.MonkeyPatch, wheels: list[str], said: str) -> None:
+    monkeypatch.setattr(doctor, "_cupy_wheels", lambda: wheels)
+    (found,) = doctor._cupy(13)
+    assert found.status == "fail"
+    assert said in found.found
+
+
+def test_a_probe_survives_a_crash() -> None:
+    assert doctor._probe("print(1)") == ("1", "")
+    assert doctor._probe("raise ValueError('no')") == ("", "ValueError: no")
+    assert doctor._probe("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)") == ("", "it ended with -11")
+
+
+@pytest.mark.parametrize(("status", "code"), [("ok", 0), ("warn", 0), ("fail", 1)])
+def test_the_exit_code_is_that_of_the_worst_check(monkeypatch: pytest.MonkeyPatch, status: str, code: int) -> None:
+    found = [Check("Python", "ok", "3"), Check("Home", status, "here", "move")]  # type: ignore[arg-type]
+    monkeypatch.setattr(doctor, "examine", lambda _: iter(found))
+    ended = CliRunner().invoke(app, ["doctor", "--json"])
+    assert ended.exit_code == code
+    assert [entry["status"] for entry in json.loads(ended.stdout)] == ["ok", status]
+    assert "move" in CliRunner().invoke(app, ["doctor"]).stdout

@@ -1,0 +1,149 @@
+"""`sparsight serve` as a user starts it: it answers, measures, and leaves nothing behind when it stops."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from gpu_engine.errors import UnavailableError
+from gpu_engine.formats import kernel_names
+from sparsight import serve as serving
+from tests.battery import BATTERY
+from tests.conftest import AddMatrix
+
+LIMIT_S = 240.0
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.py"
+MATRIX = "%%MatrixMarket matrix coordinate real general\n3 4 4\n1 1 1\n1 4 2\n3 2 -3\n3 3 0.5\n"
+
+
+class Service:
+    """`sparsight serve` in a process of its own, on a free port, with its home in the folder."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder = folder
+        self.environment = {**os.environ, "SPARSIGHT_HOME": str(folder / "home"), "PYTHONUNBUFFERED": "1"}
+        self.log = (folder / "log").open("w+")
+        command = [sys.executable, "-P", "-m", "sparsight", "serve", "--port", "0", *options]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=self.environment, cwd=folder
+        )
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, self.said()
+        self.url = found[0]
+
+    def said(self) -> str:
+        return (self.folder / "log").read_text()
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self._python("-m", "sparsight", "run", *arguments, "--server", self.url)
+
+    def notebook(self, file: str) -> subprocess.CompletedProcess[str]:
+        """The script that the documents show, on a file beside the service."""
+        return self._python(str(NOTEBOOK), self.url, file)
+
+    def _python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-P", *arguments]
+        return subprocess.run(
+            command, env=self.environment, cwd=self.folder, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+
+    def family(self) -> list[psutil.Process]:
+        """The process and everything below it."""
+        own = psutil.Process(self.process.pid)
+        return [own, *own.children(recursive=True)]
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            for process in self.family():
+                process.kill()
+            self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
+        self.log.close()
+
+
+@pytest.fixture
+def service(home: Path) -> Iterator[Service]:
+    """A service started where the user works: beside a module of their own that must not be taken for ours."""
+    (home.parent / "a.mtx").write_text(MATRIX)
+    (home.parent / "server.py").write_text("raise SystemExit('the decoy was imported')\n")
+    started = Service(home.parent)
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def used_service(add_matrix: AddMatrix, request: pytest.FixtureRequest) -> Service:
+    """The service on a home that holds a matrix already, so that no samples are measured first."""
+    add_matrix(BATTERY["identity"]())
+    started: Service = request.getfixturevalue("service")
+    return started
+
+
+def ends(processes: list[psutil.Process]) -> bool:
+    return psutil.wait_procs(processes, timeout=LIMIT_S)[1] == []
+
+
+@pytest.mark.timeout(600)
+def test_a_file_becomes_a_result_and_nothing_is_left_when_it_stops(used_service: Service) -> None:
+    service = used_service
+    ended = service.run("formats", "a.mtx", "--device", "cpu", "--wait", "--json")
+    assert ended.returncode == 0, ended.stderr + service.said()
+    measurements = json.loads(ended.stdout)["measurements"]
+    assert {(m["kernel"], m["state"]) for m in measurements} == {(name, "ok") for name in kernel_names("cpu")}
+    program = service.notebook("a.mtx")
+    assert program.returncode == 0, program.stderr
+    assert {"csr/vector", "cold", "warm"} <= set(program.stdout.split())
+    assert r"csr\u002fvector" in (service.folder / "formats.html").read_text()
+    family = service.family()
+    assert len(family) > 2
+    service.process.send_signal(signal.SIGTERM)
+    assert service.process.wait(LIMIT_S) == 0, service.said()
+    assert ends(family)
+
+
+@pytest.mark.timeout(600)
+def test_a_killed_server_takes_its_worker_with_it(service: Service) -> None:
+    await_a_running_job(service.url)
+    family = service.family()
+    assert len(family) > 2
+    service.process.kill()
+    service.process.wait()
+    assert ends(family)
+
+
+def await_a_running_job(url: str) -> None:
+    """Returns when the event stream tells of a job that runs; on a first start that is the samples' study."""
+    headers = {"Last-Event-ID": "0"}
+    with httpx.stream("GET", f"{url}/api/v1/events?topics=jobs", headers=headers, timeout=LIMIT_S) as stream:
+        assert any(line.startswith("data:") and '"running"' in line for line in stream.iter_lines())
+
+
+def test_a_port_that_is_taken_is_named_with_a_way_out() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UnavailableError, match=rf"Cannot listen on 127\.0\.0\.1:{port}: .*--port {port + 1}"):
+            serving.listen("127.0.0.1", port)
+
+
+def test_the_address_of_a_listener_is_a_url() -> None:
+    with serving.listen("127.0.0.1", 0) as listener:
+        assert serving.address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_a_worker_whose_parent_is_gone_does_not_start() -> None:
+    command = [sys.executable, "-P", "-m", "sparsight", "worker", "--parent", str(os.getpid() + 1)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 3
+    assert "has ended" in ended.stderr

@@ -1,0 +1,55 @@
+"""Records as a study yields them, made up: exact numbers that tests can name."""
+
+from typing import Any
+
+from gpu_engine.records import Cache, Case, Measurement
+
+HOSTILE = '<b>x</b> & <script>alert("1")</script> %{x} ' + "long " * 20
+"""A matrix name that a careless page would run, and a careless layout would break on."""
+
+NNZ = 1_000_000
+
+
+def timed(
+    kernel: str, median_s: float, cache: Cache = "warm", matrix: str = "m1", device: str = "cpu", **fields: Any
+) -> Measurement:
+    """A measured kernel with an interval of ± 1 %, a floor of 400 µs and a gather floor of 500 µs."""
+    case = Case(matrix, kernel, cache)
+    values: dict[str, Any] = {
+        "ci_low_s": median_s * 0.99,
+        "min_s": median_s * 0.98,
+        "q3_s": median_s * 1.01,
+        "ci_high_s": median_s * 1.01,
+        "gflops": 2 * NNZ / median_s / 1e9,
+        "stored_bytes": 12_000_000,
+        "floor_s": 400e-6,
+        "gather_floor_s": 500e-6,
+        "convert_s": 0.0 if case.format == "csr" else 0.01,
+        "max_error": 0.5,
+        "reference_gap": 0.001,
+    }
+    return Measurement(
+        case.key, matrix, device, case.format, kernel, "ok", cache, median_s=median_s, **(values | fields)
+    )
+
+
+def untimed(
+    kernel: str, state: Any, note: str, cache: Cache = "warm", matrix: str = "m1", device: str = "cpu"
+) -> Measurement:
+    """A failed or skipped kernel."""
+    case = Case(matrix, kernel, cache)
+    return Measurement(case.key, matrix, device, case.format, kernel, state, cache, note=note)
+
+
+def study_of(matrix: str, device: str = "cpu", scale: float = 1.0) -> list[Measurement]:
+    """Both cache states of four kernels; ell/thread is skipped."""
+    return [
+        measurement
+        for cache, slower in (("cold", 2.0), ("warm", 1.0))
+        for measurement in (
+            timed("csr/scalar", 1000e-6 * slower * scale, cache, matrix, device),  # type: ignore[arg-type]
+            timed("csr/vector", 800e-6 * slower * scale, cache, matrix, device),  # type: ignore[arg-type]
+            timed("coo/segmented", 900e-6 * slower * scale, cache, matrix, device),  # type: ignore[arg-type]
+            untimed("ell/thread", "skipped", "needs 41 GB, 16 GB allowed", cache, matrix, device),  # type: ignore[arg-type]
+        )
+    ]

@@ -1,0 +1,42 @@
+from urllib.parse import parse_qsl
+
+import pytest
+
+from gpu_engine.errors import ParameterError
+from web.selection import VALUES_MAX, Selection, parse_options, parse_selection
+
+
+def test_repeats_keep_their_order_and_come_once() -> None:
+    selection = parse_selection([("matrix", "b"), ("matrix", "a"), ("matrix", "b"), ("cache", "cold"), ("job", "")])
+    assert selection == Selection(matrix=("b", "a"), cache=("cold",))
+
+
+def test_an_address_reads_back_as_the_same_selection() -> None:
+    selection = Selection(("j",), ("m 1", "m&2"), ("cuda:0",), ("csr/vector",), ("warm", "cold"), ("cusparse/best",))
+    assert parse_selection(parse_qsl(selection.query)) == selection
+    assert Selection().query == ""
+
+
+def test_with_replaces_a_parameter() -> None:
+    assert Selection(matrix=("a",)).with_(cache="cold", matrix=()) == Selection(cache=("cold",))
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ([("matrx", "a")], "no parameter 'matrx'"),
+        ([("cache", "hot")], "cache is 'hot'"),
+        ([("matrix", str(i)) for i in range(VALUES_MAX + 1)], "at most 100"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(query: list[tuple[str, str]], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        parse_selection(query)
+
+
+def test_options_of_a_list() -> None:
+    assert parse_options([("q", "cnr")], ("q", "sort")) == {"q": "cnr", "sort": ""}
+    with pytest.raises(ParameterError, match="given twice"):
+        parse_options([("q", "a"), ("q", "b")], ("q",))
+    with pytest.raises(ParameterError, match="takes none"):
+        parse_options([("q", "a")], ())

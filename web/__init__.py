@@ -1,0 +1,1 @@
+"""Pages and figures over the service's records."""

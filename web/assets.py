@@ -1,0 +1,75 @@
+"""Static files under URLs that name their content: immutable to a browser, and never stale after an update."""
+
+import gzip
+import hashlib
+import mimetypes
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from gpu_engine.errors import NotFoundError, quote
+
+router = APIRouter(include_in_schema=False)
+IMMUTABLE = "public, max-age=31536000, immutable"
+PLOTLY = "plotly.min.js"
+DIGEST_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A static file: its bytes as they are and gzipped, and its media type."""
+
+    plain: bytes
+    gzipped: bytes
+    media_type: str
+
+
+def _own_files() -> dict[str, Any]:
+    return {entry.name: entry for entry in resources.files("web").joinpath("static").iterdir() if entry.is_file()}
+
+
+@cache
+def digest() -> str:
+    """One digest of every own file, so that modules can import each other by relative names."""
+    total = hashlib.sha256()
+    for name, entry in sorted(_own_files().items()):
+        total.update(name.encode() + b"\0" + entry.read_bytes())
+    return total.hexdigest()[:DIGEST_CHARS]
+
+
+@cache
+def plotly_digest() -> str:
+    """Digest of plotly.js in the installed wheel: it changes less often than our own files."""
+    return hashlib.sha256(_plotly()).hexdigest()[:DIGEST_CHARS]
+
+
+def url(name: str) -> str:
+    """The URL of a static file."""
+    return f"/static/{plotly_digest() if name == PLOTLY else digest()}/{name}"
+
+
+@router.get("/static/{version}/{name}")
+def static(version: str, name: str, request: Request) -> Response:
+    """A static file of the current version; 404 for any other."""
+    if (name != PLOTLY and name not in _own_files()) or url(name) != f"/static/{version}/{name}":
+        raise NotFoundError(f"There is no static file {quote(name)} of version {quote(version)}; reload the page.")
+    asset = _asset(name)
+    headers = {"Cache-Control": IMMUTABLE, "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(asset.gzipped, media_type=asset.media_type, headers=headers | {"Content-Encoding": "gzip"})
+    return Response(asset.plain, media_type=asset.media_type, headers=headers)
+
+
+@cache
+def _asset(name: str) -> Asset:
+    plain = _plotly() if name == PLOTLY else _own_files()[name].read_bytes()
+    media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return Asset(plain, gzip.compress(plain, 6, mtime=0), media_type)
+
+
+@cache
+def _plotly() -> bytes:
+    return resources.files("plotly").joinpath("package_data", PLOTLY).read_bytes()

@@ -1,0 +1,233 @@
+"""One dataclass a page: exactly what its template may use. Numbers are text already, with their units."""
+
+from dataclasses import dataclass
+
+from web.comparison import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A choice that is an address: of a switch, a filter, a sortable column or the next page."""
+
+    text: str
+    href: str
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An option of a form field."""
+
+    value: str
+    text: str
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A sortable column; `order` is `ascending`, `descending` or empty."""
+
+    text: str
+    href: str
+    order: str
+    numeric: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A comparison, what it is of, and where it is shown in full."""
+
+    comparison: Comparison
+    matrix: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobLine:
+    """A job in a list. share 0 … 1; note: queue position, remaining time, message or error in words."""
+
+    id: str
+    study: str
+    state: str
+    device: str
+    matrices: tuple[Link, ...]
+    share: float
+    note: str
+    created: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceLine:
+    """A device and its measured bandwidth; points: (footprint, copy rate, read rate)."""
+
+    id: str
+    name: str
+    alive: bool
+    memory: str
+    cache: str
+    rate: str
+    points: tuple[tuple[str, str, str], ...]
+    measured_at: str
+    details: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixLine:
+    """A matrix in a list."""
+
+    id: str
+    name: str
+    state: str
+    n_rows: str
+    n_cols: str
+    nnz: str
+    ave: str
+    sigma: str
+    longest: str
+    created: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A form field made from the JSON Schema of a parameter; kind: `number`, `boolean`, `text` or `choice`."""
+
+    name: str
+    kind: str
+    value: str
+    help: str
+    least: str
+    most: str
+    step: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A generator family and its fields."""
+
+    name: str
+    summary: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A figure on a page; version changes when its records do, and `0` (no records) hides it."""
+
+    id: str
+    url: str
+    version: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    """`/`: the newest findings, what runs, what can be measured, how to start."""
+
+    title: str
+    topics: str
+    findings: tuple[Finding, ...]
+    jobs: tuple[JobLine, ...]
+    devices: tuple[DeviceLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatricesPage:
+    """`/matrices`: the catalogue, upload and generators."""
+
+    title: str
+    topics: str
+    q: str
+    sort: str
+    columns: tuple[Column, ...]
+    matrices: tuple[MatrixLine, ...]
+    first: str
+    next: str
+    families: tuple[Family, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPage:
+    """`/matrices/{id}`: features, pictures, results so far, and the button that measures."""
+
+    title: str
+    topics: str
+    matrix: MatrixLine
+    source: str
+    error: str
+    facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    charts: tuple[Chart, ...]
+    histogram: tuple[tuple[str, str], ...]
+    findings: tuple[Finding, ...]
+    jobs: tuple[JobLine, ...]
+    devices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormatsPage:
+    """`/formats`: kernels compared; every choice is in the address."""
+
+    title: str
+    topics: str
+    findings: tuple[Finding, ...]
+    chart: Chart
+    devices: tuple[Link, ...]
+    caches: tuple[Link, ...]
+    matrices: tuple[Choice, ...]
+    more_matrices: int
+    baselines: tuple[Choice, ...]
+    kept: tuple[tuple[str, str], ...]
+    downloads: tuple[Link, ...]
+    jobs: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobsPage:
+    """`/jobs`: the queue and its history."""
+
+    title: str
+    topics: str
+    states: tuple[Link, ...]
+    studies: tuple[Link, ...]
+    jobs: tuple[JobLine, ...]
+    first: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """`/jobs/{id}`: where a job stands and what it has found so far."""
+
+    title: str
+    topics: str
+    job: JobLine
+    over: bool
+    status: str
+    facts: tuple[tuple[str, str], ...]
+    error: str
+    retry_of: str
+    counts: str
+    chart: Chart
+    findings: tuple[Finding, ...]
+    comparison: str
+    downloads: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesPage:
+    """`/devices`: what can be measured on, and how fast its memory is."""
+
+    title: str
+    topics: str
+    devices: tuple[DeviceLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPage:
+    """Any error, for a browser: the same words as the problem document."""
+
+    title: str
+    topics: str
+    status: int
+    detail: str

@@ -1,0 +1,106 @@
+"""Figures of one matrix: where its entries lie, and how long its rows are."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from web.figures.base import blank
+from web.palette import OKABE_ITO, SEQUENTIAL
+from web.units import THIN, count
+
+SIDE_PX = 380
+WHOLE, SEPARATORS = ",d", f".{THIN}"
+"""Whole numbers, digits grouped by three, as in the tables."""
+
+CELLS = 128
+"""Most cells of a side: about three pixels each."""
+SQUARE_LIMIT = 4
+"""A matrix this many times longer than wide is drawn stretched: true proportions would leave a line."""
+
+
+def spy(counts: Sequence[Sequence[int]], n_rows: int, n_cols: int) -> go.Figure:
+    """Density of the entries on a log scale, row 0 on top; empty cells stay blank, and cells merge down to `CELLS`.
+
+    counts  entries per cell [cell rows][cell columns], each cell the same share of n_rows × n_cols
+    """
+    if not counts or not counts[0] or n_rows == 0 or n_cols == 0:
+        return blank("The matrix has no entries to show.")
+    figure = go.Figure(_density(counts, n_rows, n_cols))
+    axis = {"constrain": "domain", "showgrid": False, "zeroline": False, "tickformat": WHOLE}
+    figure.update_xaxes(title_text="column", range=[0, n_cols], side="top", **axis)
+    figure.update_yaxes(title_text="row", range=[n_rows, 0], automargin=True, **axis)
+    if max(n_rows, n_cols) <= SQUARE_LIMIT * min(n_rows, n_cols):
+        figure.update_yaxes(scaleanchor="x", scaleratio=1)
+    figure.update_layout(
+        template="none", height=SIDE_PX + 60, margin={"l": 8, "r": 8, "t": 52, "b": 8}, separators=SEPARATORS
+    )
+    return figure
+
+
+def _density(counts: Sequence[Sequence[int]], n_rows: int, n_cols: int) -> go.Heatmap:
+    cells = np.asarray(counts, dtype=np.int64)
+    rows, cols = (-(-side // CELLS) for side in cells.shape)
+    height, width = rows * n_rows / cells.shape[0], cols * n_cols / cells.shape[1]
+    # The last cells may reach past the matrix; the axes end where it does.
+    starts = np.arange(0, cells.shape[0], rows), np.arange(0, cells.shape[1], cols)
+    merged = np.add.reduceat(np.add.reduceat(cells, starts[0], axis=0), starts[1], axis=1)
+    top = int(merged.max())
+    decades = range(math.floor(math.log10(max(top, 1))) + 1)
+    return go.Heatmap(
+        name="entries per cell",
+        z=[[round(math.log10(entries), 3) if entries else None for entries in line] for line in merged.tolist()],
+        x0=width / 2,
+        dx=width,
+        y0=height / 2,
+        dy=height,
+        zmin=0,
+        zmax=max(math.log10(max(top, 1)), 1e-3),
+        colorscale=[list(stop) for stop in SEQUENTIAL],
+        colorbar={
+            "title": {"text": "entries per cell"},
+            "orientation": "h",
+            "thickness": 8,
+            "y": 0,
+            "yanchor": "top",
+            "tickvals": [float(decade) for decade in decades],
+            "ticktext": [count(10**decade) for decade in decades],
+        },
+        hovertemplate="row %{y:.0f}, column %{x:.0f}<extra></extra>",
+        meta={"role": "density"},
+    )
+
+
+def row_lengths(bins: Sequence[tuple[int, int, int]]) -> go.Figure:
+    """Number of rows by row length, in bins that double.
+
+    bins  (shortest, longest, rows), ascending lengths, both ends included
+    """
+    if not bins:
+        return blank("The matrix has no rows.")
+    labels = [str(low) if low == high else f"{low}–{high}" for low, high, _ in bins]
+    figure = go.Figure(
+        go.Bar(
+            name="rows",
+            x=labels,
+            y=[rows for _, _, rows in bins],
+            marker={"color": OKABE_ITO[0], "line": {"width": 0}},
+            hovertext=[
+                f"{count(rows)} rows of {label} entries" for label, (_, _, rows) in zip(labels, bins, strict=True)
+            ],
+            hoverinfo="text",
+            meta={"role": "histogram"},
+        )
+    )
+    figure.update_xaxes(title_text="entries in a row", type="category", tickangle=-45, automargin=True)
+    figure.update_yaxes(title_text="rows", rangemode="tozero", tickformat=WHOLE, automargin=True)
+    figure.update_layout(
+        template="none",
+        height=SIDE_PX,
+        bargap=0.12,
+        showlegend=False,
+        margin={"l": 8, "r": 8, "t": 12, "b": 8},
+        separators=SEPARATORS,
+    )
+    return figure

@@ -1,0 +1,147 @@
+"""The pages: routes that parse an address, build a context and render its template; and errors as pages."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import fields
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.templating import Jinja2Templates
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from gpu_engine.records import Measurement, results_document
+from server.deps import DatabaseDep, StoreDep
+from server.results import csv_text
+from web import assets, units
+from web.contexts import ErrorPage
+from web.measured import measured
+from web.selection import parse_options, parse_selection
+from web.views import formats, home, jobs, matrices
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+NAVIGATION = (("Formats", "/formats"), ("Matrices", "/matrices"), ("Jobs", "/jobs"), ("Devices", "/devices"))
+MACHINE_PATHS = ("/api/", "/static/", "/healthz", "/readyz", "/metrics")
+
+
+def _templates() -> Jinja2Templates:
+    environment = Environment(
+        loader=PackageLoader("web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals |= {"asset": assets.url, "percent": units.percent, "NAVIGATION": NAVIGATION}
+    return Jinja2Templates(env=environment)
+
+
+TEMPLATES = _templates()
+
+
+def install(app: FastAPI) -> None:
+    """Adds the pages and static files, and shows errors to browsers as pages."""
+    app.include_router(assets.router)
+    app.include_router(router)
+    for kind, handler in list(app.exception_handlers.items()):
+        app.exception_handlers[kind] = _as_page(handler)
+
+
+def render(request: Request, template: str, page: Any, status: int = 200) -> Response:
+    """The template filled with the fields of its context, and nothing else."""
+    context = {field.name: getattr(page, field.name) for field in fields(page)}
+    context["path"] = request.url.path
+    return TEMPLATES.TemplateResponse(request, template, context, status_code=status)
+
+
+@router.get("/")
+def show_home(request: Request, database: DatabaseDep) -> Response:
+    """The newest findings, what runs, what can be measured."""
+    parse_options(request.query_params.multi_items(), ())
+    with database.read() as session:
+        return render(request, "home.html", home.page(session))
+
+
+@router.get("/matrices")
+def show_matrices(request: Request, database: DatabaseDep) -> Response:
+    """The catalogue."""
+    options = parse_options(request.query_params.multi_items(), ("q", "sort", "cursor"))
+    with database.read() as session:
+        return render(request, "matrices.html", matrices.page(session, **options))
+
+
+@router.get("/matrices/{matrix_id}")
+def show_matrix(matrix_id: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
+    """One matrix."""
+    parse_options(request.query_params.multi_items(), ())
+    with database.read() as session:
+        return render(request, "matrix.html", matrices.matrix_page(session, store, matrix_id))
+
+
+@router.get("/formats")
+def show_formats(request: Request, database: DatabaseDep) -> Response:
+    """The comparison of kernels."""
+    selection = parse_selection(request.query_params.multi_items())
+    with database.read() as session:
+        return render(request, "formats.html", formats.page(session, selection))
+
+
+@router.get("/formats.json")
+def formats_json(request: Request, database: DatabaseDep) -> Response:
+    """The measurements of the comparison, as the results of a job."""
+    return JSONResponse(results_document(_measurements(request, database), []))
+
+
+@router.get("/formats.csv")
+def formats_csv(request: Request, database: DatabaseDep) -> Response:
+    """The measurements of the comparison as CSV."""
+    return Response(csv_text(_measurements(request, database)), media_type="text/csv; charset=utf-8")
+
+
+@router.get("/jobs")
+def show_jobs(request: Request, database: DatabaseDep) -> Response:
+    """The queue and its history."""
+    options = parse_options(request.query_params.multi_items(), ("state", "study", "cursor"))
+    with database.read() as session:
+        return render(request, "jobs.html", jobs.page(session, **options))
+
+
+@router.get("/jobs/{job_id}")
+def show_job(job_id: str, request: Request, database: DatabaseDep) -> Response:
+    """One job."""
+    parse_options(request.query_params.multi_items(), ())
+    with database.read() as session:
+        return render(request, "job.html", jobs.job_page(session, job_id))
+
+
+@router.get("/devices")
+def show_devices(request: Request, database: DatabaseDep) -> Response:
+    """What can be measured on."""
+    parse_options(request.query_params.multi_items(), ())
+    with database.read() as session:
+        return render(request, "devices.html", home.devices_page(session))
+
+
+def _measurements(request: Request, database: DatabaseDep) -> list[Measurement]:
+    selection = parse_selection(request.query_params.multi_items())
+    with database.read() as session:
+        return list(measured(session, selection).measurements)
+
+
+Handler = Callable[[Request, Any], Awaitable[Response]]
+
+
+def _as_page(handler: Any) -> Handler:
+    """The same handler, its problem document rendered as a page for a browser that asked for one."""
+
+    async def respond(request: Request, error: Any) -> Response:
+        response: Response = await handler(request, error)
+        wanted = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(MACHINE_PATHS)
+        if not wanted or response.media_type != "application/problem+json":
+            return response
+        problem = json.loads(bytes(response.body))
+        title = HTTPStatus(problem["status"]).phrase.capitalize()
+        page = render(
+            request, "error.html", ErrorPage(title, "", problem["status"], problem["detail"]), problem["status"]
+        )
+        page.headers.update({name: v for name, v in response.headers.items() if name in ("retry-after", "allow")})
+        return page
+
+    return respond

@@ -1,0 +1,39 @@
+"""What was drawn of a matrix when it came in: pages and figures never touch its values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpu_engine.errors import NotFoundError
+from server.models import MatrixRow
+from server.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The structure of a matrix.
+
+    spy          entries per cell [cell rows][cell columns]
+    row_lengths  (shortest, longest, rows) per bin, the first one not empty
+    notes        what the reader had to say
+    """
+
+    spy: Sequence[Sequence[int]]
+    row_lengths: tuple[tuple[int, int, int], ...]
+    notes: tuple[str, ...]
+
+
+def picture(store: Store, row: MatrixRow) -> Picture | None:
+    """The picture of a matrix, None where the store has none: recorded matrices have no values."""
+    try:
+        meta = store.meta(row.id)
+    except NotFoundError:
+        return None
+    bins = [(int(low), int(high), int(rows)) for low, high, rows in meta["row_lengths"]]
+    while bins and bins[0][2] == 0:
+        bins.pop(0)
+    return Picture(meta["spy"], tuple(bins), tuple(meta.get("notes", ())))
+
+
+def bin_label(low: int, high: int) -> str:
+    """A range of row lengths as text."""
+    return str(low) if low == high else f"{low}–{high}"

@@ -1,0 +1,72 @@
+"""Selection: what a page or figure shows, exactly as its URL says it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from gpu_engine.errors import ParameterError, quote
+from gpu_engine.records import CACHES
+
+VALUES_MAX = 100
+"""Most values of one parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice."""
+
+    job: tuple[str, ...] = ()
+    matrix: tuple[str, ...] = ()
+    device: tuple[str, ...] = ()
+    kernel: tuple[str, ...] = ()
+    cache: tuple[str, ...] = ()
+    baseline: tuple[str, ...] = ()
+
+    def with_(self, **changes: Any) -> "Selection":
+        """The same selection with some parameters replaced, each by one value or a tuple of them."""
+        return replace(self, **{name: (v,) if isinstance(v, str) else tuple(v) for name, v in changes.items()})
+
+    @property
+    def query(self) -> str:
+        """The URL's query, without the question mark; `parse_selection` reads it back."""
+        return urlencode([(name, value) for name in NAMES for value in getattr(self, name)])
+
+
+NAMES = tuple(field.name for field in fields(Selection))
+
+
+def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
+    """The selection of (name, value) pairs, repeats kept once; raises ParameterError on unknown names or caches."""
+    chosen: dict[str, dict[str, None]] = {name: {} for name in NAMES}
+    for name, value in query:
+        _known(name, NAMES)
+        if value:
+            chosen[name][value] = None
+    for name, values in chosen.items():
+        if len(values) > VALUES_MAX:
+            raise ParameterError(f"{name} is given {len(values)} times; at most {VALUES_MAX} are shown at once.")
+    selection = Selection(**{name: tuple(values) for name, values in chosen.items()})
+    for cache in selection.cache:
+        if cache not in CACHES:
+            raise ParameterError(f"cache is {quote(cache)}; it must be one of {', '.join(CACHES)}.")
+    return selection
+
+
+def parse_options(query: Iterable[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
+    """The parameters of a list page, absent ones empty; raises ParameterError on unknown or repeated names."""
+    options: dict[str, str] = dict.fromkeys(names, "")
+    given: set[str] = set()
+    for name, value in query:
+        _known(name, names)
+        if name in given:
+            raise ParameterError(f"{name} is given twice; give it once.")
+        given.add(name)
+        options[name] = value
+    return options
+
+
+def _known(name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        known = f"known ones are {', '.join(names)}" if names else "this page takes none"
+        raise ParameterError(f"There is no parameter {quote(name)} here; {known}.")

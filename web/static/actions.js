@@ -1,0 +1,49 @@
+// Buttons that change something: [data-action] calls the API; a problem's sentence appears beside the button.
+import { refresh } from "./navigation.js";
+
+export async function call(url, options) {
+  const response = await fetch(url, options);
+  const text = await response.text();
+  const body = text ? JSON.parse(text) : {};
+  if (!response.ok) throw new Error(body.detail ?? `The server answered ${response.status}.`);
+  return body;
+}
+
+export function complain(element, sentence) {
+  const place = element.closest("[data-problem-scope]")?.querySelector("[role=alert]");
+  if (place) place.textContent = sentence;
+}
+
+async function act(button) {
+  if (button.dataset.confirm && !window.confirm(button.dataset.confirm)) return;
+  button.disabled = true;
+  try {
+    const answer = await call(button.dataset.action, { method: button.dataset.method ?? "POST" });
+    if (button.dataset.then === "follow") location.assign(`/jobs/${answer.id}`);
+    else if (button.dataset.then) location.assign(button.dataset.then);
+    else await refresh(location.href);
+  } catch (error) {
+    complain(button, error.message);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+export function wireActions() {
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-action]");
+    if (button) await act(button);
+    const copy = event.target.closest("[data-copy-link]");
+    if (copy) await copyLink(copy);
+  });
+}
+
+async function copyLink(button) {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = "Copied";
+  } catch {
+    // Without a secure context there is no clipboard; the address can still be shown for copying by hand.
+    window.prompt("Address of this view", location.href);
+  }
+}

@@ -1,0 +1,58 @@
+// Forms that post JSON: measure a matrix, generate one.
+import { call, complain } from "./actions.js";
+
+export function wireForms() {
+  for (const select of document.querySelectorAll("[data-family-select]")) {
+    select.addEventListener("change", () => showFamily(select));
+    showFamily(select);
+  }
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.matches("[data-json-form]")) return;
+    event.preventDefault();
+    send(form);
+  });
+}
+
+function showFamily(select) {
+  for (const group of select.form.querySelectorAll("fieldset[data-family]")) {
+    const chosen = group.dataset.family === select.value;
+    group.hidden = !chosen;
+    group.disabled = !chosen;
+  }
+}
+
+async function send(form) {
+  const button = form.querySelector("[type=submit]");
+  complain(form, "");
+  button.disabled = true;
+  try {
+    const answer = await call(form.action, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...(form.dataset.idempotent && key()) },
+      body: JSON.stringify(body(form)),
+    });
+    location.assign(`${form.dataset.then}${answer.id}`);
+  } catch (error) {
+    complain(form, error.message);
+    button.disabled = false;
+  }
+}
+
+function key() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return { "Idempotency-Key": Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("") };
+}
+
+// data-type says what a field is in JSON; an empty optional field stays out.
+function body(form) {
+  const values = JSON.parse(form.dataset.body ?? "{}");
+  for (const field of form.elements) {
+    if (!field.name || field.closest("fieldset:disabled")) continue;
+    if (field.dataset.type === "boolean") values[field.name] = field.checked;
+    else if (field.value === "") continue;
+    else if (field.dataset.type === "number") values[field.name] = Number(field.value);
+    else values[field.name] = field.value;
+  }
+  return values;
+}

@@ -1,0 +1,1 @@
+"""Views: from the service's rows to the context of a page, one module a page family."""

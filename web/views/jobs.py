@@ -1,0 +1,109 @@
+"""`/jobs` and `/jobs/{id}`: the queue, and one job with its results as they arrive."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from sqlalchemy.orm import Session
+
+from gpu_engine.records import Measurement
+from gpu_engine.studies import STUDIES
+from server.jobs import queue
+from server.models import TERMINAL, JobRow, JobState
+from web import units
+from web.contexts import JobPage, JobsPage, Link
+from web.measured import CACHE_DEFAULT, measured
+from web.selection import Selection
+from web.views.formats import chart
+from web.views.lines import findings, formats_url, job_line, job_lines, summary
+
+PAGE = 50
+
+
+def page(session: Session, state: str, study: str, cursor: str) -> JobsPage:
+    """The jobs of a state and study, the newest first; raises ParameterError for unknown ones."""
+    rows = queue.list_jobs(session, state or None, study or None, limit=PAGE, cursor=cursor or None)
+    filters = {"state": state, "study": study}
+    studies = [entry.name for entry in STUDIES]
+    return JobsPage(
+        title="Jobs",
+        topics="jobs",
+        states=tuple(_filter(filters, "state", value) for value in ("", *JobState)),
+        studies=tuple(_filter(filters, "study", value) for value in ("", *studies)),
+        jobs=job_lines(session, rows.items),
+        first=_url(filters) if cursor else "",
+        next=_url(filters | {"cursor": rows.next}) if rows.next else "",
+    )
+
+
+def _filter(filters: dict[str, str], name: str, value: str) -> Link:
+    return Link(value or "all", _url(filters | {name: value}), filters[name] == value)
+
+
+def _url(query: dict[str, str]) -> str:
+    given = urlencode({name: value for name, value in query.items() if value})
+    return f"/jobs?{given}" if given else "/jobs"
+
+
+def job_page(session: Session, job_id: str) -> JobPage:
+    """One job; raises NotFoundError."""
+    row = queue.get_job(session, job_id)
+    document = queue.job_document(session, row)
+    selection = Selection(job=(row.id,))
+    shown = measured(session, selection)
+    found = findings(shown, shown.all_caches)
+    caches = tuple(dict.fromkeys(m.cache for m in shown.all_caches))
+    drawn = CACHE_DEFAULT if CACHE_DEFAULT in caches or not caches else caches[0]
+    over = row.state in TERMINAL
+    visible = [finding for finding in found if finding.comparison.cache == drawn]
+    return JobPage(
+        title=f"Job {row.id[:8]}: {row.study}",
+        topics="" if over else f"job:{row.id}",
+        job=job_line(session, row, document),
+        over=over,
+        status=_status(row, document),
+        facts=_facts(row, document),
+        error=str(document["error"]["detail"]) if document["error"] else "",
+        retry_of=row.retry_of or "",
+        counts=_counts(row, shown.all_caches),
+        chart=chart(selection.with_(cache=drawn), len(shown.all_caches), summary(visible)),
+        findings=found,
+        comparison=formats_url(selection) if found else "",
+        downloads=(
+            Link("CSV", f"/formats.csv?{selection.with_(cache=caches).query}"),
+            Link("JSON", f"/api/v1/jobs/{row.id}/results"),
+        ),
+    )
+
+
+def _status(row: JobRow, document: dict[str, Any]) -> str:
+    attempt = f"attempt {row.attempt}, " if row.attempt > 1 else ""
+    done, total = int(document["progress"]["done"]), document["progress"]["total"]
+    if row.state == JobState.QUEUED:
+        return f"{attempt}place {document['queue_position']} in the queue"
+    return f"{attempt}{done} of {total} cases done"
+
+
+def _facts(row: JobRow, document: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    took = row.finished_at - row.started_at if row.finished_at and row.started_at else None
+    facts = [
+        ("attempt", str(row.attempt)),
+        ("queued, UTC", units.moment(row.created_at)),
+        ("started, UTC", units.moment(row.started_at)),
+        ("finished, UTC", units.moment(row.finished_at)),
+        ("remaining" if took is None else "took", units.duration(document["estimate_s"] if took is None else took)),
+    ]
+    return tuple(facts + [(name, _plain(value)) for name, value in row.params.items()])
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(entry) for entry in value) or "all"
+    return str(value)
+
+
+def _counts(row: JobRow, measurements: tuple[Measurement, ...]) -> str:
+    counts = {state: sum(m.state == state for m in measurements) for state in ("ok", "failed", "skipped")}
+    odd = [f"{counts[state]} {state}" for state in ("failed", "skipped") if counts[state]]
+    if not measurements:
+        return "No results yet; each appears here as it is measured." if row.state not in TERMINAL else "No results."
+    return f"{len(measurements)} of {row.cases_total} cases measured" + (f", {', '.join(odd)}" if odd else "") + "."

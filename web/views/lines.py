@@ -1,0 +1,114 @@
+"""Rows of lists that several pages show: jobs, devices, findings."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from gpu_engine.records import Measurement, profile_from_json
+from server import devices
+from server.jobs import queue
+from server.models import DeviceRow, JobRow
+from web import units
+from web.comparison import comparisons, join
+from web.contexts import DeviceLine, Finding, JobLine, Link
+from web.measured import Measured, matrix_names
+from web.selection import Selection
+
+NAMES_SHOWN = 3
+FASTEST_NAMED = 6
+
+
+def job_lines(session: Session, rows: Iterable[JobRow]) -> tuple[JobLine, ...]:
+    """Jobs as lists show them."""
+    return tuple(job_line(session, row, queue.job_document(session, row)) for row in rows)
+
+
+def job_line(session: Session, row: JobRow, document: dict[str, Any]) -> JobLine:
+    """A job as lists show it; `document` is its REST form."""
+    shown = matrix_names(session, row.matrix_ids[:NAMES_SHOWN])
+    links = [Link(name, f"/matrices/{matrix_id}") for matrix_id, name in shown.items()]
+    if len(row.matrix_ids) > NAMES_SHOWN:
+        links.append(Link(f"{len(row.matrix_ids) - NAMES_SHOWN} more", f"/jobs/{row.id}"))
+    progress = document["progress"]
+    return JobLine(
+        id=row.id,
+        study=row.study,
+        state=row.state,
+        device=row.device,
+        matrices=tuple(links),
+        share=min(1.0, progress["done"] / progress["total"]) if progress["total"] else 0.0,
+        note=_outlook(row, document),
+        created=units.moment(row.created_at),
+    )
+
+
+def _outlook(row: JobRow, document: dict[str, Any]) -> str:
+    left = f"about {units.duration(document['estimate_s'])} left" if document["estimate_s"] is not None else ""
+    if document["queue_position"] is not None:
+        return f"place {document['queue_position']} in the queue of {row.device}, {left}"
+    if document["error"]:
+        return str(document["error"]["detail"])
+    if row.finished_at is not None and row.started_at is not None:
+        return f"took {units.duration(row.finished_at - row.started_at)}"
+    return " · ".join(part for part in (left, document["progress"]["message"]) if part)
+
+
+def device_lines(session: Session) -> tuple[DeviceLine, ...]:
+    """Every device ever offered, with its measured bandwidth."""
+    return tuple(_device_line(session, row) for row in devices.list_devices(session))
+
+
+def _device_line(session: Session, row: DeviceRow) -> DeviceLine:
+    info = devices.device_info(row)
+    profile = profile_from_json(row.profile) if row.profile else None
+    points = profile.bandwidth if profile else ()
+    known = profile is not None or info.cache_bytes > 0
+    return DeviceLine(
+        id=row.id,
+        name=info.name,
+        alive=devices.is_alive(session, row),
+        memory=units.size(info.memory_bytes),
+        # What a GPU's cache holds is known once a process has opened it.
+        cache=units.size(profile.cache_bytes if profile else info.cache_bytes) if known else "not read yet",
+        rate=units.rate(profile.memory.copy) if profile else "not measured yet",
+        points=tuple((units.size(p.footprint_bytes), units.rate(p.copy), units.rate(p.read)) for p in points),
+        measured_at=profile.measured_at[:16].replace("T", " ") + " UTC" if profile else "",
+        details=tuple(sorted(info.details.items())),
+    )
+
+
+def findings(shown: Measured, measurements: Sequence[Measurement], baseline: str = "") -> tuple[Finding, ...]:
+    """The comparisons of these measurements, each with the address that shows it in full."""
+    return tuple(
+        Finding(
+            comparison=comparison,
+            matrix=shown.names.get(comparison.matrix_id, comparison.matrix_id),
+            href=formats_url(
+                Selection(
+                    job=shown.selection.job,
+                    matrix=(comparison.matrix_id,),
+                    device=(comparison.device,),
+                    cache=(comparison.cache,),
+                )
+            ),
+        )
+        for comparison in comparisons(measurements, baseline)
+    )
+
+
+def formats_url(selection: Selection) -> str:
+    """The comparison page of a selection."""
+    return f"/formats?{selection.query}" if selection.query else "/formats"
+
+
+def summary(shown: Sequence[Finding]) -> str:
+    """One sentence for readers who do not see the chart."""
+    if not shown:
+        return "No results yet."
+    axis = "GFLOP/s by kernel with 95 % intervals, beside both floors"
+    if len(shown) == 1:
+        return f"{axis}: {shown[0].comparison.sentence}"
+    best = "; ".join(f"{f.matrix} {join(f.comparison.leaders) or 'nothing'}" for f in shown[:FASTEST_NAMED])
+    more = f"; {len(shown) - FASTEST_NAMED} more in the tables" if len(shown) > FASTEST_NAMED else ""
+    return f"{axis}. Fastest: {best}{more}."

@@ -1,0 +1,193 @@
+"""`/matrices` and `/matrices/{id}`: the catalogue, and one matrix with its structure and results."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+from urllib.parse import urlencode
+
+from sqlalchemy.orm import Session
+
+from gpu_engine.generators import GENERATORS
+from gpu_engine.records import MatrixInfo
+from gpu_engine.studies import study
+from server import catalogue, devices
+from server.jobs import queue
+from server.models import MatrixRow, MatrixState
+from server.store import Store
+from web import units
+from web.contexts import Chart, Choice, Column, Family, Field, MatricesPage, MatrixLine, MatrixPage
+from web.measured import STUDY, measured
+from web.pictures import bin_label, picture
+from web.selection import Selection
+from web.views.lines import findings, job_lines
+
+PAGE = 50
+JOBS_SHOWN = 10
+COLUMNS = (
+    ("name", "name", False),
+    ("n_rows", "rows", True),
+    ("", "columns", True),
+    ("nnz", "nnz", True),
+    ("ave", "ave", True),
+    ("sigma", "σ", True),
+    ("max", "max", True),
+    ("", "state", False),
+    ("created_at", "added, UTC", False),
+)
+"""(sort key or empty, heading, numeric)."""
+
+FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
+    ("rows × columns", lambda row: f"{units.count(row.n_rows)} × {units.count(row.n_cols)}"),
+    ("nnz", lambda row: units.count(row.nnz)),
+    ("row length, mean (ave)", lambda row: units.number(row.features.get("ave"))),
+    ("standard deviation (σ)", lambda row: units.number(row.features.get("sigma"))),
+    ("shortest … longest row", lambda row: _span(row)),
+    ("empty rows, columns", lambda row: _pair(row, "empty_rows", "empty_cols")),
+    ("bandwidth", lambda row: units.count(row.features.get("bandwidth"))),
+    ("explicit zeros", lambda row: units.count(row.features.get("explicit_zeros"))),
+    ("distinct values", lambda row: units.count(row.features.get("distinct_values"))),
+    ("power-law exponent of rows", lambda row: units.number(row.features.get("power_law_exponent"))),
+    ("pattern", lambda row: {True: "symmetric", False: "not symmetric"}.get(_symmetric(row), units.MISSING)),
+    ("CSR size", lambda row: units.size(12 * row.nnz + 4 * (row.n_rows + 1))),
+)
+
+
+def page(session: Session, q: str, sort: str, cursor: str) -> MatricesPage:
+    """The matrices whose name contains `q`; raises ParameterError for an unknown sort or cursor."""
+    order = sort or catalogue.SORT_DEFAULT
+    rows = catalogue.list_matrices(session, q, order, PAGE, cursor or None)
+    view = {"q": q, "sort": sort}
+    return MatricesPage(
+        title="Matrices",
+        topics="matrices",
+        q=q,
+        sort=sort,
+        columns=tuple(_column(view, order, *column) for column in COLUMNS),
+        matrices=tuple(_line(row) for row in rows.items),
+        first=_url(view) if cursor else "",
+        next=_url(view | {"cursor": rows.next}) if rows.next else "",
+        families=tuple(Family(f.name, f.summary, _fields(f.Params)) for f in GENERATORS),
+    )
+
+
+def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
+    """One matrix; raises NotFoundError."""
+    row = catalogue.get_matrix(session, matrix_id)
+    known = row.state in (MatrixState.READY, MatrixState.RECORDED)
+    seen = picture(store, row) if known else None
+    jobs = queue.list_jobs(session, matrix_id=row.id, limit=JOBS_SHOWN).items
+    waiting = row.state == MatrixState.INGESTING
+    watched = [f"matrix:{row.id}"] if waiting else [f"job:{job.id}" for job in jobs if job.finished_at is None]
+    return MatrixPage(
+        title=row.name,
+        topics=",".join(watched),
+        matrix=_line(row),
+        source=_source(row.source),
+        error=str(row.error.get("detail", "")),
+        facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
+        notes=seen.notes if seen else (),
+        charts=_charts(row) if seen else (),
+        histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
+        findings=_findings(session, row.id),
+        jobs=job_lines(session, jobs),
+        devices=_devices(session, row) if row.state == MatrixState.READY else (),
+    )
+
+
+def _findings(session: Session, matrix_id: str) -> Any:
+    names = tuple(dict.fromkeys(job.device for job in queue.list_jobs(session, study=STUDY, matrix_id=matrix_id).items))
+    shown = measured(session, Selection(matrix=(matrix_id,), device=names))
+    return findings(shown, shown.measurements)
+
+
+def _devices(session: Session, row: MatrixRow) -> tuple[Choice, ...]:
+    """The devices alive with the time that the study would take there, the best first."""
+    formats, info = study(STUDY), MatrixInfo(row.id, row.name, row.n_rows, row.n_cols, row.nnz)
+    alive = [devices.device_info(d) for d in devices.list_devices(session) if devices.is_alive(session, d)]
+    times = [units.duration(formats.estimate_s(formats.Params(), [info], device)) for device in alive]
+    return tuple(
+        Choice(device.id, f"{device.id} · {device.name} · about {time}", place == 0)
+        for place, (device, time) in enumerate(zip(alive, times, strict=True))
+    )
+
+
+def _line(row: MatrixRow) -> MatrixLine:
+    return MatrixLine(
+        id=row.id,
+        name=row.name,
+        state=row.state,
+        n_rows=units.count(row.n_rows) if row.features else units.MISSING,
+        n_cols=units.count(row.n_cols) if row.features else units.MISSING,
+        nnz=units.count(row.nnz) if row.features else units.MISSING,
+        ave=units.number(row.features.get("ave")),
+        sigma=units.number(row.features.get("sigma")),
+        longest=units.count(row.features.get("max")),
+        created=units.moment(row.created_at),
+    )
+
+
+def _charts(row: MatrixRow) -> tuple[Chart, ...]:
+    query = Selection(matrix=(row.id,)).query
+    spy = f"Where the {units.count(row.nnz)} entries of {row.name} lie: entries per cell, on a log scale."
+    lengths = f"How many rows have how many entries: {units.number(row.features.get('ave'))} on average, "
+    lengths += f"{units.count(row.features.get('max'))} at most."
+    return (
+        Chart("spy", f"/api/v1/figures/spy?{query}", row.fingerprint[:12], spy),
+        Chart("row-lengths", f"/api/v1/figures/row-lengths?{query}", row.fingerprint[:12], lengths),
+    )
+
+
+def _column(view: dict[str, str], order: str, key: str, text: str, numeric: bool) -> Column:
+    if not key:
+        return Column(text, "", "", numeric)
+    now = {key: "ascending", f"-{key}": "descending"}.get(order, "")
+    # Numbers are looked up from the largest down, names from A.
+    descending = now == "ascending" or (now == "" and key != "name")
+    return Column(text, _url(view | {"sort": f"-{key}" if descending else key}), now, numeric)
+
+
+def _url(query: dict[str, str]) -> str:
+    given = urlencode({name: value for name, value in query.items() if value})
+    return f"/matrices?{given}" if given else "/matrices"
+
+
+def _source(source: dict[str, Any]) -> str:
+    if source.get("kind") == "generated":
+        given = ", ".join(f"{name} {value}" for name, value in source.get("params", {}).items())
+        return f"generated: {source.get('family')} ({given})" if given else f"generated: {source.get('family')}"
+    return f"uploaded, {units.size(source.get('bytes'))}"
+
+
+def _span(row: MatrixRow) -> str:
+    return f"{units.count(row.features.get('min'))} … {units.count(row.features.get('max'))}"
+
+
+def _pair(row: MatrixRow, first: str, second: str) -> str:
+    return f"{units.count(row.features.get(first))}, {units.count(row.features.get(second))}"
+
+
+def _symmetric(row: MatrixRow) -> Any:
+    return row.features.get("symmetric_pattern")
+
+
+def _fields(params: type[Any]) -> tuple[Field, ...]:
+    """The form fields of a parameter dataclass, from its types, defaults and bounds."""
+    hints = get_type_hints(params)
+    return tuple(_field(entry, hints[entry.name]) for entry in fields(params))
+
+
+def _field(entry: Any, hint: Any) -> Field:
+    value, bounds = entry.default, entry.metadata
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    kind = "choice" if choices else {bool: "boolean", int: "number", float: "number"}.get(hint, "text")
+    numeric = bool(choices) and all(isinstance(choice, int | float) for choice in choices)
+    return Field(
+        name=entry.name,
+        kind=kind,
+        value=str(value).lower() if isinstance(value, bool) else str(value),
+        help=bounds.get("description", ""),
+        least=str(bounds.get("ge", "")),
+        most=str(bounds.get("le", "")),
+        step="number" if numeric else ("1" if hint is int else "any"),
+        choices=tuple(Choice(str(choice), str(choice), choice == value) for choice in choices),
+    )
