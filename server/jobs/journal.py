@@ -42,6 +42,7 @@ class Journal:
     def begin(self, done: int, owed: Collection[str]) -> None:
         """A new process starts, with these keys of cases to measure and `done` cases behind it."""
         self.current, self._message = "", ""
+        self._committed = False
         self._pulse: tuple[str, float, str] | None = None
         self._base = self._done = float(done)
         self._owed = set(owed)
@@ -71,8 +72,14 @@ class Journal:
         self._commit(lambda: leases.measured(self._database, self.lease, measurement))
 
     def died(self) -> None:
-        """Counts the process's death against the case it was in; the lease goes on to the next attempt."""
-        after = self._retried(lambda: leases.died(self._database, self.lease, self.current))
+        """Counts the process's death against the case it was in; the lease goes on to the next attempt.
+
+        A death between two cases of a process that got a record committed is nobody's: each such attempt leaves fewer
+        cases owed, so they end by themselves.
+        """
+        between = self._committed and not self.current
+        case = None if between else self.current
+        after = self._retried(lambda: leases.died(self._database, self.lease, case))
         if after is None:
             raise FencedError
         self.lease = after
@@ -91,6 +98,9 @@ class Journal:
         trace = self._traces.pop(measurement.case, None)
         self._commit(lambda: leases.measured(self._database, self.lease, measurement, trace))
         self._owed.remove(measurement.case)
+        self._committed = True
+        if self.current == measurement.case:
+            self.current, self._pulse = "", None
 
     def _commit(self, write: Callable[[], bool]) -> None:
         if not self._retried(write):

@@ -173,8 +173,9 @@ def profiled(database: Database, lease: Lease, profile: DeviceProfile) -> bool:
         return job is not None
 
 
-def died(database: Database, lease: Lease, case: str) -> Lease | None:
-    """Counts the death of the process against the case it was in and starts the next attempt under the same owner.
+def died(database: Database, lease: Lease, case: str | None) -> Lease | None:
+    """Counts the death of the process against the case it was in, "" before any, None for no case's fault, and starts
+    the next attempt under the same owner.
 
     Where its commit went through and the answer was lost, a second call finds the attempt gone: nobody beats the row
     any more, and it is requeued when its lease ends.
@@ -183,7 +184,8 @@ def died(database: Database, lease: Lease, case: str) -> Lease | None:
         job = _fenced(session, lease)
         if job is None:
             return None
-        _count(session, job, case, deaths=1)
+        if case is not None:
+            _count(session, job, case, deaths=1)
         job.attempt += 1
         job.current_case, job.message = "", ""
         tell_state(session, job)
