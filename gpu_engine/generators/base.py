@@ -9,6 +9,8 @@ import numpy as np
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
 from gpu_engine.errors import ParameterError
 
+Part = Literal["full", "lower"]
+PART = "The symmetric matrix, or its strict lower triangle."
 Values = Literal["random", "ones"]
 VALUES = "Values: random between 0 and 1, or all ones."
 SEED = "Start of the random numbers; the same seed gives the same matrix."
@@ -52,8 +54,13 @@ def from_sorted_keys(n_rows: int, n_cols: int, keys: Any, values: Any) -> CsrMat
     return CsrMatrix(n_rows, n_cols, indptr.astype(pointer_type(keys.size)), indices.astype(np.int32), values)
 
 
-def from_lower_keys(n: int, keys: Any, values: Any) -> CsrMatrix:
-    """The symmetric matrix of the entries below its diagonal, at row · n + column for ascending distinct int64 keys."""
+def from_lower_keys(n: int, keys: Any, values: Any, part: Part = "full") -> CsrMatrix:
+    """The matrix with the entries below its diagonal at row · n + column for ascending distinct int64 keys.
+
+    part  "full": symmetric, the two entries of an edge have the same value; "lower": these entries alone
+    """
+    if part == "lower":
+        return from_sorted_keys(n, n, keys, values)
     rows, cols = np.divmod(keys, n)
     keys = np.concatenate([keys, cols * n + rows])
     order = np.argsort(keys, kind="stable")

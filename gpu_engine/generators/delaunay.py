@@ -8,13 +8,13 @@ from scipy.spatial import Delaunay
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.generators.base import (
+    PART,
     SEED,
     SEED_MAX,
     VALUES,
     Generator,
     entry_values,
     from_lower_keys,
-    from_sorted_keys,
 )
 from gpu_engine.parameters import parameter
 
@@ -24,7 +24,7 @@ class DelaunayParams:
     """Of a triangulation of `n` points in the unit square, numbered at random."""
 
     n: int = parameter(100_000, "Points: rows and columns of the matrix.", ge=4, le=8_000_000)
-    part: Literal["full", "lower"] = parameter("full", "The symmetric matrix, or its strict lower triangle.")
+    part: Literal["full", "lower"] = parameter("full", PART)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -35,16 +35,14 @@ def estimate_nnz(params: DelaunayParams) -> int:
 
 
 def build(params: DelaunayParams) -> CsrMatrix:
-    """The adjacency matrix; the two entries of an edge have the same value."""
+    """The adjacency matrix, or its strict lower triangle."""
     rng = np.random.default_rng(params.seed)
     pointers, neighbours = Delaunay(rng.random((params.n, 2))).vertex_neighbor_vertices
     rows = np.repeat(np.arange(params.n, dtype=np.int64), np.diff(pointers))
     lower = neighbours < rows
     keys = np.sort(rows[lower] * params.n + neighbours[lower])
     values = entry_values(rng, keys.size, params.values)
-    if params.part == "lower":
-        return from_sorted_keys(params.n, params.n, keys, values)
-    return from_lower_keys(params.n, keys, values)
+    return from_lower_keys(params.n, keys, values, params.part)
 
 
 GENERATOR = Generator(

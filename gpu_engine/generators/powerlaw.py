@@ -14,6 +14,7 @@ from gpu_engine.generators.base import (
     Generator,
     Values,
     check_lengths,
+    distinct,
     entry_values,
     from_sorted_keys,
 )
@@ -31,6 +32,9 @@ class PowerlawParams:
     mean: float = parameter(16.0, "Mean row length.", ge=0.01, le=1_000_000)
     exponent: float = parameter(2.1, "Exponent R of the row lengths; small: more long rows.", ge=1.05, le=6)
     max_length: int = parameter(5_000, "Longest row; at most n.", ge=1, le=100_000_000)
+    columns: Literal["uniform", "powerlaw"] = parameter(
+        "uniform", "Columns: uniform, or as popular as rows are long; then repeated ones count once."
+    )
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -39,14 +43,25 @@ class PowerlawParams:
 
 
 def estimate_nnz(params: PowerlawParams) -> int:
-    """n · mean; the drawn lengths scatter around it."""
+    """n · mean; the drawn lengths scatter around it, and repeated columns count once."""
     return math.ceil(params.n * params.mean)
 
 
 def build(params: PowerlawParams) -> CsrMatrix:
-    """The matrix; every row has exactly the length drawn for it."""
+    """The matrix; with uniform columns every row has exactly the length drawn for it."""
     rng = np.random.default_rng(params.seed)
+    if params.columns == "powerlaw":
+        return _skewed_both_ways(rng, params)
     return with_lengths(rng, draw_lengths(rng, params), params.values)
+
+
+def _skewed_both_ways(rng: np.random.Generator, params: PowerlawParams) -> CsrMatrix:
+    """Each entry's column is drawn by weights from the distribution of the row lengths, at random places."""
+    lengths, weights = draw_lengths(rng, params), np.cumsum(draw_lengths(rng, params))
+    rows = np.repeat(np.arange(params.n, dtype=np.int64), lengths)
+    chosen = np.searchsorted(weights, rng.integers(0, weights[-1], rows.size), side="right")
+    keys = distinct(rows * params.n + chosen)
+    return from_sorted_keys(params.n, params.n, keys, entry_values(rng, keys.size, params.values))
 
 
 def with_lengths(rng: np.random.Generator, lengths: Any, values: Values) -> CsrMatrix:

@@ -1,4 +1,4 @@
-"""Random geometric graphs: points of a torus, joined where they are near; rows of Poisson length, no locality."""
+"""Random geometric graphs: points of a torus, joined where they are near; rows of Poisson length."""
 
 import math
 from dataclasses import dataclass
@@ -9,16 +9,20 @@ from scipy.spatial import cKDTree
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
-from gpu_engine.generators.base import SEED, SEED_MAX, VALUES, Generator, entry_values, from_lower_keys
+from gpu_engine.generators.base import PART, SEED, SEED_MAX, VALUES, Generator, entry_values, from_lower_keys
 from gpu_engine.parameters import parameter
 
 
 @dataclass(frozen=True, slots=True)
 class RggParams:
-    """Of `n` points in the unit square, whose opposite sides meet, numbered at random."""
+    """Of `n` points in the unit square, whose opposite sides meet."""
 
     n: int = parameter(100_000, "Points: rows and columns of the matrix.", ge=2, le=20_000_000)
     degree: float = parameter(16.0, "Mean number of neighbours; it sets the radius.", ge=0.01, le=10_000)
+    order: Literal["random", "strips"] = parameter(
+        "random", "Number the points at random, or from left to right in strips as high as the radius."
+    )
+    part: Literal["full", "lower"] = parameter("full", PART)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -29,19 +33,22 @@ class RggParams:
 
 
 def estimate_nnz(params: RggParams) -> int:
-    """n · degree: without a border every point has the same chance of neighbours."""
-    return math.ceil(params.n * params.degree)
+    """n · degree entries of the symmetric matrix: without a border every point has the same chance of neighbours."""
+    return math.ceil(params.n * params.degree / (1 if params.part == "full" else 2))
 
 
 def build(params: RggParams) -> CsrMatrix:
-    """The adjacency matrix; the two entries of an edge have the same value."""
+    """The adjacency matrix, or its strict lower triangle."""
     rng = np.random.default_rng(params.seed)
     # A disc of this radius holds `degree` of the other n − 1 points on average.
     radius = math.sqrt(params.degree / (math.pi * (params.n - 1)))
-    tree = cKDTree(rng.random((params.n, 2)), boxsize=np.ones(2))
+    points = rng.random((params.n, 2))
+    if params.order == "strips":
+        points = points[np.lexsort((points[:, 0], np.floor(points[:, 1] / radius)))]
+    tree = cKDTree(points, boxsize=np.ones(2))
     pairs = tree.query_pairs(radius, output_type="ndarray").astype(np.int64)
     keys = np.sort(pairs.max(axis=1) * params.n + pairs.min(axis=1))
-    return from_lower_keys(params.n, keys, entry_values(rng, keys.size, params.values))
+    return from_lower_keys(params.n, keys, entry_values(rng, keys.size, params.values), params.part)
 
 
 GENERATOR = Generator("rgg", "Random geometric graph: near points are joined.", RggParams, estimate_nnz, build)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
 from gpu_engine.errors import ParameterError
-from gpu_engine.generators.base import SEED, SEED_MAX, VALUES, Generator, entry_values, from_lower_keys
+from gpu_engine.generators.base import PART, SEED, SEED_MAX, VALUES, Generator, entry_values, from_lower_keys
 from gpu_engine.parameters import parameter
 
 
@@ -19,6 +19,7 @@ class RoadParams:
     length: int = parameter(2_000, "Crossings along the grid.", ge=1, le=100_000_000)
     width: int = parameter(100, "Crossings across the grid: the bandwidth of the matrix.", ge=1, le=1_000_000)
     kept: float = parameter(0.65, "Share of the edges that is kept.", ge=0, le=1)
+    part: Literal["full", "lower"] = parameter("full", PART)
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -33,12 +34,12 @@ def _edges(params: RoadParams) -> int:
 
 
 def estimate_nnz(params: RoadParams) -> int:
-    """Two entries for every edge kept."""
-    return math.ceil(2 * params.kept * _edges(params))
+    """One entry, or two, for every edge kept."""
+    return math.ceil((2 if params.part == "full" else 1) * params.kept * _edges(params))
 
 
 def build(params: RoadParams) -> CsrMatrix:
-    """The adjacency matrix; the two entries of an edge have the same value."""
+    """The adjacency matrix, or its strict lower triangle."""
     rng = np.random.default_rng(params.seed)
     n, width = params.length * params.width, params.width
     point = np.arange(n, dtype=np.int64)
@@ -46,7 +47,7 @@ def build(params: RoadParams) -> CsrMatrix:
     across = point[point % width > 0]
     across = across[rng.random(across.size) < params.kept]
     keys = np.sort(np.concatenate([along * n + along - width, across * n + across - 1]))
-    return from_lower_keys(n, keys, entry_values(rng, keys.size, params.values))
+    return from_lower_keys(n, keys, entry_values(rng, keys.size, params.values), params.part)
 
 
 GENERATOR = Generator("road", "Long thin grid with a share of its edges.", RoadParams, estimate_nnz, build)

@@ -34,6 +34,7 @@ class WebParams:
     max_length: int = parameter(1_000, "Most links drawn for a page; at most n.", ge=1, le=100_000_000)
     host: int = parameter(64, "Pages of a host.", ge=1, le=1_000_000)
     local: float = parameter(0.8, "Share of the links that stay within the host.", ge=0, le=1)
+    transposed: bool = parameter(False, "A row holds the links to a page instead of those from it, as PageRank pulls.")
     values: Literal["random", "ones"] = parameter("random", VALUES)
     seed: int = parameter(0, SEED, ge=0, le=SEED_MAX)
 
@@ -47,11 +48,12 @@ def estimate_nnz(params: WebParams) -> int:
 
 
 def build(params: WebParams) -> CsrMatrix:
-    """The adjacency matrix of the directed graph."""
+    """The adjacency matrix of the directed graph, or its transpose."""
     rng = np.random.default_rng(params.seed)
     degrees = draw_lengths(rng, PowerlawParams(params.n, params.mean, params.exponent, params.max_length))
     rows = np.repeat(np.arange(params.n, dtype=np.int64), degrees)
-    keys = distinct(rows * params.n + _targets(rng, rows, params))
+    targets = _targets(rng, rows, params)
+    keys = distinct(targets * params.n + rows if params.transposed else rows * params.n + targets)
     return from_sorted_keys(params.n, params.n, keys, entry_values(rng, keys.size, params.values))
 
 

@@ -20,8 +20,18 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     ],
     "fem": [{"nx": 1, "ny": 1, "nz": 1, "block": 4}, {"nx": 3, "ny": 2, "nz": 4, "block": 2, "values": "ones"}],
     "delaunay": [{"n": 4}, {"n": 500}, {"n": 500, "part": "lower", "values": "ones"}],
-    "rgg": [{"n": 2, "degree": 0.5}, {"n": 600}, {"n": 600, "degree": 3.0, "values": "ones"}],
-    "road": [{"length": 1, "width": 1}, {"length": 60, "width": 1}, {"length": 50, "width": 7}, {"kept": 0.0}],
+    "rgg": [
+        {"n": 2, "degree": 0.5},
+        {"n": 600},
+        {"n": 600, "degree": 3.0, "values": "ones"},
+        {"n": 300, "part": "lower"},
+    ],
+    "road": [
+        {"length": 1, "width": 1},
+        {"length": 60, "width": 1},
+        {"length": 50, "width": 7, "part": "lower"},
+        {"kept": 0.0},
+    ],
     "rmat": [{"scale": 1}, {"scale": 9, "shuffled": True}, {"scale": 3, "edge_factor": 200}],
     "web": [{"n": 2, "mean": 1.0, "max_length": 2}, {"n": 3000, "host": 7}, {"n": 2000, "local": 0.0}],
     "powerlaw": [
@@ -29,6 +39,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"n": 3000, "max_length": 3000, "exponent": 1.1, "mean": 40.0},
         {"n": 2000, "max_length": 100, "exponent": 2.0, "mean": 0.5},
         {"n": 50, "max_length": 50, "mean": 50.0},
+        {"n": 500, "max_length": 200, "columns": "powerlaw"},
     ],
     "rows": [
         {"n": 400, "max_length": 400, "lengths": lengths}
@@ -179,6 +190,47 @@ def test_road_is_a_share_of_a_grid() -> None:
     assert abs(square - square.T).max() == 0.0
     assert part.nnz == pytest.approx(0.6 * 2 * (500 * 39 + 499 * 40), rel=0.03)
     assert np.abs(np.repeat(np.arange(20_000), np.diff(part.indptr)) - part.indices).max() == 40
+
+
+@pytest.mark.parametrize(("name", "params"), [("rgg", {"n": 500}), ("road", {"width": 9}), ("delaunay", {"n": 300})])
+def test_the_lower_part_is_that_of_the_symmetric_matrix(name: str, params: dict[str, Any]) -> None:
+    full, lower = (generate(name, {**params, "part": part}).to_scipy() for part in ("full", "lower"))
+    assert (scipy.sparse.tril(full, -1) != lower).nnz == 0
+    assert (full != lower + lower.T).nnz == 0
+
+
+def test_rgg_in_strips_keeps_neighbours_near() -> None:
+    """A neighbour lies in the own strip or one beside it, so its number differs by about two strips of points."""
+    n, degree = 4000, 12.0
+    strip = n * (degree / (np.pi * (n - 1))) ** 0.5
+    matrix = generate("rgg", {"n": n, "degree": degree, "order": "strips", "part": "lower"}).to_scipy().tocoo()
+    apart = matrix.row - matrix.col
+    # The torus joins the first strip and the last.
+    near = apart < n / 2
+    assert near.mean() > 0.95
+    assert apart[near].max() < 3 * strip
+    assert (
+        generate("rgg", {"n": n, "degree": degree}).nnz
+        == 2 * generate("rgg", {"n": n, "degree": degree, "part": "lower"}).nnz
+    )
+
+
+def test_web_transposed_is_the_transpose() -> None:
+    web, transposed = (
+        generate("web", {"n": 1100, "values": "ones", "transposed": transposed}) for transposed in (False, True)
+    )
+    assert (transposed.to_scipy() != web.to_scipy().T).nnz == 0
+
+
+def test_powerlaw_both_ways_has_popular_columns() -> None:
+    call = {"n": 3000, "mean": 20.0, "exponent": 1.6, "max_length": 2000}
+    uniform, skewed = (
+        np.bincount(generate("powerlaw", {**call, "columns": columns}).indices, minlength=3000)
+        for columns in ("uniform", "powerlaw")
+    )
+    assert uniform.max() < 60
+    assert skewed.max() > 300
+    assert np.median(skewed) < np.median(uniform) / 2
 
 
 def test_fem_is_a_stencil_of_full_blocks() -> None:
