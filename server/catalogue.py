@@ -21,6 +21,7 @@ from gpu_engine.generators import generator
 from gpu_engine.matrix_io.options import chosen
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import dumps
+from server import recordings
 from server.db import Database, clock
 from server.ingest import Ingestor, emit_state
 from server.jobs.queue import list_jobs
@@ -115,6 +116,12 @@ def get_matrix(session: Session, matrix_id: str) -> MatrixRow:
     if row is None:
         raise NotFoundError(f"There is no matrix {quote(matrix_id)}; GET /api/v1/matrices lists them.")
     return row
+
+
+def ready_twins(session: Session, row: MatrixRow) -> list[MatrixRow]:
+    """The matrices with values that equal this one, the oldest first."""
+    equal = select(MatrixRow).where(MatrixRow.fingerprint == row.fingerprint, MatrixRow.state == MatrixState.READY)
+    return list(session.scalars(equal.order_by(MatrixRow.created_at, MatrixRow.id)))
 
 
 def matrix_document(row: MatrixRow) -> dict[str, Any]:
@@ -261,7 +268,7 @@ def delete_matrix(ingestor: Ingestor, matrix_id: str, with_results: bool = False
     with ingestor.database.write() as session:
         row = get_matrix(session, matrix_id)
         if row.state == MatrixState.RECORDED:
-            raise ConflictError("A recorded matrix comes with Sparsight and cannot be deleted.")
+            raise recordings.refusal(row)
         _delete_jobs(session, row.id, with_results)
         emit_state(session, row, "deleted")
         session.delete(row)

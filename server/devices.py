@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import Update, select, update
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import UnavailableError, UnknownDeviceError, quote
+from gpu_engine.errors import ConflictError, UnavailableError, UnknownDeviceError, quote
 from gpu_engine.records import DeviceInfo, DeviceProfile, as_json, profile_from_json
 from server.db import Database, clock
 from server.models import DeviceRow
@@ -19,28 +19,41 @@ PROFILE_AGE = timedelta(days=1)
 
 AUTO = "auto"
 
+RECORDED = "recorded:"
+"""How the ids begin of devices that are not here, whose results came with a recording."""
 
-def register(database: Database, devices: Sequence[DeviceInfo]) -> None:
-    """Offers these devices from now on; a profile of other hardware under the same id is forgotten."""
+
+def register(database: Database, devices: Sequence[DeviceInfo], owner: str = "", dead: str = "") -> None:
+    """Offers these devices from now on; a profile of other hardware under the same id is forgotten.
+
+    owner  the dispatcher that offers them; dead  one that is known to have ended
+    Raises ConflictError where another dispatcher that lives offers one of them.
+    """
     with database.write() as session:
         now = session.execute(select(clock())).scalar_one()
         for device in devices:
-            row = session.get(DeviceRow, device.id) or DeviceRow(id=device.id, profile={})
+            row = session.get(DeviceRow, device.id, with_for_update=True)
+            row = row or DeviceRow(id=device.id, profile={}, owner="", seen_at=0.0)
+            if row.owner not in ("", owner, dead) and now - row.seen_at < ALIVE_S:
+                raise _taken(device.id)
             if row.profile and row.profile["name"] != device.name:
                 row.profile = {}
-            row.info, row.seen_at = as_json(device), now
+            row.info, row.owner, row.seen_at = as_json(device), owner, now
             session.add(row)
 
 
-def touch(session: Session, device_ids: Sequence[str]) -> None:
-    """Notes that the dispatcher of these devices lives."""
-    session.execute(update(DeviceRow).where(DeviceRow.id.in_(device_ids)).values(seen_at=clock()))
+def touch(session: Session, device_ids: Sequence[str], owner: str = "") -> None:
+    """Notes that the dispatcher of these devices lives; raises ConflictError where another has taken one over."""
+    ours = session.scalars(_offered(device_ids, owner).values(seen_at=clock()).returning(DeviceRow.id)).all()
+    for device_id in device_ids:
+        if device_id not in ours:
+            raise _taken(device_id)
 
 
-def withdraw(database: Database, device_ids: Sequence[str]) -> None:
+def withdraw(database: Database, device_ids: Sequence[str], owner: str = "") -> None:
     """Notes that the dispatcher of these devices has stopped; they stay known."""
     with database.write() as session:
-        session.execute(update(DeviceRow).where(DeviceRow.id.in_(device_ids)).values(seen_at=0.0))
+        session.execute(_offered(device_ids, owner).values(seen_at=0.0))
 
 
 def list_devices(session: Session) -> list[DeviceRow]:
@@ -81,6 +94,9 @@ def resolve(session: Session, name: str) -> DeviceInfo:
     has ever said what it has, so that nobody can know whether the name is right.
     """
     rows = list_devices(session)
+    known = ", ".join([AUTO, *(row.id for row in rows)])
+    if name.startswith(RECORDED):
+        raise UnknownDeviceError(f"{quote(name)} has recorded results only, nothing runs on it; devices: {known}.")
     alive = [row for row in rows if is_alive(session, row)] if name == AUTO else rows
     if not alive:
         raise UnavailableError("No worker offers a device now. Start one with `sparsight worker`, then try again.")
@@ -89,5 +105,16 @@ def resolve(session: Session, name: str) -> DeviceInfo:
     for row in rows:
         if row.id == name:
             return device_info(row)
-    known = ", ".join([AUTO, *(row.id for row in rows)])
     raise UnknownDeviceError(f"There is no device {quote(name)}; known devices: {known}.")
+
+
+def _offered(device_ids: Sequence[str], owner: str) -> Update:
+    """An update of the devices of these ids that nobody but this owner offers."""
+    return update(DeviceRow).where(DeviceRow.id.in_(device_ids), DeviceRow.owner.in_(("", owner)))
+
+
+def _taken(device_id: str) -> ConflictError:
+    return ConflictError(
+        f"Another worker offers the device {quote(device_id)} in this database. Give each host a name of its own in "
+        f"SPARSIGHT_HOST_NAME; of a worker that is gone the device is free after {ALIVE_S:.0f} s of silence."
+    )

@@ -104,7 +104,10 @@ class Results(TypedDict):
 
 
 class Device(TypedDict):
-    """What can be measured on; `alive`: a worker offers it now. `profile` is its measured bandwidth."""
+    """What can be measured on; `alive`: a worker offers it now. `profile` is its measured bandwidth.
+
+    `recorded`: results of it were recorded elsewhere, and nothing runs on it.
+    """
 
     id: str
     backend: Literal["cpu", "cuda"]
@@ -113,6 +116,7 @@ class Device(TypedDict):
     cache_bytes: int
     uuid: str
     details: dict[str, str]
+    recorded: bool
     alive: bool
     seen_at: float
     profile: dict[str, Any] | None

@@ -87,6 +87,7 @@ EXAMPLES: dict[Any, Any] = {
         "cache_bytes": 62914560,
         "uuid": "GPU-0d7a4c3e-5b1f-4c55-9a44-2f0b6a1c7d11",
         "details": {"driver": "580.82"},
+        "recorded": False,
         "alive": True,
         "seen_at": CREATED_AT,
         "profile": None,
@@ -119,7 +120,7 @@ EXAMPLES: dict[Any, Any] = {
         "name": "formats",
         "title": "GFLOP/s by kernel beside the floors",
         "needs": "measurements",
-        "parameters": ["job", "matrix", "device", "kernel", "cache", "baseline"],
+        "parameters": ["job", "matrix", "device", "kernel", "cache", "baseline", "pair"],
         "href": "/api/v1/figures/formats",
     },
     documents.PlotlyFigure: {

@@ -51,11 +51,12 @@ def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> No
 
 
 def is_first(database: Database) -> bool:
-    """Whether the database holds nothing but samples that were never measured."""
+    """Whether the database holds nothing but samples that were never measured, and what recordings brought."""
     samples = [(family, asdict(parse_params(generator(family).Params, params))) for _, family, params in SAMPLES]
     with database.read() as session:
         jobs = session.scalar(select(func.count()).select_from(JobRow)) or 0
-        sources = session.scalars(select(MatrixRow.source).limit(len(SAMPLES) + 1)).all()
+        own = select(MatrixRow.source).where(MatrixRow.state != MatrixState.RECORDED)
+        sources = session.scalars(own.limit(len(SAMPLES) + 1)).all()
     return not jobs and all((source.get("family"), source.get("params")) in samples for source in sources)
 
 

@@ -57,7 +57,8 @@ class MatrixRow(Base):
     sha256: Mapped[str] = mapped_column(String(64), unique=True)
     #: sha256 of the canonical CSR; empty until ready
     fingerprint: Mapped[str] = mapped_column(String(64), default="", index=True)
-    #: {"kind": "upload", "filename", "bytes", …} or {"kind": "generated", "family", "params"}
+    #: {"kind": "upload", "filename", "bytes", …}, {"kind": "generated", "family", "params"}, or of a recorded one
+    #: {"kind": "collection", "name"}
     source: Mapped[dict[str, Any]] = mapped_column(default=dict)
     n_rows: Mapped[int] = mapped_column(BigInteger, default=0)
     n_cols: Mapped[int] = mapped_column(BigInteger, default=0)
@@ -162,8 +163,43 @@ class DeviceRow(Base):
     info: Mapped[dict[str, Any]] = mapped_column(default=dict)
     #: DeviceProfile as JSON; empty until measured
     profile: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    #: uuid of the dispatcher process that offers it, or did last
+    owner: Mapped[str] = mapped_column(String(36), default="", server_default="")
     #: when its dispatcher was last heard of
     seen_at: Mapped[float] = mapped_column(Float)
+
+
+class RecordingRow(Base):
+    """An imported recording: what a study found on a device that is not here."""
+
+    __tablename__ = "recordings"
+
+    #: where its file lies: `device/study`
+    id: Mapped[str] = mapped_column(String(100), primary_key=True)
+    #: of the file that was imported
+    sha256: Mapped[str] = mapped_column(String(64))
+    study: Mapped[str] = mapped_column(String(40))
+    #: `recorded:h200` …
+    device: Mapped[str] = mapped_column(String(60))
+    #: DeviceInfo and DeviceProfile of that device as JSON; no profile: empty
+    info: Mapped[dict[str, Any]] = mapped_column()
+    profile: Mapped[dict[str, Any]] = mapped_column()
+    #: when it was measured
+    created_at: Mapped[float] = mapped_column(Float)
+
+
+class RecordedResultsRow(Base):
+    """What a recording says of one matrix; whoever has the matrix finds it by the fingerprint."""
+
+    __tablename__ = "recorded_results"
+    __table_args__ = (UniqueConstraint("recording_id", "fingerprint"),)
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    recording_id: Mapped[str] = mapped_column(ForeignKey("recordings.id", ondelete="CASCADE"))
+    fingerprint: Mapped[str] = mapped_column(String(64), index=True)
+    #: the records as JSON, as they stand in the file
+    measurements: Mapped[list[Any]] = mapped_column()
+    traces: Mapped[list[Any]] = mapped_column()
 
 
 class EventRow(Base):

@@ -64,20 +64,24 @@ class Client:
         """What the server can study."""
         return list(self._call("GET", "/studies")["items"])
 
-    def upload(self, path: str | Path, name: str = "", on_read: Callable[[int], None] | None = None) -> Matrix:
+    def upload(
+        self, path: str | Path, name: str = "", on_read: Callable[[int], None] | None = None, **options: Any
+    ) -> Matrix:
         """Sends a matrix file as a stream and returns its matrix, which may still be `ingesting`.
 
         on_read  is told the number of bytes of every block that is sent
-        Raises InputError where the file cannot be opened, MatrixFileError where it is not a matrix.
+        options  fields of ReadOptions, of an edge list: `directed=True`, `weights="ignore"`
+        Raises ParameterError for an option that is none, InputError where the file cannot be opened, MatrixFileError
+        where it is not a matrix.
         """
         path = Path(path)
+        fields = _form(options) | ({"name": name} if name else {})
         try:
             opened = path.open("rb")
         except OSError as error:
             raise InputError(f"Cannot read {quote(path)}: {error.strerror or error}.") from error
         with opened as file:
             sent = _Counted(file, on_read or (lambda _: None))
-            fields = {"name": name} if name else {}
             return cast(Matrix, self._call("POST", "/matrices", files={"file": (path.name, sent)}, data=fields))
 
     def generate(self, family: str, name: str = "", **parameters: Any) -> Matrix:
@@ -220,6 +224,18 @@ class Client:
         if answer.is_error:
             raise error_of(document, answer.status_code)
         return dict(document)
+
+
+def _form(options: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of ReadOptions as form fields; raises ParameterError."""
+    if not options:
+        return {}
+    # The readers take seconds to import.
+    from gpu_engine.matrix_io.options import ReadOptions, chosen
+    from gpu_engine.parameters import parse_params
+
+    parsed = chosen(parse_params(ReadOptions, options))
+    return {name: json.dumps(value) if isinstance(value, bool) else str(value) for name, value in parsed.items()}
 
 
 class _Counted:

@@ -9,14 +9,18 @@ import typer
 
 from gpu_engine.errors import InputError, ParameterError, quote
 from server.documents import Matrix
+from sparsight.read_options import ReadOptionsCommand
 from sparsight.terminal import AsJson, Server, connect, messages, out, print_json, print_table, say
 
 app = typer.Typer(help="Matrices of a running server.", no_args_is_help=True)
 MatrixId = Annotated[str, typer.Argument(metavar="MATRIX", help="Id of the matrix; `sparsight matrix ls` lists them.")]
 
 
-@app.command(epilog="Example: sparsight matrix add --generate stencil:points=27,nx=64,ny=64,nz=64")
+@app.command(
+    cls=ReadOptionsCommand, epilog="Example: sparsight matrix add --generate stencil:points=27,nx=64,ny=64,nz=64"
+)
 def add(
+    ctx: typer.Context,
     file: Annotated[Path | None, typer.Argument(help="Matrix file.", exists=True, dir_okay=False)] = None,
     generate: Annotated[str, typer.Option(metavar="FAMILY:NAME=VALUE,…", help="Generate one instead.")] = "",
     name: Annotated[str, typer.Option(help="What to call it.")] = "",
@@ -24,14 +28,18 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Upload a matrix file, or have the server generate a matrix; prints its id."""
+    from gpu_engine.matrix_io.options import chosen, parse_options
     from sparsight.run import Task
 
+    options = chosen(parse_options(ctx.obj or {}))
     if (file is None) == (not generate):
         raise InputError("Give either a file or --generate FAMILY:NAME=VALUE,….")
+    if generate and options:
+        raise InputError(f"A generated matrix is no edge list; leave --{' --'.join(options)} out.")
     with connect(server) as client:
         task = Task(client, messages(), out())
         if file is not None:
-            matrix = task.upload(file, name)
+            matrix = task.upload(file, name, **options)
         else:
             family, parameters = parse_call(generate)
             matrix = task.settle(client.generate(family, name, **parameters))

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -38,8 +39,11 @@ class Task:
         self.names[matrix["id"]] = matrix["name"]
         return self.client.submit(study, [matrix["id"]], device=device)
 
-    def upload(self, file: Path, name: str = "") -> Matrix:
-        """Uploads the file and waits until the server has read it; raises what is wrong with it."""
+    def upload(self, file: Path, name: str = "", **options: Any) -> Matrix:
+        """Uploads the file and waits until the server has read it; raises what is wrong with it.
+
+        options  fields of ReadOptions, of an edge list
+        """
         with self._progress() as show:
             size, sent = file.stat().st_size, 0
 
@@ -48,7 +52,7 @@ class Task:
                 sent += count
                 show(sent, size, f"uploading {file.name}")
 
-            return self.settle(self.client.upload(file, name, on_read))
+            return self.settle(self.client.upload(file, name, on_read, **options))
 
     def settle(self, matrix: Matrix) -> Matrix:
         """The matrix once it is no longer being read; raises what is wrong with it."""

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import uvicorn
 
 from gpu_engine.errors import UnavailableError
-from server import first_start
+from server import first_start, import_recordings
 from server.guard import check_access
 from server.main import create_app
 from server.migrate import migrate
@@ -74,12 +74,14 @@ def serve(settings: Settings, with_worker: bool, announce: Callable[[str], None]
     worker = WorkerProcess()
     stopping = threading.Event()
     samples = threading.Thread(target=first_start.run, args=(app.state.ingestor, settings, stopping), daemon=True)
+    recordings = threading.Thread(target=import_recordings.run, args=(app.state.database,), daemon=True)
 
     def ready() -> None:
         announce(address(listener))
         if with_worker:
             worker.start()
         samples.start()
+        recordings.start()
 
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S)
     try:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from gpu_engine import recordings
 from gpu_engine.formats import kernel_names
+from tests.sample_recording import sample
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("gpu_engine", "server", "web", "sparsight")
@@ -82,6 +85,19 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_migrations(wheel: Pa
     assert (sources | migrations) - packed == set()
     tops = {name.partition("/")[0] for name in packed}
     assert tops == {*PACKAGES, *(top for top in tops if top.endswith(".dist-info"))}
+
+
+def test_a_recording_is_packed(tmp_path: Path) -> None:
+    """A copy of the checkout with a recording in it, whether or not this release brings one."""
+    checkout = tmp_path / "checkout"
+    for name in (*PACKAGES, "migrations"):
+        shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", ".gitignore"):
+        shutil.copy(ROOT / name, checkout / name)
+    recordings.write(checkout / "gpu_engine" / "recorded" / "made-up" / "formats.json.gz", sample())
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(checkout))
+    (built,) = tmp_path.glob("sparsight-*.whl")
+    assert "gpu_engine/recorded/made-up/formats.json.gz" in zipfile.ZipFile(built).namelist()
 
 
 def test_the_installed_packages_are_those_of_the_wheel(run: Run) -> None:

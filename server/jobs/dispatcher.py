@@ -18,6 +18,7 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from gpu_engine.device import list_devices
+from gpu_engine.errors import ConflictError
 from gpu_engine.records import DeviceInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
@@ -38,6 +39,9 @@ FIRST_EVENT_S = 30.0
 """A process that has not said hello by then never will: Ray is started anew."""
 
 PRUNE_S = 3600.0
+OFFER_S = 5.0
+"""How often a dispatcher whose devices another one offers looks whether they are free."""
+
 JOIN_S = 10.0
 
 
@@ -66,6 +70,25 @@ class Dispatcher:
         """Asks `run` to return; running jobs go back to the queue with their records."""
         self._stop.set()
 
+    def offer(self, dead: str = "") -> bool:
+        """Registers the devices, if need be once no other dispatcher that lives offers one of them.
+
+        dead  the owner that is known to have ended
+        False when told to stop before that.
+        """
+        refusal = ""
+        while not self._stop.is_set():
+            try:
+                device_table.register(self._database, list(self._devices.values()), self.owner, dead)
+            except ConflictError as error:
+                if error.message != refusal:
+                    log.error(error.message)
+                refusal = error.message
+                self._stop.wait(OFFER_S)
+            else:
+                return True
+        return False
+
     def run(self) -> None:
         """Serves the queue; returns after `stop`. The engine is started and the devices are registered."""
         keeper = threading.Thread(target=self._keep_leases, name="leases", daemon=True)
@@ -77,7 +100,7 @@ class Dispatcher:
             self._stop.set()
             self._end_runs()
             keeper.join()
-            self._guarded(lambda: device_table.withdraw(self._database, list(self._devices)))
+            self._guarded(lambda: device_table.withdraw(self._database, list(self._devices), self.owner))
 
     def _step(self) -> None:
         ended = [run for run in self._runs if not run.is_alive()]
@@ -184,10 +207,10 @@ def main(studies: Sequence[Study] = STUDIES, devices: Sequence[DeviceInfo] | Non
     try:
         with sole_dispatcher(settings.home, dispatcher.owner) as dead:
             leases.requeue_lost(database, dead)
-            device_table.register(database, found)
-            engine.start()
-            dispatcher.run()
-            engine.stop()
+            if dispatcher.offer(dead):
+                engine.start()
+                dispatcher.run()
+                engine.stop()
     except BlockingIOError:
         log.error("another worker serves %s; stop it, or set SPARSIGHT_HOME to another folder", settings.home)
         return EXIT_OCCUPIED

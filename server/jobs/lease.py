@@ -68,11 +68,14 @@ def held(database: Database, owner: str) -> set[str]:
 
 
 def beat(database: Database, owner: str, job_ids: Sequence[str], device_ids: Sequence[str], lease_s: float) -> None:
-    """Prolongs the leases of these jobs of the owner, and notes that its devices are served."""
+    """Prolongs the leases of these jobs of the owner, and notes that its devices are served.
+
+    Raises ConflictError where another owner has taken a device over.
+    """
     with database.write() as session:
         mine = _running(owner) & JobRow.id.in_(job_ids)
         session.execute(update(JobRow).where(mine).values(lease_until=clock() + lease_s))
-        devices.touch(session, device_ids)
+        devices.touch(session, device_ids, owner)
 
 
 def requeue_lost(database: Database, dead_owner: str = "") -> int:

@@ -22,7 +22,7 @@ from gpu_engine.records import MatrixInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study
-from server import devices, events
+from server import devices, events, recordings
 from server.db import Database, clock
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
@@ -137,6 +137,8 @@ def ready_matrices(session: Session, ids: Sequence[str]) -> tuple[MatrixInfo, ..
     for matrix_id in ids:
         if matrix_id not in rows:
             raise ParameterError(f"There is no matrix {quote(matrix_id)}; GET /api/v1/matrices lists them.")
+        if rows[matrix_id].state == MatrixState.RECORDED:
+            raise recordings.refusal(rows[matrix_id])
         if rows[matrix_id].state != MatrixState.READY:
             raise ConflictError(f"The matrix {matrix_id} is {rows[matrix_id].state}; only a ready one can be measured.")
     found = [rows[matrix_id] for matrix_id in ids]

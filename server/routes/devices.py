@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from server import devices, documents
+from server import devices, documents, recordings
 from server.answers import listed
 from server.deps import DatabaseDep
 from server.openapi import listing
@@ -12,15 +12,16 @@ router = APIRouter(tags=["devices"])
 
 @router.get("/devices", responses=listing(documents.Device))
 def list_devices(request: Request, database: DatabaseDep) -> Response:
-    """Every device that a worker has offered; `alive` says whether one offers it now."""
+    """Every device that a worker has offered, and those with recorded results; `alive`: a worker offers it now."""
     with database.read() as session:
         items = [
             {
                 **row.info,
+                "recorded": recordings.is_recorded(row.id),
                 "alive": devices.is_alive(session, row),
                 "seen_at": row.seen_at,
                 "profile": row.profile or None,
             }
-            for row in devices.list_devices(session)
+            for row in (*devices.list_devices(session), *recordings.list_devices(session))
         ]
     return listed(request, items)

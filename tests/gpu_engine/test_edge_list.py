@@ -10,6 +10,7 @@ from gpu_engine.csr_matrix import fingerprint
 from gpu_engine.errors import MatrixFileError, ParameterError, TooLargeError
 from gpu_engine.matrix_io import READERS, ReadLimits, ReadOptions, ReadResult, read_matrix
 from gpu_engine.matrix_io.options import parse_options
+from tests.gpu_engine.hostile.edge_lists import BAD
 
 SNAP = b"# Directed graph\n# FromNodeId\tToNodeId\n30\t1400\n1400\t7\n7\t30\n30\t7\n"
 #  ids 7, 30, 1400 → 0, 1, 2
@@ -95,36 +96,9 @@ def test_options_of_another_format_are_refused(tmp_path: Path) -> None:
         read(tmp_path, b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1.0\n")
 
 
-HOSTILE: dict[str, tuple[bytes, str]] = {
-    "negative id": (b"1 2\n-1 2\n", "Line 2: The id '-1' is negative"),
-    "id of 2^63": (b"1 2\n1 %d\n" % 2**63, "Line 2: The id '9223372036854775808' is over 2.63"),
-    "endless id": (b"1 2\n1 " + b"9" * 3000 + b"\n", "is over 2.63"),
-    "float as id": (b"1 2\n1.0 2\n", "Line 2: The id '1.0' is not a whole number"),
-    "exponent as id": (b"1 2\n1e3 2\n", "The id '1e3' is not a whole number"),
-    "signed id": (b"1 2\n+1 2\n", r"The id '\+1' is not a whole number"),
-    "text as id": (b"1 2\nalice bob\n", "The id 'alice' is not a whole number"),
-    "other digits": ("1 2\n١ 2\n".encode(), "is not a whole number"),
-    "NUL": (b"1 2\n1 \x002\n", "NUL byte|binary file"),
-    "one column": (b"1 2\n3\n", "Line 2: '3' has 1 columns; the first edge has 2, separated by spaces or tabs"),
-    "a column more": (b"1 2\n3 4 5\n", "Line 2: '3 4 5' has 3 columns; the first edge has 2"),
-    "a column less": (b"# x\n\n1 2 3\n3 4\n", "Line 4: '3 4' has 2 columns; the first edge has 3"),
-    "four columns": (b"1 2 3 4\n", "Line 1: '1 2 3 4' has 4 columns"),
-    "other separator": (b"1,2\n3 4\n", "Line 2: '3 4' has 1 columns; the first edge has 2, separated by commas"),
-    "empty column": (b"1,2,3\n3,,4\n", "The id '' is not a whole number"),
-    "no weight": (b"1,2,3\n3,4,\n", "The value '' is not a decimal number"),
-    "weight nan": (b"1 2 3\n1 2 nan\n", "Line 2: The value 'nan' is not finite"),
-    "weight too big": (b"1 2 1e999\n", "Line 1: The value '1e999' overflows fp64"),
-    "weight of text": (b"1 2 1\n1 2 x\n", "Line 2: The value 'x' is not a decimal number"),
-    "weight in hex": (b"1 2 0x1p3\n", "hexadecimal"),
-    "sum overflows": (b"1 2 1e308\n1 2 1e308\n", "add up to more than fp64 holds"),
-    "two headers": (b"a b\nc d\n1 2\n", "The file begins with"),
-    "carriage returns": (b"1 2\r3 4\n", "not|columns"),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", BAD)
 def test_hostile_lists_are_refused_with_a_sentence(tmp_path: Path, name: str) -> None:
-    content, words = HOSTILE[name]
+    content, words = BAD[name]
     with pytest.raises(MatrixFileError, match=words):
         read(tmp_path, content)
 

@@ -20,13 +20,8 @@ from gpu_engine.errors import QUOTE_LIMIT, InputError, MatrixFileError, TooLarge
 from gpu_engine.matrix_io import ReadLimits, ReadResult, read_matrix, write_matrix_market
 from gpu_engine.matrix_io import decompress as decompress_module
 from tests.battery import BATTERY
+from tests.gpu_engine.hostile.matrix_market import ARRAY, BAD, INTEGER, LARGE, PATTERN, REAL, SKEW, SYMMETRIC
 
-REAL = b"%%MatrixMarket matrix coordinate real general\n"
-PATTERN = b"%%MatrixMarket matrix coordinate pattern general\n"
-INTEGER = b"%%MatrixMarket matrix coordinate integer general\n"
-SYMMETRIC = b"%%MatrixMarket matrix coordinate real symmetric\n"
-SKEW = b"%%MatrixMarket matrix coordinate real skew-symmetric\n"
-ARRAY = b"%%MatrixMarket matrix array real general\n"
 MIB = 2**20
 
 
@@ -100,92 +95,6 @@ def test_good_files(read: Any, name: str, packed: bool) -> None:
     assert_canonical(result.matrix)
 
 
-# name → (file, line at fault, words of the message)
-BAD: dict[str, tuple[bytes, int | None, str]] = {
-    "nnz of 10^12": (REAL + b"3 3 1000000000000\n1 1 1\n", 2, "promises '1000000000000' entries"),
-    "nnz of 10^8": (REAL + b"3 3 100000000\n1 1 1\n", 2, "promises"),
-    "negative rows": (REAL + b"-3 3 1\n1 1 1\n", 2, "not a size line"),
-    "negative nnz": (REAL + b"3 3 -1\n1 1 1\n", 2, "not a size line"),
-    "no nnz": (REAL + b"3 3\n1 1 1\n", 2, "not a size line"),
-    "fractional size": (REAL + b"3 3.0 1\n1 1 1\n", 2, "not a size line"),
-    "Arabic digits in the size line": (REAL + "٣ 3 1\n1 1 1\n".encode(), 2, "not a size line"),
-    "no size line": (REAL + b"% only\n", 2, "before the size line"),
-    "row 0": (REAL + b"3 3 1\n0 1 1\n", 3, "row index is 0; indices start at 1"),
-    "column 0": (REAL + b"3 3 1\n1 0 1\n", 3, "column index is 0"),
-    "negative row": (REAL + b"3 3 2\n1 1 1\n-1 1 1\n", 4, "row index '-1' is negative"),
-    "row out of range": (REAL + b"3 3 1\n4 1 1\n", 3, "row index '4' is outside 1 … 3"),
-    "column out of range": (REAL + b"3 2 1\n1 3 1\n", 3, "column index '3' is outside 1 … 2"),
-    "row 2^32 + 1": (REAL + b"3 3 1\n4294967297 1 1\n", 3, "outside"),
-    "row 2^64 + 1": (REAL + b"3 3 1\n18446744073709551617 1 1\n", 3, "outside"),
-    "fractional row": (REAL + b"3 3 1\n1.0 1 1\n", 3, "row index '1.0' is not a whole number"),
-    "signed row": (REAL + b"3 3 1\n+1 1 1\n", 3, "sign"),
-    "any entry of an empty matrix": (REAL + b"0 0 1\n1 1 1\n", 3, "outside"),
-    "nan": (REAL + b"3 3 1\n1 1 nan\n", 3, "not finite"),
-    "NaN(0x1)": (REAL + b"3 3 1\n1 1 NaN(0x1)\n", 3, "not finite"),
-    "infinity": (REAL + b"3 3 1\n1 1 -Infinity\n", 3, "not finite"),
-    "1e400": (REAL + b"3 3 2\n1 1 1\n2 1 1e400\n", 4, "'1e400' overflows"),
-    "1e-400": (REAL + b"3 3 1\n1 1 1e-400\n", 3, "'1e-400' underflows"),
-    "Fortran exponent that overflows": (REAL + b"3 3 1\n1 1 1D999\n", 3, "overflows"),
-    "an overflow before another fault": (REAL + b"3 3 2\n1 1 1e400\n0 0 0\n", 3, "overflows"),
-    "hexadecimal": (REAL + b"3 3 1\n1 1 0x1p3\n", 3, "hexadecimal"),
-    "decimal comma": (REAL + b"3 3 1\n1 1 1,5\n", 3, "decimal point"),
-    "underscore": (REAL + b"3 3 1\n1 1 1_000\n", 3, "not a decimal number"),
-    "exponent without digits": (REAL + b"3 3 1\n1 1 1e\n", 3, "not a decimal number"),
-    "exponent without letter": (REAL + b"3 3 1\n1 1 1.5+02\n", 3, "not a decimal number"),
-    "two points": (REAL + b"3 3 1\n1 1 1.5.5\n", 3, "not a decimal number"),
-    "a point alone": (REAL + b"3 3 1\n1 1 .\n", 3, "not a decimal number"),
-    "a sign alone": (REAL + b"3 3 1\n1 1 -\n", 3, "not a decimal number"),
-    "Arabic value": (REAL + "3 3 1\n1 1 ٣\n".encode(), 3, "not a decimal number"),
-    "9.7 in an integer file": (INTEGER + b"3 3 1\n1 1 9.7\n", 3, "header says integer"),
-    "1e3 in an integer file": (INTEGER + b"3 3 1\n1 1 1e3\n", 3, "header says integer"),
-    "integer of 23 digits": (INTEGER + b"3 3 1\n1 1 99999999999999999999999\n", 3, "beyond 2^53"),
-    "2^53 + 1": (INTEGER + b"3 3 1\n1 1 9007199254740993\n", 3, "beyond 2^53"),
-    "extra columns": (REAL + b"3 3 1\n1 1 1.0 7.0 junk\n", 3, "has 5 columns; expected 3"),
-    "trailing junk, no final newline": (REAL + b"3 3 1\n1 1 1.0 % end", 3, "columns"),
-    "control-Z": (REAL + b"3 3 1\n1 1 1.0\n\x1a", 4, "more than the 1"),
-    "value missing": (REAL + b"3 3 1\n1 1\n", 3, "The value is missing"),
-    "pattern with values": (PATTERN + b"3 3 1\n1 1 1.0\n", 3, "say real"),
-    "truncated": (REAL + b"3 3 2\n1 1 1.0\n", 3, "ends after 1 of 2 entries"),
-    "truncated within a line": (REAL + b"3 3 2\n1 1 1.0\n3 2", 4, "columns"),
-    "too many entries": (REAL + b"3 3 1\n1 1 1\n2 2 2\n", 4, "more than the 1"),
-    "comment between entries": (REAL + b"3 3 2\n1 1 1\n% c\n2 2 2\n", 4, "comment between the entries"),
-    "NUL after a value": (REAL + b"3 3 1\n1 1 1.0\0\n", 3, "NUL"),
-    "NUL in a comment": (REAL + b"% \0\n3 3 1\n1 1 1.0\n", 2, "NUL"),
-    "symmetric 3 × 5": (SYMMETRIC + b"3 5 1\n1 1 1\n", 2, "must be square"),
-    "symmetric 5 × 3": (SYMMETRIC + b"5 3 1\n5 2 1\n", 2, "must be square"),
-    "both triangles": (SYMMETRIC + b"3 3 2\n2 1 1\n1 2 2.5\n", 4, "other triangle"),
-    "both triangles, upper first": (SYMMETRIC + b"3 3 3\n1 1 1\n1 2 1\n3 1 1\n", 5, "other triangle"),
-    "both triangles of a pattern": (PATTERN.replace(b"general", b"symmetric") + b"3 3 2\n2 1\n1 2\n", 4, "triangle"),
-    "skew with diagonal": (SKEW + b"3 3 1\n2 2 1\n", 3, "diagonal"),
-    "skew with a diagonal of many digits": (SKEW + b"3 3 1\n2 2 1.00000000000000000000001\n", 3, "diagonal"),
-    "CR alone": (REAL.replace(b"\n", b"\r") + b"1 1 1\r1 1 1.0\r", 1, "CR alone"),
-    "CR within a line": (REAL + b"1 1 1\n1 1\r1.0\n", 3, "carriage return"),
-    "CR behind an entry": (REAL + b"1 1 1\n1 1 1.0\r5\n", 3, "carriage return"),
-    "complex": (REAL.replace(b"real", b"complex") + b"1 1 1\n1 1 1 0\n", 1, "only real"),
-    "hermitian": (REAL.replace(b"general", b"hermitian") + b"1 1 1\n1 1 1\n", 1, "only real"),
-    "unknown field": (REAL.replace(b"real", b"reel") + b"1 1 1\n1 1 1\n", 1, "field in the first line is 'reel'"),
-    "unknown symmetry": (REAL.replace(b"general", b"generic"), 1, "symmetry"),
-    "unknown layout": (REAL.replace(b"coordinate", b"csr"), 1, "layout"),
-    "vector": (REAL.replace(b"matrix", b"vector"), 1, "object"),
-    "a word of the banner missing": (REAL.replace(b" general", b""), 1, "expected '%%MatrixMarket"),
-    "pattern array": (ARRAY.replace(b"real", b"pattern") + b"1 1\n", 1, "no values"),
-    "pattern skew": (SKEW.replace(b"real", b"pattern") + b"1 1 0\n", 1, "no values"),
-    "array of 10^6 × 10^6": (ARRAY + b"1000000 1000000\n1\n", 2, "promises"),
-    "array with one value": (ARRAY + b"20000 20000\n1\n", 2, "promises"),
-    "array truncated": (ARRAY + b"2 2\n1\n2\n3.00000\n", 5, "ends after 3 of 4"),
-    "array with two values in a line": (ARRAY + b"1 2\n1 2\n", 3, "columns"),
-    "array with too many values": (ARRAY + b"1 1\n1\n2\n", 4, "more than the 1"),
-    "duplicates that overflow": (REAL + b"2 2 2\n2 1 1e308\n2 1 1e308\n", None, "row 2 add up"),
-    "empty": (b"", 1, "empty"),
-    "HTML": (b"<!DOCTYPE html>\n<html></html>\n", 1, "web page"),
-    "prose": (b"Dear all,\n", 1, "begins with 'Dear all,'"),
-    "zip": (b"PK\x03\x04....", None, "zip"),
-    "binary": (b"\x7fELF\0\0\0", 1, "binary"),
-    "UTF-16": (REAL.decode().encode("utf-16"), 1, "binary"),
-    "gzip of gzip": (gzip.compress(gzip.compress(REAL + b"1 1 1\n1 1 1\n")), 1, "twice"),
-}
-
-
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files(read: Any, name: str) -> None:
     content, line, words = BAD[name]
@@ -202,24 +111,6 @@ def test_every_fault_is_found_in_gzip_too(read: Any) -> None:
             with pytest.raises(InputError) as caught:
                 read(gzip.compress(content))
             assert getattr(caught.value, "line", line) == line, name
-
-
-LARGE: dict[str, tuple[bytes, ReadLimits]] = {
-    "dimensions of 10^12": (REAL + b"1000000000000 1000000000000 1\n1 1 1\n", ReadLimits()),
-    "2·10^9 rows in 69 bytes": (REAL + b"2000000000 3 1\n1 1 1.0\n", ReadLimits()),
-    "2·10^9 columns": (REAL + b"3 2000000000 1\n1 1 1.0\n", ReadLimits()),
-    "dimensions of 10^30": (REAL + b"1" + b"0" * 30 + b" 3 1\n1 1 1\n", ReadLimits()),
-    "empty array with 2·10^9 columns": (ARRAY + b"0 2000000000\n", ReadLimits()),
-    "entries over the limit": (REAL + b"9 9 3\n1 1 1\n2 2 2\n3 3 3\n", ReadLimits(nnz_max=2)),
-    "entries over the limit once mirrored": (SYMMETRIC + b"9 9 2\n2 1 1\n3 1 3\n", ReadLimits(nnz_max=3)),
-    "text over the limit": (REAL + b"1 1 1\n1 1 1\n", ReadLimits(decompressed_bytes=50)),
-    "a line of 200 kB": (REAL + b"1 1 1\n1 1 1" + b" " * 200_000 + b"\n", ReadLimits()),
-    "a first line of 20 MB": (b"%" * 20_000_000, ReadLimits()),
-    "a comment line of 5 kB": (REAL + b"%" * 5000 + b"\n1 1 1\n1 1 1\n", ReadLimits()),
-    "2 MiB of comments": (REAL + (b"%" * 1000 + b"\n") * 2100 + b"1 1 1\n1 1 1\n", ReadLimits()),
-    "2 MiB of blank lines in the header": (REAL + b"\n" * 2 * MIB + b"1 1 1\n1 1 1\n", ReadLimits()),
-    "100,000 empty gzip members": (gzip.compress(REAL) + gzip.compress(b"") * 100_000, ReadLimits()),
-}
 
 
 @pytest.mark.parametrize("name", LARGE)

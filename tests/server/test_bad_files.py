@@ -2,8 +2,6 @@
 
 import bz2
 import gzip
-import struct
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +20,8 @@ from server.settings import Settings
 from server.store import INCOMING, Store
 from tests.conftest import ADDRESS
 from tests.gpu_engine import matrix_files as files
-from tests.gpu_engine import test_matrix_io_hostile as hostile
+from tests.gpu_engine.hostile import BAD as REFUSED
+from tests.gpu_engine.hostile import LARGE
 from tests.server.test_matrices import GOOD, PATIENCE_S, upload
 
 HEADER = "%%MatrixMarket matrix coordinate real general\n"
@@ -31,15 +30,6 @@ HTML = "<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head><body>No
 
 def entries(*lines: str, size: str = "3 3 2", banner: str = HEADER) -> bytes:
     return (banner + size + "\n" + "".join(line + "\n" for line in lines)).encode()
-
-
-def bomb() -> bytes:
-    """2 GB of comment lines in 2 MB: the same compressed megabyte over and over."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    start = packer.compress(HEADER.encode()) + packer.flush(zlib.Z_FULL_FLUSH)
-    block = zlib.compressobj(9, zlib.DEFLATED, -15)
-    megabyte = block.compress((b"%" + b"x" * 62 + b"\n") * 2**14) + block.flush(zlib.Z_FULL_FLUSH)
-    return b"\x1f\x8b\x08\0\0\0\0\0\0\3" + start + megabyte * 2048 + struct.pack("<BHHII", 3, 0, 0, 0, 0)
 
 
 SYMMETRIC = HEADER.replace("general", "symmetric")
@@ -74,20 +64,20 @@ BAD: dict[str, tuple[bytes, int, int | None]] = {
     "complex": (entries("1 1 1.0 0.0", "2 2 1.0 0", banner=HEADER.replace("real", "complex")), 422, 1),
     "HTML": (HTML.encode(), 422, 1),
     "PNG": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40, 422, None),
-    "gzip bomb": (bomb(), 413, None),
+    "gzip bomb": (LARGE["gzip of 2 GB"](), 413, None),
     "gzip in gzip": (gzip.compress(gzip.compress(GOOD)), 422, None),
-    "archive with ../": (hostile.ARCHIVES["a name with ../"][0], 422, None),
-    "archive with a symbolic link": (hostile.ARCHIVES["a symbolic link"][0], 422, None),
-    "archive of 300,000 members": (hostile.LARGE["an archive of 300,000 empty members"](), 413, None),
+    "archive with ../": (REFUSED["archive: a name with ../"][0], 422, None),
+    "archive with a symbolic link": (REFUSED["archive: a symbolic link"][0], 422, None),
+    "archive of 300,000 members": (LARGE["an archive of 300,000 empty members"](), 413, None),
     "fault in an archived matrix": (files.suitesparse(content=entries("1 1 1.0", "9 2 1.0")), 422, 4),
     "bzip2 bomb": (bz2.compress(HEADER.encode() + b"\n" * 2**28), 413, None),
-    "npz with a pickle": (hostile.ARRAYS["a pickle as data"][0], 422, None),
-    "npz with a broken indptr": (hostile.ARRAYS["indptr ends at -1"][0], 422, None),
+    "npz with a pickle": (REFUSED["npz: a pickle as data"][0], 422, None),
+    "npz with a broken indptr": (REFUSED["npz: indptr ends at -1"][0], 422, None),
     "npz bomb": (files.npz(data=np.zeros(2**25)), 413, None),
-    "mat of version 7.3": (hostile.MATLAB["version 7.3"][0], 422, None),
-    "mat with an unknown type": (hostile.MATLAB["values of type 2^16 - 1"][0], 422, None),
+    "mat of version 7.3": (REFUSED["mat: version 7.3"][0], 422, None),
+    "mat with an unknown type": (REFUSED["mat: values of type 2^16 - 1"][0], 422, None),
     "mat bomb": (files.packed_mat(files.sparse_element(values=files.element(9, bytes(2**28)))), 413, None),
-    "Harwell-Boeing of complex numbers": (hostile.BOEING["complex"][0], 422, 3),
+    "Harwell-Boeing of complex numbers": (REFUSED["Harwell-Boeing: complex"][0], 422, 3),
     "a line of 1 MB": (HEADER.encode() + b"3" * 2**20, 413, None),
 }
 

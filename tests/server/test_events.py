@@ -17,6 +17,7 @@ from server.errors import install_error_handlers
 from server.events import emit
 from server.models import Base, EventCounterRow
 from server.routes import events
+from tests.postgres import DATABASES, fresh
 
 PATIENCE_S = 60.0
 
@@ -36,9 +37,10 @@ class Site:
             return emit(session, topic, kind, data)
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    database = Database(f"sqlite:///{tmp_path / 'x.db'}")
+@pytest.fixture(params=DATABASES)
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    sqlite = request.param == "sqlite"
+    database = Database(f"sqlite:///{tmp_path / 'x.db'}" if sqlite else fresh(request.getfixturevalue("postgres")))
     Base.metadata.create_all(database.engine)
     with database.write() as session:
         session.add(EventCounterRow(id=1, value=0))

@@ -121,6 +121,12 @@ def test_no_cell_is_a_formula() -> None:
     assert flat({"a": {"b": {"c": 1}}, "d": [1, "x"]}) == {"a.b.c": 1, "d": '[1, "x"]'}
 
 
+def test_the_pages_lead_to_the_reference(client: TestClient) -> None:
+    for path in ("/", "/matrices", "/jobs"):
+        footer = client.get(path).text.partition("<footer>")[2].partition("</footer>")[0]
+        assert re.findall(r'<a href="([^"]+)">([^<]+)</a>', footer) == [("/docs", "API reference")], path
+
+
 @pytest.mark.parametrize("path", ["/docs", "/redoc"])
 def test_the_reference_comes_from_the_server_alone(client: TestClient, path: str) -> None:
     page = client.get(path)

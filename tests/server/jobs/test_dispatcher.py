@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -9,6 +10,8 @@ from contextlib import AbstractContextManager, suppress
 import pytest
 from sqlalchemy import select
 
+from gpu_engine.errors import ConflictError
+from server import devices as device_table
 from server.jobs import lease as leases
 from server.jobs import queue
 from server.jobs.dispatcher import Dispatcher, named
@@ -17,8 +20,8 @@ from server.jobs.lease import Lease
 from server.jobs.runner import LOSSES_MAX
 from server.models import DeviceRow, MeasurementRow, TraceRow
 from tests.postgres import DATABASES
-from tests.server.jobs.conftest import Jobs, wait_for
-from tests.server.jobs.fake_study import CPU
+from tests.server.jobs.conftest import PATIENCE_S, Jobs, wait_for
+from tests.server.jobs.fake_study import CPU, FAKE
 
 Serve = Callable[..., AbstractContextManager[Dispatcher]]
 ALL_OK = [(f"fake/k{i}", "ok") for i in range(4)]
@@ -216,3 +219,31 @@ def test_a_case_in_which_the_worker_always_ends_is_recorded_as_failed(jobs: Jobs
 def test_a_named_host_puts_its_name_before_its_devices() -> None:
     assert [device.id for device in named("gpu-1", [CPU])] == ["gpu-1/cpu"]
     assert named("", [CPU]) == [CPU]
+
+
+@pytest.mark.parametrize("kind", DATABASES)
+def test_a_dispatcher_waits_for_devices_that_another_one_offers(
+    jobs: Jobs, engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("server.jobs.dispatcher.OFFER_S", 0.01)
+    first, second, third = (Dispatcher(jobs.settings, jobs.database, engine, [CPU], FAKE) for _ in range(3))
+    assert first.offer()
+    offered: list[bool] = []
+    waiting = threading.Thread(target=lambda: offered.append(second.offer()))
+    waiting.start()
+    wait_for(lambda: "SPARSIGHT_HOST_NAME" in caplog.text, "the refusal")
+    device_table.withdraw(jobs.database, ["cpu"], first.owner)
+    waiting.join(PATIENCE_S)
+    assert offered == [True]
+    assert caplog.text.count("SPARSIGHT_HOST_NAME") == 1
+    with pytest.raises(ConflictError, match="'cpu'"):
+        leases.beat(jobs.database, first.owner, [], ["cpu"], 60)
+
+    stopped = threading.Thread(target=lambda: offered.append(third.offer()))
+    stopped.start()
+    wait_for(lambda: caplog.text.count("SPARSIGHT_HOST_NAME") == 2, "the second refusal")
+    third.stop()
+    stopped.join(PATIENCE_S)
+    assert offered == [True, False]
+    assert third.offer(dead=second.owner) is False
+    assert Dispatcher(jobs.settings, jobs.database, engine, [CPU], FAKE).offer(dead=second.owner)

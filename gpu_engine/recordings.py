@@ -1,0 +1,248 @@
+"""Recordings: the results of a study on a device that is not here, as files that come with the product.
+
+A recording lies in `recorded/<device>/<study>.json.gz`: the document of `results_document`, without raw samples, and
+beside it the study, the device, its profile, and of each matrix everything but the values.
+"""
+
+import dataclasses
+import gzip
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from gpu_engine import features
+from gpu_engine.csr_matrix import CsrMatrix, fingerprint
+from gpu_engine.errors import InputError, TooLargeError, quote
+from gpu_engine.generators import generator
+from gpu_engine.parameters import parse_params
+from gpu_engine.records import (
+    BandwidthPoint,
+    DeviceInfo,
+    DeviceProfile,
+    Measurement,
+    Trace,
+    as_json,
+    dumps,
+    results_document,
+)
+from gpu_engine.studies import study
+
+T = TypeVar("T")
+
+RECORDED = Path(str(files("gpu_engine") / "recorded"))
+"""The recordings that come with the product."""
+
+ENDING = ".json.gz"
+BYTES_MAX = 2_000_000
+DEVICE = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRecord:
+    """A matrix of a recording: everything but its values.
+
+    id           what the measurements call it
+    fingerprint  joins the results with the same matrix elsewhere
+    features     as `gpu_engine.features` names them, None for what is not finite
+    source       where its values come from: `generated(…)` or `collected(…)`
+    """
+
+    id: str
+    name: str
+    fingerprint: str
+    n_rows: int
+    n_cols: int
+    nnz: int
+    features: Mapping[str, Any] = field(default_factory=dict)
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a study found on a device.
+
+    created_at  UTC, ISO 8601 with the offset
+    device      as the worker knew it, `cuda:0` …; the measurements name the same
+    """
+
+    study: str
+    created_at: str
+    device: DeviceInfo
+    profile: DeviceProfile | None
+    matrices: tuple[MatrixRecord, ...]
+    measurements: tuple[Measurement, ...]
+    traces: tuple[Trace, ...] = ()
+
+
+def generated(family: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The source of a generated matrix, defaults filled in; raises ParameterError for a call that is none."""
+    full = dataclasses.asdict(parse_params(generator(family).Params, params))
+    return {"kind": "generated", "family": family, "params": full}
+
+
+def collected(name: str) -> dict[str, Any]:
+    """The source of a matrix of the SuiteSparse Matrix Collection: `Group/Name`."""
+    return {"kind": "collection", "name": name}
+
+
+def describe(matrix_id: str, name: str, matrix: CsrMatrix, source: Mapping[str, Any]) -> MatrixRecord:
+    """The record of a host matrix that the measurements call `matrix_id`."""
+    found = features.features(matrix)
+    return MatrixRecord(matrix_id, name, fingerprint(matrix), matrix.n_rows, matrix.n_cols, matrix.nnz, found, source)
+
+
+def write(path: Path, recording: Recording) -> int:
+    """Writes the file, without raw samples, and returns its bytes; the same recording gives the same file.
+
+    Raises InputError for a recording that contradicts itself or its path, TooLargeError past BYTES_MAX.
+    """
+    recording = dataclasses.replace(
+        recording, measurements=tuple(dataclasses.replace(m, samples_s=()) for m in recording.measurements)
+    )
+    _check(path, recording)
+    document = results_document(list(recording.measurements), list(recording.traces))
+    beside = {name: value for name, value in as_json(recording).items() if name not in document}
+    data = gzip.compress(dumps(document | beside).encode(), mtime=0)
+    _check_size(path, len(data))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return len(data)
+
+
+def read(path: Path) -> Recording:
+    """The recording of a file; raises InputError unless it is whole and consistent, TooLargeError past BYTES_MAX."""
+    data = path.read_bytes()
+    _check_size(path, len(data))
+    try:
+        document = json.loads(gzip.decompress(data), parse_constant=_refuse_constant)
+        recording = _recording(document)
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        raise InputError(f"{_name(path)} is not gzipped JSON: {error}. Write it again.") from None
+    except (KeyError, TypeError, AttributeError, InputError) as error:
+        raise InputError(f"{_name(path)} does not hold a recording: {_reason(error)} Write it again.") from None
+    _check(path, recording)
+    return recording
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"{error} is missing."
+    return str(error) if isinstance(error, InputError) else "a part of it has another type than expected."
+
+
+def _recording(document: Any) -> Recording:
+    profile = document["profile"]
+    return Recording(
+        _text(document["study"]),
+        _text(document["created_at"]),
+        _parsed(DeviceInfo, document["device"], "details"),
+        None if profile is None else _profile(profile),
+        tuple(_parsed(MatrixRecord, entry, "features", "source") for entry in document["matrices"]),
+        tuple(_parsed(Measurement, entry, "environment") for entry in document["measurements"]),
+        tuple(
+            Trace(_text(entry["case"]), {name: tuple(values) for name, values in entry["arrays"].items()})
+            for entry in document["traces"]
+        ),
+    )
+
+
+def _profile(fields: Mapping[str, Any]) -> DeviceProfile:
+    points = tuple(_parsed(BandwidthPoint, point) for point in fields["bandwidth"])
+    return _parsed(DeviceProfile, {**fields, "bandwidth": points})
+
+
+def _parsed(cls: type[T], fields: Mapping[str, Any], *mappings: str) -> T:
+    """An instance of a record from plain values, each checked against its type; `mappings` are taken as they are."""
+    parsed = parse_params(cls, {name: value for name, value in fields.items() if name not in mappings})
+    return dataclasses.replace(parsed, **{name: dict(fields[name]) for name in mappings})  # type: ignore[type-var]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > BYTES_MAX:
+        raise TooLargeError(
+            f"{_name(path)} has {size} bytes; a recording has at most {BYTES_MAX}. Record fewer matrices or kernels."
+        )
+
+
+def _check(path: Path, recording: Recording) -> None:
+    """Raises InputError naming the first thing that does not fit together."""
+    for finding in (*_about_file(path, recording), *_about_matrices(recording), *_about_measurements(recording)):
+        raise InputError(f"{_name(path)}: {finding}")
+
+
+def _about_file(path: Path, recording: Recording) -> Iterable[str]:
+    known = study(recording.study).name
+    if path.name != known + ENDING or not DEVICE.fullmatch(path.parent.name):
+        yield f"a recording of {known} lies in <device>/{known}{ENDING}, <device> of small letters, digits, dashes."
+    try:
+        zone = datetime.fromisoformat(recording.created_at).tzinfo
+    except ValueError:
+        zone = None
+    if zone is None:
+        yield f"created_at is {quote(recording.created_at)}; expected ISO 8601 with the offset from UTC."
+    if recording.profile is not None and not (recording.profile.bandwidth and recording.profile.measured_at):
+        yield "the profile has no bandwidth, or no time; give None where the device has no profile."
+
+
+def _about_matrices(recording: Recording) -> Iterable[str]:
+    for what in ("id", "fingerprint"):
+        for value, times in Counter(getattr(matrix, what) for matrix in recording.matrices).items():
+            if times > 1:
+                yield f"{times} matrices have the {what} {quote(value)}; each is recorded once."
+    measured = {m.matrix_id for m in recording.measurements}
+    for matrix in recording.matrices:
+        if not FINGERPRINT.fullmatch(matrix.fingerprint):
+            yield f"the fingerprint of {quote(matrix.id)} is no sha256 in hexadecimal."
+        if matrix.id not in measured:
+            yield f"there is no measurement of {quote(matrix.id)}; leave the matrix out."
+        if not _is_source(matrix.source):
+            yield f"the source of {quote(matrix.id)} is neither a generator's call nor a matrix of the collection."
+
+
+def _is_source(source: Mapping[str, Any]) -> bool:
+    """Whether `generated` or `collected` gives such a source; raises ParameterError for a call that is none."""
+    if source.get("kind") == "generated":
+        return bool(generated(str(source.get("family")), source.get("params", {})))
+    return source.get("kind") == "collection" and isinstance(source.get("name"), str)
+
+
+def _about_measurements(recording: Recording) -> Iterable[str]:
+    cases = Counter(m.case for m in recording.measurements)
+    known = {matrix.id for matrix in recording.matrices}
+    for m in recording.measurements:
+        if cases[m.case] > 1:
+            yield f"the case {quote(m.case)} is there {cases[m.case]} times."
+        if m.matrix_id not in known or not m.case.startswith(f"{m.matrix_id}|"):
+            yield f"the case {quote(m.case)} is of no matrix of the recording."
+        if m.device != recording.device.id:
+            yield f"the case {quote(m.case)} was measured on {quote(m.device)}, not on {quote(recording.device.id)}."
+        if (m.state == "ok") != (m.median_s is not None and m.median_s > 0):
+            yield f"the case {quote(m.case)} is {m.state} with the time {m.median_s}."
+        if m.samples_s:
+            yield f"the case {quote(m.case)} has raw samples; a recording has none."
+    for trace in recording.traces:
+        if trace.case not in cases:
+            yield f"the trace {quote(trace.case)} is of no case that was measured."
+
+
+def _name(path: Path) -> str:
+    """A recording as messages call it."""
+    return f"The recording {path.parent.name}/{path.name}"

@@ -1,0 +1,125 @@
+"""Imports recordings: at every start the files that came with the product and the database are made to agree."""
+
+import hashlib
+import logging
+from collections.abc import Collection
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from gpu_engine import recordings
+from gpu_engine.errors import SparsightError
+from gpu_engine.recordings import ENDING, MatrixRecord, Recording
+from gpu_engine.records import as_json
+from server.db import AWAY, Database
+from server.devices import RECORDED
+from server.ingest import emit_state
+from server.models import MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
+
+log = logging.getLogger(__name__)
+
+
+def run(database: Database, folder: Path = recordings.RECORDED) -> None:
+    """Imports every recording whose file has changed, each in one transaction, and forgets those whose file is gone.
+
+    A file that cannot be read is logged and skipped; what an earlier one of its name brought stays.
+    """
+    files = {f"{path.parent.name}/{path.name.removesuffix(ENDING)}": path for path in folder.glob(f"*/*{ENDING}")}
+    try:
+        with database.read() as session:
+            known = {row.id: row.sha256 for row in session.scalars(select(RecordingRow))}
+        for recording_id, path in sorted(files.items()):
+            _update(database, recording_id, path, known.get(recording_id, ""))
+        if gone := known.keys() - files.keys():
+            with database.write() as session:
+                _forget(session, gone)
+                _sweep(session)
+    except AWAY as error:
+        log.warning("Not all recordings are imported, the database does not answer; the next start goes on: %s", error)
+
+
+def _update(database: Database, recording_id: str, path: Path, known: str) -> None:
+    """Imports one file unless it is the one that is known already."""
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if digest == known:
+            return
+        recording = recordings.read(path)
+        # Made before the transaction, which on SQLite keeps every other writer waiting.
+        row, results = _row(recording_id, digest, recording), _results(recording_id, recording)
+        with database.write() as session:
+            _forget(session, [recording_id])
+            session.add(row)
+            session.flush()
+            session.add_all(results)
+            for matrix in recording.matrices:
+                _keep(session, matrix, row.created_at)
+            _sweep(session)
+    except (SparsightError, OSError) as error:
+        log.warning("The recording %s is not imported: %s", recording_id, error)
+    except IntegrityError:
+        # Another server of this database imports it at the same moment.
+        log.info("The recording %s has been imported by another server.", recording_id)
+
+
+def _forget(session: Session, ids: Collection[str]) -> None:
+    session.execute(delete(RecordingRow).where(RecordingRow.id.in_(ids)))
+
+
+def _row(recording_id: str, digest: str, recording: Recording) -> RecordingRow:
+    device = RECORDED + recording_id.partition("/")[0]
+    profile = as_json(recording.profile) | {"device": device} if recording.profile else {}
+    return RecordingRow(
+        id=recording_id,
+        sha256=digest,
+        study=recording.study,
+        device=device,
+        info=as_json(recording.device) | {"id": device, "name": f"{recording.device.name} (recorded)", "uuid": ""},
+        profile=profile,
+        created_at=datetime.fromisoformat(recording.created_at).timestamp(),
+    )
+
+
+def _results(recording_id: str, recording: Recording) -> list[RecordedResultsRow]:
+    """What it says of each matrix, in its order."""
+    rows = {
+        matrix.id: RecordedResultsRow(
+            recording_id=recording_id, fingerprint=matrix.fingerprint, measurements=[], traces=[]
+        )
+        for matrix in recording.matrices
+    }
+    for m in recording.measurements:
+        rows[m.matrix_id].measurements.append(as_json(m))
+    matrix_of = {m.case: m.matrix_id for m in recording.measurements}
+    for trace in recording.traces:
+        rows[matrix_of[trace.case]].traces.append(as_json(trace))
+    return list(rows.values())
+
+
+def _keep(session: Session, matrix: MatrixRecord, created_at: float) -> None:
+    """The row of a recorded matrix; recordings of several devices share it."""
+    matrix_id = f"recorded-{matrix.fingerprint[:16]}"
+    row = session.get(MatrixRow, matrix_id) or MatrixRow(id=matrix_id, created_at=created_at)
+    row.name, row.state, row.fingerprint = matrix.name, MatrixState.RECORDED, matrix.fingerprint
+    # Not the digest of the generator's call: that is for the matrix which the call makes here.
+    row.sha256 = hashlib.sha256(f"recorded {matrix.fingerprint}".encode()).hexdigest()
+    row.n_rows, row.n_cols, row.nnz = matrix.n_rows, matrix.n_cols, matrix.nnz
+    row.features, row.source = dict(matrix.features), dict(matrix.source)
+    session.add(row)
+    session.flush()
+    emit_state(session, row)
+
+
+def _sweep(session: Session) -> None:
+    """Removes the recorded matrices that no recording has any more."""
+    session.flush()
+    orphans = select(MatrixRow).where(
+        MatrixRow.state == MatrixState.RECORDED,
+        MatrixRow.fingerprint.not_in(select(RecordedResultsRow.fingerprint)),
+    )
+    for row in session.scalars(orphans).all():
+        emit_state(session, row, "deleted")
+        session.delete(row)

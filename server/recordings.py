@@ -1,0 +1,93 @@
+"""What recordings brought: devices that are not here, and their results joined with matrices by fingerprint.
+
+Nothing here is a job: no worker measured it, and neither the queue nor its history knows of it.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from gpu_engine.errors import ConflictError
+from gpu_engine.records import Measurement, dumps, measurement_from_json
+from server.devices import RECORDED
+from server.models import DeviceRow, MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
+
+
+def is_recorded(device_id: str) -> bool:
+    """Whether the id is of a device whose results were recorded elsewhere."""
+    return device_id.startswith(RECORDED)
+
+
+def device_ids(session: Session, study: str, matrix_id: str = "") -> tuple[str, ...]:
+    """The recorded devices with results of a study, of one matrix if it is named."""
+    query = select(RecordingRow.device).where(RecordingRow.study == study).distinct().order_by(RecordingRow.device)
+    if matrix_id:
+        query = query.join(RecordedResultsRow).join(
+            MatrixRow, (MatrixRow.fingerprint == RecordedResultsRow.fingerprint) & (MatrixRow.id == matrix_id)
+        )
+    return tuple(session.scalars(query))
+
+
+def list_devices(session: Session) -> list[DeviceRow]:
+    """The recorded devices, as rows of the table of devices, which none of them is in: no worker ever offers one."""
+    newest = {row.device: row for row in session.scalars(select(RecordingRow).order_by(RecordingRow.created_at))}
+    return [DeviceRow(id=row.device, info=row.info, profile=row.profile, seen_at=0.0) for row in newest.values()]
+
+
+def matrix_ids(session: Session, study: str, devices: Sequence[str]) -> tuple[str, ...]:
+    """The recorded matrices with results of a study on these devices, in the order of their recordings."""
+    query = (
+        select(MatrixRow.id)
+        .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
+        .join(RecordingRow)
+        .where(MatrixRow.state == MatrixState.RECORDED, RecordingRow.study == study, RecordingRow.device.in_(devices))
+        .order_by(RecordedResultsRow.id)
+    )
+    return tuple(dict.fromkeys(session.scalars(query)))
+
+
+def measurements(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str]) -> list[Measurement]:
+    """What was recorded on these devices of these matrices: of any matrix with the fingerprint of a recorded one.
+
+    Matrix by matrix in the order given, each under the id that it has here.
+    """
+    query = (
+        select(MatrixRow.id, RecordingRow.device, RecordedResultsRow.measurements)
+        .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
+        .join(RecordingRow)
+        .where(MatrixRow.id.in_(matrices), RecordingRow.study == study, RecordingRow.device.in_(devices))
+        .order_by(RecordedResultsRow.id)
+    )
+    rows = sorted(session.execute(query), key=lambda row: matrices.index(row[0]))
+    return [_renamed(fields, matrix_id, device) for matrix_id, device, found in rows for fields in found]
+
+
+def _renamed(fields: dict[str, Any], matrix_id: str, device: str) -> Measurement:
+    """A measurement of a file under the ids that its matrix and device have here."""
+    m = measurement_from_json(fields)
+    case = matrix_id + m.case.removeprefix(m.matrix_id)
+    return dataclasses.replace(m, case=case, matrix_id=matrix_id, device=device)
+
+
+def generate_call(row: MatrixRow) -> dict[str, Any]:
+    """The body of the call that generates a recorded matrix here; empty for one of a collection."""
+    if row.source.get("kind") != "generated":
+        return {}
+    return {"family": row.source["family"], **row.source["params"], "name": row.name}
+
+
+def refusal(row: MatrixRow) -> ConflictError:
+    """Why nothing can be done with a recorded matrix, and what to do instead."""
+    call = generate_call(row)
+    remedy = (
+        f"Generate it with POST /api/v1/matrices/generate {dumps(call)}"
+        if call
+        else f"Download {row.source.get('name')} from the SuiteSparse Matrix Collection and upload it"
+    )
+    return ConflictError(
+        f"The matrix {row.id} came with recorded results and has no values; it can be neither measured nor deleted. "
+        f"{remedy}, then measure it here."
+    )

@@ -1,0 +1,26 @@
+"""Files that are to be refused, one module a format; the tests of the readers and those of the service share them.
+
+A module's BAD holds files that are wrong, its LARGE functions that make files over a limit.
+"""
+
+from collections.abc import Callable
+
+from tests.gpu_engine.hostile import archives, compressed, harwell_boeing, matlab, npz
+
+#: name → (file, words of the message)
+BAD: dict[str, tuple[bytes, str]] = {
+    f"{kind}: {name}": case
+    for kind, cases in {
+        "archive": archives.BAD,
+        "npz": npz.BAD,
+        "mat": matlab.BAD,
+        "Harwell-Boeing": harwell_boeing.BAD,
+    }.items()
+    for name, case in cases.items()
+}
+
+LARGE: dict[str, Callable[[], bytes]] = {
+    name: make
+    for cases in (archives.LARGE, compressed.LARGE, npz.LARGE, matlab.LARGE, harwell_boeing.LARGE)
+    for name, make in cases.items()
+}

@@ -1,0 +1,27 @@
+"""Edge lists that are refused: name → (file, words of the message)."""
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "negative id": (b"1 2\n-1 2\n", "Line 2: The id '-1' is negative"),
+    "id of 2^63": (b"1 2\n1 %d\n" % 2**63, "Line 2: The id '9223372036854775808' is over 2.63"),
+    "endless id": (b"1 2\n1 " + b"9" * 3000 + b"\n", "is over 2.63"),
+    "float as id": (b"1 2\n1.0 2\n", "Line 2: The id '1.0' is not a whole number"),
+    "exponent as id": (b"1 2\n1e3 2\n", "The id '1e3' is not a whole number"),
+    "signed id": (b"1 2\n+1 2\n", r"The id '\+1' is not a whole number"),
+    "text as id": (b"1 2\nalice bob\n", "The id 'alice' is not a whole number"),
+    "other digits": ("1 2\n١ 2\n".encode(), "is not a whole number"),
+    "NUL": (b"1 2\n1 \x002\n", "NUL byte|binary file"),
+    "one column": (b"1 2\n3\n", "Line 2: '3' has 1 columns; the first edge has 2, separated by spaces or tabs"),
+    "a column more": (b"1 2\n3 4 5\n", "Line 2: '3 4 5' has 3 columns; the first edge has 2"),
+    "a column less": (b"# x\n\n1 2 3\n3 4\n", "Line 4: '3 4' has 2 columns; the first edge has 3"),
+    "four columns": (b"1 2 3 4\n", "Line 1: '1 2 3 4' has 4 columns"),
+    "other separator": (b"1,2\n3 4\n", "Line 2: '3 4' has 1 columns; the first edge has 2, separated by commas"),
+    "empty column": (b"1,2,3\n3,,4\n", "The id '' is not a whole number"),
+    "no weight": (b"1,2,3\n3,4,\n", "The value '' is not a decimal number"),
+    "weight nan": (b"1 2 3\n1 2 nan\n", "Line 2: The value 'nan' is not finite"),
+    "weight too big": (b"1 2 1e999\n", "Line 1: The value '1e999' overflows fp64"),
+    "weight of text": (b"1 2 1\n1 2 x\n", "Line 2: The value 'x' is not a decimal number"),
+    "weight in hex": (b"1 2 0x1p3\n", "hexadecimal"),
+    "sum overflows": (b"1 2 1e308\n1 2 1e308\n", "add up to more than fp64 holds"),
+    "two headers": (b"a b\nc d\n1 2\n", "The file begins with"),
+    "carriage returns": (b"1 2\r3 4\n", "not|columns"),
+}

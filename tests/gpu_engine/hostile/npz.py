@@ -1,0 +1,170 @@
+"""SciPy .npz files that are refused: name → (file, words of the message)."""
+
+import bz2
+import gzip
+import pickle
+import struct
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from tests.gpu_engine import matrix_files as files
+from tests.gpu_engine.matrix_files import MARKET, npz
+
+MIB = 2**20
+
+
+class Marked:
+    """Leaves a trace where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pytest.fail, ("a pickle was loaded",)
+
+
+PICKLED = files.npy(np.zeros(0), "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }") + pickle.dumps([Marked()])
+DATA = np.arange(1.0, 8.0)
+
+
+def _says(header: str, values: Any = DATA) -> bytes:
+    return files.npy(values, header)
+
+
+def _plain(descr: str = "<f8", shape: str = "(7,)") -> str:
+    return f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+
+
+def _patched(content: bytes, old: bytes, new: bytes) -> bytes:
+    """The content with every occurrence replaced; there must be one."""
+    assert old in content
+    assert len(old) == len(new)
+    return content.replace(old, new)
+
+
+STORED = files.WHOLE["npz, stored"]
+LENGTHS = struct.pack("<II", len(dict(files.csr_members())["data.npy"]), len(dict(files.csr_members())["data.npy"]))
+
+BAD = {
+    "a pickle as data": (npz(data=PICKLED), "plain numbers"),
+    "a pickle as indptr": (npz(indptr=PICKLED), "plain numbers"),
+    "a pickle as format": (npz(format=PICKLED), "plain numbers"),
+    "a pickle as shape": (npz(shape=PICKLED), "plain numbers"),
+    "a pickle beside the arrays": (npz(extra=PICKLED), "has others"),
+    "a pickle without .npy": (files.zipped([*files.csr_members(), ("x.pkl", pickle.dumps(Marked()))]), "beside"),
+    "a bare pickle as data.npy": (npz(data=b"\x93" + pickle.dumps(Marked())), "no NumPy array"),
+    "an object array of SciPy's": (
+        npz(data=_says("{'descr': 'O', 'fortran_order': False, 'shape': (7,), }")),
+        "plain numbers",
+    ),
+    "records": (npz(data=_says("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (7,), }")), "plain numbers"),
+    "a header that is code": (npz(data=_says("__import__('os').abort()")), "plain numbers"),
+    "a header of nested brackets": (npz(data=_says("(" * 900)), "plain numbers"),
+    "a header of 60 kB": (npz(data=_says(_plain() + " " * 60_000)), "no NumPy array"),
+    "a header longer than the member": (npz(data=b"\x93NUMPY\1\0\xff\3"), "plain numbers"),
+    "an empty header": (npz(data=b"\x93NUMPY\1\0\0\0"), "plain numbers"),
+    "a member of magic alone": (npz(data=b"\x93NUMPY"), "no NumPy array"),
+    "format version 9": (npz(data=files.npy(DATA, version=b"\x09\0")), "no NumPy array"),
+    "format version 2 with a long header": (npz(data=files.npy(DATA, version=b"\2\0")), "no NumPy array"),
+    "shape of 10^12": (npz(data=_says(_plain(shape="(1000000000000,)"))), "another size"),
+    "shape of 10^30": (npz(data=_says(_plain(shape="(1" + "0" * 30 + ",)"))), "another size"),
+    "shape too small": (npz(data=_says(_plain(shape="(6,)"))), "another size"),
+    "negative shape": (npz(data=_says(_plain(shape="(-7,)"))), "plain numbers"),
+    "two axes": (npz(data=[DATA.tolist()]), "2 axes"),
+    "forty axes": (npz(data=_says(_plain(shape="(7, " + "1, " * 39 + ")"))), "40 axes"),
+    "no axes": (npz(data=1.0), "0 axes"),
+    "complex": (npz(data=DATA * 1j), "plain numbers"),
+    "text as data": (npz(data=np.array(["1"] * 7)), "expected one axis of numbers"),
+    "fractional indices": (npz(indices=DATA), "indices is float64"),
+    "boolean indices": (npz(indices=DATA > 1), "indices is bool"),
+    "fractional shape": (npz(shape=(4.0, 3.0)), "shape is float64"),
+    "long double": (npz(data=DATA.astype(np.longdouble)), "plain numbers|as float64"),
+    "a type of no bytes": (npz(data=_says(_plain("<f0", "(7,)"), DATA[:0])), "type|as float64"),
+    "an unknown type": (npz(data=_says(_plain("<f3", "(7,)"))), "unknown type"),
+    "indptr starts at 1": (npz(indptr=[1, 2, 3, 4, 7]), "run from 1 to 7"),
+    "indptr ends at -1": (npz(indptr=[0, 2, 3, 4, -1]), "run from 0 to -1"),
+    "indptr ends past the entries": (npz(indptr=[0, 2, 3, 4, 700]), "run from 0 to 700"),
+    "indptr ends before the entries": (npz(indptr=[0, 2, 3, 4, 6]), "run from 0 to 6"),
+    "indptr decreases": (npz(indptr=[0, 5, 3, 4, 7]), "decrease"),
+    "indptr leaps to 2^62": (npz(indptr=[0, 2**62, 3, 4, 7]), "decrease"),
+    "unsigned indptr leaps to 2^64 - 1": (npz(indptr=np.array([0, 2**64 - 1, 3, 4, 7], np.uint64)), "decrease"),
+    "indptr negative": (npz(indptr=[0, -5, 3, 4, 7]), "decrease"),
+    "indptr too short": (npz(indptr=[0, 7]), "need 5"),
+    "indptr too long": (npz(indptr=[0, 2, 3, 4, 7, 7]), "need 5"),
+    "indptr empty": (npz(indptr=np.zeros(0, np.int32)), "need 5"),
+    "index -1": (npz(indices=[0, 2, 2, 0, 0, 1, -1]), "column index -1"),
+    "index 3 of 3": (npz(indices=[0, 2, 2, 0, 0, 1, 3]), "column index 3 lies outside"),
+    "index 2^32": (npz(indices=[0, 2, 2, 0, 0, 1, 2**32]), "column index 4294967296"),
+    "unsigned index 2^64 - 1": (npz(indices=np.array([0, 2, 2, 0, 0, 1, 2**64 - 1], np.uint64)), "column index"),
+    "fewer indices": (npz(indices=[0, 2]), "run from 0 to 7"),
+    "fewer values": (npz(data=DATA[:6]), "6 values for 7 entries"),
+    "more values": (npz(data=np.append(DATA, 1)), "8 values for 7 entries"),
+    "no values": (npz(data=DATA[:0]), "0 values for 7 entries"),
+    "NaN": (npz(data=DATA * np.nan), "not finite"),
+    "infinity": (npz(data=np.append(DATA[:6], np.inf)), "not finite"),
+    "2^53 + 1": (npz(data=np.full(7, 2**53 + 1)), r"beyond 2\^53"),
+    "unsigned 2^64 - 1": (npz(data=np.full(7, 2**64 - 1, np.uint64)), r"beyond 2\^53"),
+    "duplicates that overflow": (npz(indices=[0] * 7, data=np.full(7, 1e308)), "add up to more"),
+    "negative shape of the matrix": (npz(shape=(-4, 3)), "expected rows and columns"),
+    "three dimensions": (npz(shape=(4, 3, 2)), "expected rows and columns"),
+    "one dimension": (npz(shape=(4,)), "expected rows and columns"),
+    "empty shape": (npz(shape=np.zeros(0, np.int64)), "expected rows and columns"),
+    "a shape of two million numbers": (npz(shape=np.zeros(100_000, np.int64)), "expected rows and columns"),
+    "bsr": (files.saved(scipy.sparse.save_npz, scipy.sparse.bsr_array(files.DENSE)), "tocsr"),
+    "dia": (files.saved(scipy.sparse.save_npz, scipy.sparse.dia_array(files.DENSE)), "tocsr"),
+    "an unknown layout": (npz(format=b"xyz"), "saved as 'xyz'"),
+    "a layout that is a number": (npz(format=7.0), "saved as ''"),
+    "two layouts": (npz(format=[b"csr", b"csc"]), "saved as ''"),
+    "a layout of 10 kB": (npz(format=b"x" * 10_000), "saved as|plain numbers"),
+    "csr said to be coo": (npz(format=b"coo"), "has the arrays col"),
+    "indptr missing": (npz(indptr=None), "has others"),
+    "data missing": (npz(data=None), "has others"),
+    "shape missing": (npz(shape=None), "has others"),
+    "format missing": (npz(format=None), "no sparse matrix of SciPy"),
+    "coo with fewer rows": (
+        npz(format=b"coo", indptr=None, indices=None, row=[0], col=[0, 1], data=[1.0, 2]),
+        "1 rows",
+    ),
+    "coo with a row outside": (
+        npz(format=b"coo", indptr=None, indices=None, row=[4], col=[0], data=[1.0]),
+        "row index 4",
+    ),
+    "coo with a negative column": (
+        npz(format=b"coo", indptr=None, indices=None, row=[0], col=[-1], data=[1.0]),
+        "column index -1",
+    ),
+    "ten arrays": (npz(**{f"x{number}": DATA for number in range(10)}), "beside"),
+    "a member with ../": (files.zipped([*files.csr_members(), ("../x.npy", files.npy(DATA))]), "has others"),
+    "a member twice": (_patched(files.zipped([*files.csr_members(), ("dat_.npy", b"")]), b"dat_", b"data"), "beside"),
+    "a zip of an .mtx": (files.zipped([("m.mtx", MARKET)]), "no sparse matrix of SciPy"),
+    "a zip without members": (b"PK\5\6" + bytes(18), "empty or split"),
+    "an .npz of NumPy": (files.saved(np.savez, DATA), "no sparse matrix of SciPy"),
+    "bzip2 within zip": (files.zipped(files.csr_members(), zipfile.ZIP_BZIP2), "unusual way"),
+    "LZMA within zip": (files.zipped(files.csr_members(), zipfile.ZIP_LZMA), "unusual way"),
+    "an unknown packing": (
+        _patched(STORED, b"PK\1\2\x14\3\x14\0\0\0\0\0", b"PK\1\2\x14\3\x14\0\0\0\x63\0"),
+        "unusual way",
+    ),
+    "encrypted": (_patched(STORED, b"PK\1\2\x14\3\x14\0\0\0", b"PK\1\2\x14\3\x14\0\1\0"), "encrypted"),
+    "a damaged array": (_patched(STORED, struct.pack("<d", 7.0), struct.pack("<d", 7.5)), "damaged"),
+    "the directory says 100 kB": (
+        _patched(STORED, LENGTHS, struct.pack("<II", 100_000, 100_000)),
+        "damaged|another size",
+    ),
+    "the directory says less": (_patched(STORED, LENGTHS, struct.pack("<II", 10, 10)), "damaged|no NumPy"),
+    "a zip in gzip": (gzip.compress(npz()), "twice"),
+    "a zip in bzip2": (bz2.compress(npz()), "twice"),
+}
+
+LARGE: dict[str, Callable[[], bytes]] = {
+    "an .npz of 200 MB of zeros": lambda: npz(data=np.zeros(25 * MIB)),
+    "an .npz of 3 MB that expands 900 times": lambda: npz(shape=np.zeros(3 * MIB // 8, np.int64)),
+    "an .npz of 70,000 members": lambda: files.zipped([(f"{number}.npy", b"") for number in range(70_000)]),
+    "an .npz of 3,000 members": lambda: files.zipped([(f"{number}.npy", b"") for number in range(3000)]),
+    "an .npz of 2·10^9 columns": lambda: npz(shape=(4, 2_000_000_000)),
+    "an .npz of 10^12 rows": lambda: npz(shape=(10**12, 3)),
+    "an .npz of 2^62 rows": lambda: npz(shape=(2**62, 3)),
+    "an .npz of 1001 entries": lambda: npz(indices=[0] * 1001, indptr=[0, 1001], shape=(1, 1), data=np.ones(1001)),
+}

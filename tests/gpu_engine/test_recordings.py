@@ -1,0 +1,163 @@
+"""Recordings as files: what is written is read back, and nothing that contradicts itself is either."""
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_engine import recordings
+from gpu_engine.csr_matrix import fingerprint
+from gpu_engine.errors import InputError, ParameterError, TooLargeError
+from gpu_engine.generators import generate
+from gpu_engine.recordings import Recording
+from gpu_engine.records import results_document
+from tests.sample_recording import GRID, grid, sample
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "h200" / "formats.json.gz"
+
+
+def document(path: Path) -> Any:
+    return json.loads(gzip.decompress(path.read_bytes()))
+
+
+def spoil(path: Path, change: Callable[[Any], object]) -> None:
+    """Writes the sample with one thing changed in its JSON."""
+    recordings.write(path, sample())
+    found = document(path)
+    change(found)
+    path.write_bytes(gzip.compress(json.dumps(found).encode()))
+
+
+def test_what_is_written_is_read_back(path: Path) -> None:
+    size = recordings.write(path, sample())
+    assert size == path.stat().st_size
+    found, given = recordings.read(path), sample()
+    assert found == replace(given, matrices=found.matrices)
+    for read_back, matrix in zip(found.matrices, given.matrices, strict=True):
+        # What is not finite has no number in JSON.
+        exponent = {"power_law_exponent": read_back.features["power_law_exponent"]}
+        assert read_back == replace(matrix, features={**matrix.features, **exponent})
+
+
+def test_the_file_is_a_results_document_with_more_beside_it(path: Path) -> None:
+    recordings.write(path, sample())
+    results = results_document(list(sample().measurements), list(sample().traces))
+    assert {name: value for name, value in document(path).items() if name in results} == json.loads(json.dumps(results))
+    assert document(path).keys() - results.keys() == {"study", "created_at", "device", "profile", "matrices"}
+
+
+def test_raw_samples_stay_out(path: Path) -> None:
+    full = sample()
+    sampled = replace(full, measurements=tuple(replace(m, samples_s=(1.0, 2.0)) for m in full.measurements))
+    recordings.write(path, sampled)
+    assert b"samples_s" not in gzip.decompress(path.read_bytes())
+    assert recordings.read(path).measurements == full.measurements
+
+
+def test_the_same_recording_is_the_same_file(path: Path) -> None:
+    recordings.write(path, sample())
+    first = path.read_bytes()
+    recordings.write(path, sample())
+    assert path.read_bytes() == first
+
+
+def test_a_generated_source_is_the_whole_call(path: Path) -> None:
+    source = recordings.generated("stencil", GRID)
+    assert source["params"].keys() > GRID.keys()
+    assert fingerprint(generate(source["family"], source["params"])) == grid().fingerprint
+    with pytest.raises(ParameterError, match="no generator 'stencils'"):
+        recordings.generated("stencils", {})
+
+
+def test_a_recording_past_the_limit_is_neither_written_nor_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = recordings.write(path, sample())
+    monkeypatch.setattr(recordings, "BYTES_MAX", size)
+    recordings.read(path)
+    monkeypatch.setattr(recordings, "BYTES_MAX", size - 1)
+    with pytest.raises(TooLargeError, match=f"has {size} bytes; a recording has at most {size - 1}"):
+        recordings.read(path)
+    path.unlink()
+    with pytest.raises(TooLargeError):
+        recordings.write(path, sample())
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "place", ["h200/format.json.gz", "h200/formats.json", "H200/formats.json.gz", "h 200/formats.json.gz"]
+)
+def test_device_and_study_are_the_path(tmp_path: Path, place: str) -> None:
+    with pytest.raises(InputError, match=r"lies in <device>/formats\.json\.gz"):
+        recordings.write(tmp_path / place, sample())
+
+
+def first(recording: Recording, **changes: Any) -> Recording:
+    """The recording with its first measurement changed."""
+    return replace(recording, measurements=(replace(recording.measurements[0], **changes), *recording.measurements[1:]))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda r: replace(r, created_at="yesterday"), "created_at is 'yesterday'"),
+        (lambda r: replace(r, created_at="2026-11-20T12:00:00"), "offset from UTC"),
+        (lambda r: replace(r, study="colours"), "no study 'colours'"),
+        (lambda r: replace(r, matrices=r.matrices[:1]), "is of no matrix"),
+        (
+            lambda r: replace(r, matrices=(*r.matrices, replace(r.matrices[0], id="again"))),
+            "2 matrices have the fi",
+        ),
+        (lambda r: replace(r, matrices=(replace(r.matrices[0], fingerprint="1"), r.matrices[1])), "no sha256"),
+        (lambda r: replace(r, matrices=(replace(r.matrices[0], source={}), r.matrices[1])), "neither a generator"),
+        (lambda r: replace(r, measurements=r.measurements[:8]), "no measurement of 'web'"),
+        (lambda r: replace(r, measurements=(*r.measurements, r.measurements[0])), "is there 2 times"),
+        (lambda r: first(r, device="cpu"), "measured on 'cpu', not on 'cuda:0'"),
+        (lambda r: first(r, median_s=None), "is ok with the time None"),
+        (lambda r: first(r, state="failed"), "is failed with the time"),
+        (lambda r: first(r, case="other|csr/scalar|cold|"), "is of no matrix"),
+        (lambda r: replace(r, traces=(replace(r.traces[0], case="x"),)), "is of no case"),
+        (lambda r: replace(r, profile=replace(r.profile, bandwidth=())), "no bandwidth"),
+    ],
+)
+def test_a_recording_that_contradicts_itself_is_not_written(
+    path: Path, change: Callable[[Recording], Recording], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        recordings.write(path, change(sample()))
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d.pop("device"), "'device' is missing"),
+        (lambda d: d.update(matrices=3), "another type"),
+        (lambda d: d.update(study=["formats"]), "another type"),
+        (lambda d: d["measurements"][0].update(median_s="fast"), "median_s is 'fast'; expected a finite number"),
+        (lambda d: d["measurements"][0].update(state="fine"), "state is 'fine'; expected one of ok, failed, skipped"),
+        (lambda d: d["measurements"][0].update(colour="red"), "There is no parameter 'colour'"),
+        (lambda d: d["measurements"][0].update(samples_s=[1.0]), "has raw samples"),
+        (lambda d: d["matrices"][0].update(nnz=1.5), "nnz is '1.5'; expected a whole number"),
+        (lambda d: d["matrices"][0]["source"].update(family="nets"), "no generator 'nets'"),
+        (lambda d: d["profile"]["bandwidth"][0].update(copy=None), "copy is 'None'"),
+        (lambda d: d["measurements"][0].update(median_s=float("nan")), "NaN is no number of JSON"),
+    ],
+)
+def test_a_spoilt_file_is_refused_with_a_sentence(path: Path, change: Callable[[Any], object], words: str) -> None:
+    spoil(path, change)
+    with pytest.raises(InputError, match=words):
+        recordings.read(path)
+
+
+@pytest.mark.parametrize("cut", [0, 5, 400, -3])
+def test_half_a_file_is_refused(path: Path, cut: int) -> None:
+    recordings.write(path, sample())
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(InputError, match=r"recording h200/formats\.json\.gz (is not gzipped JSON|does not hold)"):
+        recordings.read(path)
