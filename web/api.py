@@ -42,7 +42,7 @@ def list_figures(request: Request) -> Response:
 
 @router.get("/figures/{name}", responses=kept(documents.PlotlyFigure, 404), openapi_extra=SELECTION)
 def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
-    """The figure of a selection (`job matrix device kernel cache baseline`, repeatable) as Plotly JSON."""
+    """The figure of a selection (`job matrix device kernel cache baseline pair`, repeatable) as Plotly JSON."""
     figure = find_figure(name)
     selection = parse_selection(request.query_params.multi_items())
     with database.read() as session:
@@ -51,8 +51,7 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
 
 
 def _measurements(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:  # noqa: ARG001
-    shown = measured(session, selection)
-    return shown.measurements, shown.names
+    return (measured(session, selection).shown,)
 
 
 def _spy(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """What may be said of kernels measured together: the verdict in words and the rows of the comparison table."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,9 @@ from web.palette import Style, style
 
 BASELINES = (BEST, "csr/vector", "csr/scalar")
 """The first one measured is the baseline, unless the reader chooses another: what people use today."""
+
+NAMED = 4
+"""Most kernels that a sentence names."""
 
 Word = VerdictKind | Literal["baseline", "failed", "skipped"]
 
@@ -64,7 +68,7 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """The verdict as one sentence."""
-        return f"{join(self.leaders)} {self.statement}" if self.leaders else self.statement
+        return f"{join(self.leaders, NAMED)} {self.statement}" if self.leaders else self.statement
 
 
 def group_by_facet(measurements: Sequence[Measurement]) -> dict[Facet, list[Measurement]]:
@@ -82,26 +86,63 @@ def comparisons(measurements: Sequence[Measurement], baseline: str = "") -> list
     return [_comparison(facet, group, baseline) for facet, group in group_by_facet(measurements).items()]
 
 
-def join(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+def overview(found: Sequence[Comparison]) -> list[str]:
+    """A sentence per device and cache state with several matrices: on how many of them which kernel leads."""
+    places: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in found:
+        places.setdefault((comparison.device, comparison.cache), []).append(comparison)
+    return [_leads(*place, group) for place, group in places.items() if len(group) > 1]
+
+
+def _leads(device: str, cache: str, group: Sequence[Comparison]) -> str:
+    counts = Counter(kernel for comparison in group for kernel in comparison.leaders)
+    first, *others = counts.most_common(NAMED) or [("no kernel", 0)]
+    leads = [f"{first[0]} leads or shares the lead on {first[1]}", *(f"{kernel} on {n}" for kernel, n in others)]
+    rest = f", and {len(counts) - NAMED} more kernels lead somewhere" if len(counts) > NAMED else ""
+    return f"Over {len(group)} matrices on {device}, {cache}: {', '.join(leads)}{rest}."
+
+
+def join(names: Sequence[str], most: int = 0) -> str:
+    """`a`, `a and b`, `a, b and c`; of more than `most` names (0: any number) the last ones are only counted."""
+    if 0 < most < len(names):
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | None:
-    """Products after which converting to the format of `m` has paid off; inf: never; None: unknown."""
+    """Products after which converting to the format of `m` has paid off; inf: never; None: unknown or not settled."""
     if baseline is None or not m.median_s or not baseline.median_s or m.convert_s is None:
         return None
+    verdict = compare(baseline, m).kind
+    if verdict == "ambiguous":
+        return None
     extra = m.convert_s - (baseline.convert_s or 0.0)
-    gain = baseline.median_s - m.median_s
-    if extra <= 0:
-        return 0.0 if gain >= 0 else None
-    return math.ceil(extra / gain) if gain > 0 else math.inf
+    if extra <= 0 and verdict != "slower":
+        return 0.0
+    # A gain that is not more than a kernel differs from itself pays nothing back.
+    return math.ceil(extra / (baseline.median_s - m.median_s)) if verdict == "faster" else math.inf
+
+
+def baseline_of(timed: Sequence[Measurement], wanted: str) -> Measurement | None:
+    """The wanted kernel, else the first of BASELINES, else the slowest; `timed` of one facet, fastest first."""
+    # In a new order a kernel is called `csr/vector+rcm`: it stands for csr/vector where that is not among them.
+    by_kernel = {m.kernel.partition("+")[0]: m for m in timed} | {m.kernel: m for m in timed}
+    known = (by_kernel[name] for name in (wanted, *BASELINES) if name in by_kernel)
+    return next(known, timed[-1] if timed else None)
+
+
+def without_duplicates(timed: Sequence[Measurement]) -> list[Measurement]:
+    """All but the algorithms that BEST was chosen from: naming both would count one time twice."""
+    library = BEST.partition("/")[0]
+    if not any(m.kernel == BEST for m in timed):
+        return list(timed)
+    return [m for m in timed if m.kernel == BEST or m.format != library]
 
 
 def _comparison(facet: Facet, group: list[Measurement], wanted: str) -> Comparison:
     timed = [m for m in group if m.median_s]
-    baseline = _baseline(timed, wanted)
-    ranked = _without_duplicates(timed)
+    baseline = baseline_of(timed, wanted)
+    ranked = without_duplicates(timed)
     leaders = [m for m in ranked if m is ranked[0] or compare(ranked[0], m).kind == "same"]
     time = units.unit_for([m.median_s for m in timed], units.TIME)
     size = units.unit_for([m.stored_bytes for m in timed], units.SIZE)
@@ -118,20 +159,6 @@ def _comparison(facet: Facet, group: list[Measurement], wanted: str) -> Comparis
     )
 
 
-def _baseline(timed: Sequence[Measurement], wanted: str) -> Measurement | None:
-    by_kernel = {m.kernel: m for m in timed}
-    known = (by_kernel[name] for name in (wanted, *BASELINES) if name in by_kernel)
-    return next(known, timed[-1] if timed else None)
-
-
-def _without_duplicates(timed: Sequence[Measurement]) -> list[Measurement]:
-    """All but the algorithms that BEST was chosen from: naming both would count one time twice."""
-    library = BEST.partition("/")[0]
-    if not any(m.kernel == BEST for m in timed):
-        return list(timed)
-    return [m for m in timed if m.kernel == BEST or m.format != library]
-
-
 def _statement(ranked: Sequence[Measurement], leaders: Sequence[Measurement], baseline: Measurement) -> str:
     best = ranked[0]
     unsettled = [m for m in ranked if m not in leaders and compare(best, m).kind == "ambiguous"]
@@ -143,7 +170,7 @@ def _statement(ranked: Sequence[Measurement], leaders: Sequence[Measurement], ba
     if rival is not None and rival not in unsettled:
         verdict = compare(rival, best)
         facts.append(f"{units.ratio(verdict.ratio)} {rival.kernel} ({verdict.kind})")
-    doubt = f"; {join([m.kernel for m in unsettled])} may be as fast (ambiguous)" if unsettled else ""
+    doubt = f"; {join([m.kernel for m in unsettled], NAMED)} may be as fast (ambiguous)" if unsettled else ""
     return f"{_claim(ranked, leaders, unsettled)} on {best.device}, {best.cache}: {', '.join(facts)}{doubt}."
 
 

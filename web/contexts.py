@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from web.comparison import Comparison
+from web.figures.base import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,15 @@ class Choice:
     value: str
     text: str
     chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """A field with options."""
+
+    id: str
+    label: str
+    options: tuple[Choice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +68,14 @@ class JobLine:
 
 @dataclass(frozen=True, slots=True)
 class DeviceLine:
-    """A device and its measured bandwidth; points: (footprint, copy rate, read rate)."""
+    """A device and its measured bandwidth; points: (footprint, copy rate, read rate).
+
+    state  `alive` or `silent` as its worker is, `recorded` where the device is elsewhere
+    """
 
     id: str
     name: str
-    alive: bool
+    state: str
     memory: str
     cache: str
     rate: str
@@ -121,12 +134,24 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class StudyFigure:
+    """A figure of a study under its heading, and its numbers; note: the sentence instead of an empty chart."""
+
+    name: str
+    heading: str
+    note: str
+    chart: Chart
+    table: Table | None
+
+
+@dataclass(frozen=True, slots=True)
 class HomePage:
-    """`/`: the newest findings, what runs, what can be measured, how to start."""
+    """`/`: the newest findings, what runs, what can be measured, how to start; recorded: comparisons from elsewhere."""
 
     title: str
     topics: str
     findings: tuple[Finding, ...]
+    recorded: tuple[Link, ...]
     jobs: tuple[JobLine, ...]
     devices: tuple[DeviceLine, ...]
 
@@ -147,8 +172,22 @@ class MatricesPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """How a recorded matrix gets its values here; each empty where it does not apply.
+
+    generate    the JSON body of the call that generates it
+    collection  its name in the SuiteSparse Matrix Collection
+    twins       matrices here that equal it
+    """
+
+    generate: str
+    collection: str
+    twins: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MatrixPage:
-    """`/matrices/{id}`: features, pictures, results so far, and the button that measures."""
+    """`/matrices/{id}`: features, pictures, results so far, and the button that measures; origin of a recorded one."""
 
     title: str
     topics: str
@@ -162,21 +201,33 @@ class MatrixPage:
     findings: tuple[Finding, ...]
     jobs: tuple[JobLine, ...]
     devices: tuple[Choice, ...]
+    origin: Origin | None
 
 
 @dataclass(frozen=True, slots=True)
 class FormatsPage:
-    """`/formats`: kernels compared; every choice is in the address."""
+    """`/formats`: kernels compared; every choice is in the address.
+
+    overview   sentences on all matrices together
+    few        a sentence on the figures that need more matrices than are chosen
+    structure  spy pictures; features: what is known of each matrix
+    every      the same page of every matrix measured, empty where all are shown
+    """
 
     title: str
     topics: str
+    overview: tuple[str, ...]
     findings: tuple[Finding, ...]
-    chart: Chart
+    figures: tuple[StudyFigure, ...]
+    few: str
+    structure: tuple[Chart, ...]
+    features: Table
     devices: tuple[Link, ...]
     caches: tuple[Link, ...]
     matrices: tuple[Choice, ...]
-    more_matrices: int
+    every: tuple[Link, ...]
     baselines: tuple[Choice, ...]
+    pair: tuple[Choices, ...]
     kept: tuple[tuple[str, str], ...]
     downloads: tuple[Link, ...]
     jobs: tuple[Link, ...]

@@ -1,16 +1,20 @@
-"""Which results a selection shows: kernels are compared within one job, where their rounds were interleaved."""
+"""Which results a selection shows: kernels are compared within one job, where their rounds were interleaved.
 
-from collections.abc import Mapping, Sequence
+A recording is to its device what a job is to one that is here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import NotFoundError
 from gpu_engine.records import Measurement
-from server import catalogue, results
+from server import recordings, results
 from server.jobs import queue
-from server.models import JobRow, JobState
-from web.selection import Selection
+from server.models import JobRow, JobState, MatrixRow
+from web.selection import VALUES_MAX, Selection
+from web.shown import MatrixFeatures, Shown
 
 STUDY = "formats"
 CACHE_DEFAULT = "warm"
@@ -19,8 +23,8 @@ CACHE_DEFAULT = "warm"
 JOBS_MAX = 200
 """How many of the newest jobs are looked through for results."""
 
-MATRICES_SHOWN = 6
-"""Most matrices shown when the reader has chosen none."""
+MATRICES_SHOWN = 20
+"""Most matrices shown when the reader has chosen none: as many as a picture holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,52 +32,65 @@ class Measured:
     """The results of a selection, and what else could be selected.
 
     selection     with the page's own choice of device, cache and matrices filled in
-    jobs          the jobs behind the measurements, one per matrix and device
+    jobs          the jobs behind the measurements, one per matrix and device; what was recorded has none
     measurements  of the selection; all_caches: the same in every cache state
-    names         matrix id → name
+    features      matrix id → name, shape and row lengths
     """
 
     selection: Selection
     jobs: tuple[JobRow, ...]
     measurements: tuple[Measurement, ...]
     all_caches: tuple[Measurement, ...]
-    names: Mapping[str, str]
+    features: Mapping[str, MatrixFeatures]
     devices: tuple[str, ...]
     matrices: tuple[str, ...]
+
+    @property
+    def shown(self) -> Shown:
+        """What the figures of the study are drawn from."""
+        chosen = self.selection
+        baseline = chosen.baseline[0] if chosen.baseline else ""
+        return Shown(self.measurements, self.features, chosen.kernel, chosen.pair, baseline)
 
 
 def measured(session: Session, selection: Selection) -> Measured:
     """The newest results that fit the selection; raises NotFoundError for a job that does not exist."""
     jobs = _candidates(session, selection)
-    devices = tuple(dict.fromkeys(job.device for job in jobs))
+    # A selection of jobs shows their results and nothing else.
+    recorded = () if selection.job else recordings.device_ids(session, STUDY)
+    devices = tuple(dict.fromkeys((*(job.device for job in jobs), *recorded)))
     chosen_devices = selection.device or (devices if selection.job else devices[:1])
     here = [job for job in jobs if job.device in chosen_devices]
-    matrices = tuple(dict.fromkeys(matrix for job in here for matrix in job.matrix_ids))
-    chosen_matrices = selection.matrix or (matrices if selection.job else _newest_matrices(here))
+    elsewhere = [device for device in recorded if device in chosen_devices]
+    own = (matrix for job in here for matrix in job.matrix_ids)
+    matrices = tuple(dict.fromkeys((*own, *recordings.matrix_ids(session, STUDY, elsewhere))))
+    newest = _newest_matrices(here) or matrices[:MATRICES_SHOWN]
+    chosen_matrices = selection.matrix or (matrices[:VALUES_MAX] if selection.job else newest)
     chosen = selection.with_(device=chosen_devices, cache=selection.cache or CACHE_DEFAULT, matrix=chosen_matrices)
     sources = _sources(here, chosen.matrix, chosen.device)
     found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted)]
+    found += recordings.measurements(session, STUDY, chosen.matrix, elsewhere)
     found = [m for m in found if not chosen.kernel or m.kernel in chosen.kernel]
     return Measured(
         chosen,
         tuple(job for job in here if job.id in sources),
         tuple(m for m in found if m.cache in chosen.cache),
         tuple(found),
-        matrix_names(session, dict.fromkeys((*matrices, *chosen.matrix))),
+        matrix_features(session, (*matrices, *chosen.matrix)),
         devices,
         matrices,
     )
 
 
-def matrix_names(session: Session, ids: Mapping[str, None] | Sequence[str]) -> dict[str, str]:
-    """Names by id; a matrix that has been deleted is called so."""
-    names = {}
-    for matrix_id in ids:
-        try:
-            names[matrix_id] = catalogue.get_matrix(session, matrix_id).name
-        except NotFoundError:
-            names[matrix_id] = f"deleted matrix {matrix_id[:8]}"
-    return names
+def matrix_features(session: Session, ids: Iterable[str]) -> dict[str, MatrixFeatures]:
+    """Features by id; a matrix that has been deleted is called so."""
+    known = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(set(ids))))}
+    return {i: _features(known[i]) if i in known else MatrixFeatures(f"deleted matrix {i[:8]}") for i in ids}
+
+
+def _features(row: MatrixRow) -> MatrixFeatures:
+    lengths = {name: row.features.get(name) for name in ("ave", "sigma", "max_min")}
+    return MatrixFeatures(row.name, row.n_rows, row.n_cols, row.nnz, **lengths)
 
 
 def _candidates(session: Session, selection: Selection) -> list[JobRow]:

@@ -15,6 +15,7 @@ from gpu_engine.records import Measurement, results_document
 from server.deps import DatabaseDep, StoreDep
 from server.results import csv_text
 from web import assets, units
+from web.comparison import NAMED
 from web.contexts import ErrorPage
 from web.measured import measured
 from web.selection import parse_options, parse_selection
@@ -29,7 +30,7 @@ def _templates() -> Jinja2Templates:
     environment = Environment(
         loader=PackageLoader("web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals |= {"asset": assets.url, "percent": units.percent, "NAVIGATION": NAVIGATION}
+    environment.globals |= {"asset": assets.url, "percent": units.percent, "NAMED": NAMED, "NAVIGATION": NAVIGATION}
     return Jinja2Templates(env=environment)
 
 

@@ -11,6 +11,9 @@ OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "
 PATTERNS = ("", "/", "x", ".", "-")
 """Hatching of the first seven formats, of the next seven, and so on."""
 
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+"""Lines of the first seven formats, of the next seven, and so on."""
+
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x")
 
 OTHERS = "#8A8A85"
@@ -22,11 +25,12 @@ SEQUENTIAL = ((0.0, "#9ecae1"), (0.5, "#3182bd"), (1.0, "#08306b"))
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a format is drawn: a fill, a hatching and a marker, each enough to tell it from its neighbours."""
+    """How a format is drawn: a fill, a hatching, a marker and a line, each enough to tell it from its neighbours."""
 
     color: str
     pattern: str
     symbol: str
+    dash: str
 
 
 _POSITIONS = {entry.name: index for index, entry in enumerate(FORMATS)}
@@ -37,8 +41,17 @@ def style(format_name: str) -> Style:
     index = _POSITIONS.get(format_name)
     if index is None:
         place = zlib.crc32(format_name.encode())
-        return Style(OTHERS, PATTERNS[1 + place % (len(PATTERNS) - 1)], SYMBOLS[place % len(SYMBOLS)])
+        hatched = 1 + place % (len(PATTERNS) - 1)
+        return Style(OTHERS, PATTERNS[hatched], SYMBOLS[place % len(SYMBOLS)], DASHES[hatched])
     turn = index // len(OKABE_ITO)
     return Style(
-        OKABE_ITO[index % len(OKABE_ITO)], PATTERNS[turn % len(PATTERNS)], SYMBOLS[(index + turn) % len(SYMBOLS)]
+        OKABE_ITO[index % len(OKABE_ITO)],
+        PATTERNS[turn % len(PATTERNS)],
+        SYMBOLS[(index + turn) % len(SYMBOLS)],
+        DASHES[turn % len(DASHES)],
     )
+
+
+def position(format_name: str) -> tuple[int, str]:
+    """A sort key: formats in the order of FORMATS, then libraries by name."""
+    return _POSITIONS.get(format_name, len(_POSITIONS)), format_name

@@ -14,7 +14,10 @@ VALUES_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice."""
+    """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
+
+    pair  formats: the first against each of the others; alone, against every other format measured
+    """
 
     job: tuple[str, ...] = ()
     matrix: tuple[str, ...] = ()
@@ -22,6 +25,7 @@ class Selection:
     kernel: tuple[str, ...] = ()
     cache: tuple[str, ...] = ()
     baseline: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
 
     def with_(self, **changes: Any) -> "Selection":
         """The same selection with some parameters replaced, each by one value or a tuple of them."""

@@ -66,9 +66,25 @@ def test_a_chart_has_words_and_a_table(lab: Lab, open_page: Open) -> None:
     page = open_page("/formats?job=j1&matrix=m1")
     chart = page.get_by_role("group", name="GFLOP/s by kernel")
     assert "csr/vector is fastest on cpu, warm" in (chart.text_content() or "")
-    assert page.get_by_role("table").locator("tbody tr").count() == 4
-    config = page.evaluate("document.querySelector('.plot')._context")
+    assert page.locator("#tables").get_by_role("table").locator("tbody tr").count() == 4
+    config = page.evaluate("document.querySelector('#formats-chart .plot')._context")
     assert (config["showSendToCloud"], config["plotlyServerURL"], config["displaylogo"]) == (False, "", False)
+
+
+def test_a_pair_of_formats_is_compared_and_its_numbers_unfold(lab: Lab, open_page: Open) -> None:
+    page = open_page("/formats?job=j1")
+    page.locator("#ratio-head", has_text="Choose another pair").wait_for()
+    page.get_by_label("Ratio of").select_option("coo")
+    page.wait_for_url("**pair=coo**")
+    page.locator("#ratio-chart .plot", has_text="coo over csr").wait_for()
+    page.get_by_label("over", exact=True).select_option("csr")
+    page.wait_for_url("**pair=coo&pair=csr**")
+    numbers = page.locator("#ratio-table")
+    numbers.get_by_text("The numbers").click()
+    assert numbers.get_by_role("row").nth(1).get_by_role("cell").nth(-2).text_content() == "slower"
+    page.locator("#matrix-2").uncheck()
+    page.locator("#few", has_text="choose two or more").wait_for()
+    page.locator("#ratio-chart").wait_for(state="hidden")
 
 
 def test_the_keyboard_reaches_everything(lab: Lab, open_page: Open) -> None:

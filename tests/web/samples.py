@@ -1,8 +1,10 @@
 """Records as a study yields them, made up: exact numbers that tests can name."""
 
+import json
 from typing import Any
 
 from gpu_engine.records import Cache, Case, Measurement
+from web.shown import MatrixFeatures
 
 HOSTILE = '<b>x</b> & <script>alert("1")</script> %{x} ' + "long " * 20
 """A matrix name that a careless page would run, and a careless layout would break on."""
@@ -53,3 +55,19 @@ def study_of(matrix: str, device: str = "cpu", scale: float = 1.0) -> list[Measu
             untimed("ell/thread", "skipped", "needs 41 GB, 16 GB allowed", cache, matrix, device),  # type: ignore[arg-type]
         )
     ]
+
+
+def sized(name: str, sigma: float | None = 1.0, nnz: int = NNZ) -> MatrixFeatures:
+    """A square matrix of 10 entries a row on average, the longest row 3·sigma longer than the shortest."""
+    rows = nnz // 10
+    return MatrixFeatures(name, rows, rows, nnz, 10.0, sigma, None if sigma is None else 3 * sigma)
+
+
+def traces(figure: Any, role: str) -> list[dict[str, Any]]:
+    """The traces of a role as the browser gets them."""
+    return [trace for trace in json.loads(figure.to_json())["data"] if trace["meta"]["role"] == role]
+
+
+def titles(figure: Any) -> list[str]:
+    """The titles of the panels, from the top."""
+    return [annotation.text for annotation in figure.layout.annotations]

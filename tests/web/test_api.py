@@ -12,7 +12,16 @@ def test_every_figure_is_listed(client: TestClient) -> None:
     assert document["next"] is None
 
 
-@pytest.mark.parametrize("url", ["formats?job=j1", "formats", "spy?matrix=m1", "row-lengths?matrix=m1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(f"{figure.name}?job=j1&pair=csr" for figure in FIGURES if figure.needs == "measurements"),
+        "formats",
+        "ratio?job=j1&pair=coo&pair=csr",
+        "spy?matrix=m1",
+        "row-lengths?matrix=m1",
+    ],
+)
 def test_figures_read_back_and_are_cached(client: TestClient, lab: Lab, url: str) -> None:
     first = client.get(f"/api/v1/figures/{url}")
     assert first.status_code == 200
@@ -33,7 +42,7 @@ def test_a_figure_shows_what_its_address_says(client: TestClient, lab: Lab) -> N
 @pytest.mark.parametrize(
     ("url", "status", "words"),
     [
-        ("nothing", 404, "known figures: formats"),
+        ("nothing", 404, "known figures: side-by-side"),
         ("formats?job=none", 404, "There is no job"),
         ("formats?colour=red", 422, "no parameter 'colour'"),
         ("spy", 422, "?matrix=ID"),

@@ -2,7 +2,7 @@ import math
 from dataclasses import replace
 
 from tests.web.samples import study_of, timed, untimed
-from web.comparison import comparisons, join, products_to_pay
+from web.comparison import comparisons, join, overview, products_to_pay
 from web.units import THIN
 
 
@@ -88,10 +88,31 @@ def test_nothing_timed() -> None:
 def test_conversion_pays_off_after_whole_products() -> None:
     csr, ell = timed("csr/vector", 1e-3), timed("ell/thread", 0.9e-3, convert_s=1.05e-3)
     assert products_to_pay(ell, csr) == 11
-    assert products_to_pay(replace(ell, median_s=2e-3), csr) == math.inf
+    assert products_to_pay(timed("ell/thread", 2e-3, convert_s=1.05e-3), csr) == math.inf
+    assert products_to_pay(timed("csr/scalar", 2e-3), csr) == math.inf
+    same, unsettled = timed("ell/thread", 0.99e-3, convert_s=1e-3), replace(ell, ci_high_s=1.1e-3)
+    assert products_to_pay(same, csr) == math.inf, "what is no gain pays nothing back"
+    assert products_to_pay(unsettled, csr) is None
     assert products_to_pay(replace(ell, convert_s=None), csr) is None
     assert products_to_pay(ell, None) is None
 
 
 def test_join() -> None:
     assert [join(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert join(["a", "b", "c"], most=3) == "a, b and c"
+    assert join(["a", "b", "c", "d"], most=3) == "a, b and 2 more"
+
+
+def test_the_overview_counts_on_how_many_matrices_a_kernel_leads() -> None:
+    lead = [timed("csr/vector", 1e-3, matrix=m) for m in ("m1", "m2", "m3")]
+    rival = [timed("coo/segmented", s, matrix=m) for m, s in (("m1", 2e-3), ("m2", 1.001e-3), ("m3", 0.5e-3))]
+    alone = timed("csr/vector", 1e-5, device="cuda:0")
+    assert overview(comparisons([*lead, *rival, alone])) == [
+        "Over 3 matrices on cpu, warm: csr/vector leads or shares the lead on 2, coo/segmented on 2."
+    ]
+
+
+def test_many_leaders_are_counted_and_not_all_named() -> None:
+    (comparison,) = comparisons([timed(f"csr/k{number}", 1e-3) for number in range(6)])
+    assert len(comparison.leaders) == 6
+    assert comparison.sentence.startswith("csr/k0, csr/k1, csr/k2 and 3 more show no measurable difference")

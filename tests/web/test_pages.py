@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from tests.web.conftest import Lab
 from tests.web.samples import HOSTILE
 from web import contexts
+from web.figures import FIGURES
 from web.units import THIN
 
 HTML = {"Accept": "text/html"}
@@ -88,10 +89,64 @@ def test_formats_offers_the_chosen_matrices_and_the_newest_others(
     monkeypatch.setattr("web.views.formats.CHOICES_MAX", 1)
     context = get(client, f"/formats?device=cpu&matrix={lab.hostile}").context
     assert [(choice.value, choice.chosen) for choice in context["matrices"]] == [(lab.hostile, True)]
-    assert context["more_matrices"] == 1
+    (every,) = context["every"]
+    assert every.text == "all 2"
+    assert sorted(get(client, every.href).context["matrices"], key=lambda choice: choice.value) == [
+        contexts.Choice(lab.matrix, "cnr-2000", True),
+        contexts.Choice(lab.hostile, HOSTILE, True),
+    ]
     both = get(client, f"/formats?device=cpu&matrix={lab.hostile}&matrix={lab.matrix}").context
     assert {choice.value for choice in both["matrices"]} == {lab.hostile, lab.matrix}
-    assert both["more_matrices"] == 0
+    assert both["every"] == ()
+
+
+def test_formats_shows_every_figure_of_the_study_with_its_numbers(client: TestClient, lab: Lab) -> None:
+    context = get(client, "/formats?job=j1&pair=csr&pair=coo").context
+    figures = {figure.name: figure for figure in context["figures"]}
+    assert list(figures) == [figure.name for figure in FIGURES if figure.needs == "measurements"]
+    for name, figure in figures.items():
+        assert figure.chart.version == "8", "the records in warm state"
+        assert figure.chart.url.startswith(f"/api/v1/figures/{name}?job=j1&matrix=m1&matrix=m2&device=cpu&cache=warm")
+        assert client.get(figure.chart.url).status_code == 200
+        assert (figure.table is None) == (name == "formats"), "its table is the comparison itself"
+    assert figures["performance-profile"].table.rows[0][0] == "csr/vector"
+    assert context["overview"] == ("Over 2 matrices on cpu, warm: csr/vector leads or shares the lead on 2.",)
+    assert context["few"] == ""
+    assert [chart.url for chart in context["structure"]] == [
+        "/api/v1/figures/spy?matrix=m1",
+        "/api/v1/figures/spy?matrix=m2",
+    ]
+    assert len(context["features"].rows) == 2
+
+
+def test_figures_that_compare_matrices_are_a_sentence_where_there_is_one(client: TestClient, lab: Lab) -> None:
+    context = get(client, "/formats?job=j1&matrix=m1").context
+    shown = [figure.name for figure in context["figures"] if figure.chart.version != "0"]
+    assert shown == ["formats", "roofline", "conversion"]
+    assert context["few"] == (
+        "“All formats side by side”, “How far from the fastest”, “One format against another” and “Rate by size” "
+        "compare matrices: choose two or more to see them."
+    )
+    assert (context["overview"], context["pair"]) == ((), ())
+
+
+def test_a_pair_that_nothing_has_measured_is_a_sentence(client: TestClient, lab: Lab) -> None:
+    response = get(client, "/formats?job=j1&pair=pellr&pair=hyb")
+    (ratio,) = (figure for figure in response.context["figures"] if figure.name == "ratio")
+    assert (ratio.chart.version, ratio.table) == ("0", None)
+    assert "No matrix here has a time in both formats of a pair. Choose another pair above." in words(response.text)
+    assert "One format against another" not in response.context["few"]
+
+
+def test_the_address_chooses_the_pair(client: TestClient, lab: Lab) -> None:
+    context = get(client, "/formats?job=j1&pair=coo&pair=csr&baseline=coo/segmented").context
+    first, second = context["pair"]
+    assert [choice.value for choice in first.options if choice.chosen] == ["coo"]
+    assert [choice.value for choice in second.options if choice.chosen] == ["csr"]
+    assert [choice.value for choice in first.options] == ["", "coo", "csr"]
+    tables = {figure.name: figure.table for figure in context["figures"]}
+    assert {row[0] for row in tables["ratio"].rows} == {"coo over csr"}
+    assert {row[-1] for row in tables["conversion"].rows} == {"coo/segmented"}
 
 
 def test_a_whole_job_is_preferred_to_a_newer_one_under_way(client: TestClient, lab: Lab) -> None:

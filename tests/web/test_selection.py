@@ -12,7 +12,9 @@ def test_repeats_keep_their_order_and_come_once() -> None:
 
 
 def test_an_address_reads_back_as_the_same_selection() -> None:
-    selection = Selection(("j",), ("m 1", "m&2"), ("cuda:0",), ("csr/vector",), ("warm", "cold"), ("cusparse/best",))
+    selection = Selection(
+        ("j",), ("m 1", "m&2"), ("cuda:0",), ("csr/vector",), ("warm", "cold"), ("cusparse/best",), ("pellr", "ell")
+    )
     assert parse_selection(parse_qsl(selection.query)) == selection
     assert Selection().query == ""
 

@@ -1,4 +1,4 @@
-"""Figures: pure functions from records to plotly.graph_objects.Figure, one module a study."""
+"""Figures: pure functions from records to plotly.graph_objects.Figure; of a study with several, one module each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,28 +7,61 @@ from typing import Literal
 import plotly.graph_objects as go
 
 from gpu_engine.errors import NotFoundError, quote
-from web.figures import formats, matrix
+from web.figures import matrix
+from web.figures.base import Table
+from web.figures.formats import bars, conversion, profile, rate, ratio, roofline, side_by_side
+from web.shown import Shown
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure that the API offers.
 
-    needs  what `draw` is called with: `measurements` (list[Measurement], matrix names by id), `spy` (counts per cell,
-           n_rows, n_cols) or `row_lengths` (bins as (shortest, longest, rows))
+    needs         what `draw` is called with: `measurements` (Shown), `spy` (counts per cell, n_rows, n_cols) or
+                  `row_lengths` (bins as (shortest, longest, rows))
+    summary       of a study's figure: what there is to see, in sentences; table: its numbers
+    matrices_min  of a study's figure: with fewer matrices it says nothing
     """
 
     name: str
     title: str
     needs: Literal["measurements", "spy", "row_lengths"]
     draw: Callable[..., go.Figure]
+    summary: Callable[[Shown], str] | None = None
+    table: Callable[[Shown], Table] | None = None
+    matrices_min: int = 1
 
 
 FIGURES: tuple[Figure, ...] = (
-    Figure("formats", "GFLOP/s by kernel beside the floors", "measurements", formats.bars),
+    Figure(
+        "side-by-side",
+        "All formats side by side",
+        "measurements",
+        side_by_side.draw,
+        side_by_side.summary,
+        side_by_side.table,
+        matrices_min=2,
+    ),
+    Figure(
+        "performance-profile",
+        "How far from the fastest",
+        "measurements",
+        profile.draw,
+        profile.summary,
+        profile.table,
+        matrices_min=2,
+    ),
+    Figure("formats", "GFLOP/s by kernel beside the floors", "measurements", bars.draw, bars.summary),
+    Figure("roofline", "How near the roof", "measurements", roofline.draw, roofline.summary, roofline.table),
+    Figure("conversion", "What a format costs", "measurements", conversion.draw, conversion.summary, conversion.table),
+    Figure(
+        "ratio", "One format against another", "measurements", ratio.draw, ratio.summary, ratio.table, matrices_min=2
+    ),
+    Figure("rate", "Rate by size", "measurements", rate.draw, rate.summary, rate.table, matrices_min=2),
     Figure("spy", "Where the entries of a matrix lie", "spy", matrix.spy),
     Figure("row-lengths", "How many rows have how many entries", "row_lengths", matrix.row_lengths),
 )
+"""The study's figures in the order of its page: what a solver writer asks first comes first."""
 
 
 def find_figure(name: str) -> Figure:

@@ -1,8 +1,34 @@
-"""What every figure shares: an empty state and text that Plotly shows as it is."""
+"""What every figure shares: an empty state, text that Plotly shows as it is, axes, and the table beside it."""
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape as _escape
+from typing import Any
 
 import plotly.graph_objects as go
+
+from web.units import THIN
+
+STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 3.0, 4.0, 6.0, 8.0))
+TICKS_MIN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a table's column; numbers are set right."""
+
+    text: str
+    unit: str = ""
+    numeric: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The numbers of a figure as text: its twin for readers who do not see it, and for those who want digits."""
+
+    heads: tuple[Head, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 def escape(text: str) -> str:
@@ -22,3 +48,53 @@ def blank(sentence: str) -> go.Figure:
     figure.update_yaxes(visible=False)
     figure.add_annotation(text=escape(sentence), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     return figure
+
+
+@dataclass(frozen=True, slots=True)
+class LogAxis:
+    """A log axis as Plotly takes it, and the places before and after it for values that have no logarithm."""
+
+    settings: dict[str, Any]
+    before: float
+    after: float
+
+
+def log_axis(values: Sequence[float], before: str = "", after: str = "", least_span: float = 10.0) -> LogAxis:
+    """A log axis around the positive values, ticks at round numbers of each decade.
+
+    before, after  labels of a place left and right of the values, for zero and infinity; empty: no such place
+    least_span     the axis covers at least this factor
+    """
+    positive = [value for value in values if value > 0 and math.isfinite(value)] or [1.0]
+    low, high = min(positive), max(positive)
+    margin = max(1.15, math.sqrt(least_span * low / high), (high / low) ** 0.04)
+    low, high = low / margin, high * margin
+    ticks = _ticks(low, high)
+    labels = [_short(tick) for tick in ticks]
+    gap = max(2.0, (high / low) ** 0.1)
+    ends = low / gap, high * gap
+    if before:
+        ticks, labels, low = [ends[0], *ticks], [before, *labels], ends[0] / math.sqrt(gap)
+    if after:
+        ticks, labels, high = [*ticks, ends[1]], [*labels, after], ends[1] * math.sqrt(gap)
+    span = [math.log10(low), math.log10(high)]
+    return LogAxis({"type": "log", "range": span, "tickvals": ticks, "ticktext": labels}, *ends)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """The coarsest steps of a decade that give TICKS_MIN ticks; with many decades not every one has a tick."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = 1 + len(decades) // 10
+    ticks: list[float] = []
+    for steps in STEPS:
+        ticks = [step * 10.0**decade for decade in decades if decade % every == 0 for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= TICKS_MIN:
+            break
+    return ticks
+
+
+def _short(tick: float) -> str:
+    """`0.05`, `20`, `5 k`, `10 M`: short enough for the ticks of a narrow screen."""
+    factor, symbol = next(((f, s) for f, s in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if tick >= f), (1.0, ""))
+    return f"{tick / factor:g}{THIN}{symbol}" if symbol else f"{tick:g}"

@@ -57,8 +57,15 @@ function themed({ data, layout }) {
     if (role === "kernel") {
       trace.marker.line.color = ink;
       trace.error_x.color = ink;
-      trace.error_x.thickness = 1.5;
+      trace.error_x.thickness = trace.marker.line.width ? 1.5 : 1;
       trace.marker.pattern.fgcolor = ink;
+    } else if (role === "point" || role === "unsettled") {
+      // A hollow marker has no fill: its line is its colour.
+      if (role === "point") trace.marker.line.color = ink;
+      if (trace.error_y) Object.assign(trace.error_y, { color: muted, thickness: 1 });
+    } else if (role === "line" || role === "roof") {
+      trace.line.color = color(role === "roof" ? "--floor" : "--line-strong");
+      trace.textfont = { color: ink };
     } else if (role in marks) {
       trace.marker.color = marks[role];
       trace.marker.line.color = marks[role];

@@ -1,5 +1,6 @@
 """`/jobs` and `/jobs/{id}`: the queue, and one job with its results as they arrive."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,10 +12,11 @@ from server.jobs import queue
 from server.models import TERMINAL, JobRow, JobState
 from web import units
 from web.contexts import JobPage, JobsPage, Link
+from web.figures.formats import bars
 from web.measured import CACHE_DEFAULT, measured
 from web.selection import Selection
 from web.views.formats import chart
-from web.views.lines import findings, formats_url, job_line, job_lines, summary
+from web.views.lines import findings, formats_url, job_line, job_lines
 
 PAGE = 50
 
@@ -54,7 +56,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
     caches = tuple(dict.fromkeys(m.cache for m in shown.all_caches))
     drawn = CACHE_DEFAULT if CACHE_DEFAULT in caches or not caches else caches[0]
     over = row.state in TERMINAL
-    visible = [finding for finding in found if finding.comparison.cache == drawn]
+    visible = replace(shown.shown, measurements=[m for m in shown.all_caches if m.cache == drawn])
     return JobPage(
         title=f"Job {row.id[:8]}: {row.study}",
         topics="" if over else f"job:{row.id}",
@@ -65,7 +67,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
         error=str(document["error"]["detail"]) if document["error"] else "",
         retry_of=row.retry_of or "",
         counts=_counts(row, shown.all_caches),
-        chart=chart(selection.with_(cache=drawn), len(shown.all_caches), summary(visible)),
+        chart=chart("formats", selection.with_(cache=drawn), len(shown.all_caches), bars.summary(visible)),
         findings=found,
         comparison=formats_url(selection) if found else "",
         downloads=(

@@ -6,17 +6,16 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from gpu_engine.records import Measurement, profile_from_json
-from server import devices
+from server import devices, recordings
 from server.jobs import queue
 from server.models import DeviceRow, JobRow
 from web import units
-from web.comparison import comparisons, join
+from web.comparison import comparisons
 from web.contexts import DeviceLine, Finding, JobLine, Link
-from web.measured import Measured, matrix_names
+from web.measured import Measured, matrix_features
 from web.selection import Selection
 
 NAMES_SHOWN = 3
-FASTEST_NAMED = 6
 
 
 def job_lines(session: Session, rows: Iterable[JobRow]) -> tuple[JobLine, ...]:
@@ -26,8 +25,8 @@ def job_lines(session: Session, rows: Iterable[JobRow]) -> tuple[JobLine, ...]:
 
 def job_line(session: Session, row: JobRow, document: dict[str, Any]) -> JobLine:
     """A job as lists show it; `document` is its REST form."""
-    shown = matrix_names(session, row.matrix_ids[:NAMES_SHOWN])
-    links = [Link(name, f"/matrices/{matrix_id}") for matrix_id, name in shown.items()]
+    shown = matrix_features(session, row.matrix_ids[:NAMES_SHOWN])
+    links = [Link(matrix.name, f"/matrices/{matrix_id}") for matrix_id, matrix in shown.items()]
     if len(row.matrix_ids) > NAMES_SHOWN:
         links.append(Link(f"{len(row.matrix_ids) - NAMES_SHOWN} more", f"/jobs/{row.id}"))
     progress = document["progress"]
@@ -55,8 +54,9 @@ def _outlook(row: JobRow, document: dict[str, Any]) -> str:
 
 
 def device_lines(session: Session) -> tuple[DeviceLine, ...]:
-    """Every device ever offered, with its measured bandwidth."""
-    return tuple(_device_line(session, row) for row in devices.list_devices(session))
+    """Every device ever offered, then those with recorded results, each with its measured bandwidth."""
+    rows = (*devices.list_devices(session), *recordings.list_devices(session))
+    return tuple(_device_line(session, row) for row in rows)
 
 
 def _device_line(session: Session, row: DeviceRow) -> DeviceLine:
@@ -67,7 +67,7 @@ def _device_line(session: Session, row: DeviceRow) -> DeviceLine:
     return DeviceLine(
         id=row.id,
         name=info.name,
-        alive=devices.is_alive(session, row),
+        state=_device_state(session, row),
         memory=units.size(info.memory_bytes),
         # What a GPU's cache holds is known once a process has opened it.
         cache=units.size(profile.cache_bytes if profile else info.cache_bytes) if known else "not read yet",
@@ -78,12 +78,18 @@ def _device_line(session: Session, row: DeviceRow) -> DeviceLine:
     )
 
 
+def _device_state(session: Session, row: DeviceRow) -> str:
+    if recordings.is_recorded(row.id):
+        return "recorded"
+    return "alive" if devices.is_alive(session, row) else "silent"
+
+
 def findings(shown: Measured, measurements: Sequence[Measurement], baseline: str = "") -> tuple[Finding, ...]:
     """The comparisons of these measurements, each with the address that shows it in full."""
     return tuple(
         Finding(
             comparison=comparison,
-            matrix=shown.names.get(comparison.matrix_id, comparison.matrix_id),
+            matrix=shown.features[comparison.matrix_id].name,
             href=formats_url(
                 Selection(
                     job=shown.selection.job,
@@ -100,15 +106,3 @@ def findings(shown: Measured, measurements: Sequence[Measurement], baseline: str
 def formats_url(selection: Selection) -> str:
     """The comparison page of a selection."""
     return f"/formats?{selection.query}" if selection.query else "/formats"
-
-
-def summary(shown: Sequence[Finding]) -> str:
-    """One sentence for readers who do not see the chart."""
-    if not shown:
-        return "No results yet."
-    axis = "GFLOP/s by kernel with 95 % intervals, beside both floors"
-    if len(shown) == 1:
-        return f"{axis}: {shown[0].comparison.sentence}"
-    best = "; ".join(f"{f.matrix} {join(f.comparison.leaders) or 'nothing'}" for f in shown[:FASTEST_NAMED])
-    more = f"; {len(shown) - FASTEST_NAMED} more in the tables" if len(shown) > FASTEST_NAMED else ""
-    return f"{axis}. Fastest: {best}{more}."

@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 from sqlalchemy.orm import Session
 
 from gpu_engine.generators import GENERATORS
-from gpu_engine.records import MatrixInfo
+from gpu_engine.records import MatrixInfo, dumps
 from gpu_engine.studies import study
-from server import catalogue, devices
+from server import catalogue, devices, recordings
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
 from web import units
-from web.contexts import Chart, Choice, Column, Family, Field, MatricesPage, MatrixLine, MatrixPage
+from web.contexts import Chart, Choice, Column, Family, Field, Link, MatricesPage, MatrixLine, MatrixPage, Origin
 from web.measured import STUDY, measured
 from web.pictures import bin_label, picture
 from web.selection import Selection
@@ -91,13 +91,26 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
         findings=_findings(session, row.id),
         jobs=job_lines(session, jobs),
         devices=_devices(session, row) if row.state == MatrixState.READY else (),
+        origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
 
 
 def _findings(session: Session, matrix_id: str) -> Any:
-    names = tuple(dict.fromkeys(job.device for job in queue.list_jobs(session, study=STUDY, matrix_id=matrix_id).items))
+    here = (job.device for job in queue.list_jobs(session, study=STUDY, matrix_id=matrix_id).items)
+    names = tuple(dict.fromkeys((*here, *recordings.device_ids(session, STUDY, matrix_id))))
     shown = measured(session, Selection(matrix=(matrix_id,), device=names))
     return findings(shown, shown.measurements)
+
+
+def _origin(session: Session, row: MatrixRow) -> Origin:
+    """How the values of a recorded matrix get here, or where they are already."""
+    call = recordings.generate_call(row)
+    twins = catalogue.ready_twins(session, row)
+    return Origin(
+        generate=dumps(call) if call else "",
+        collection=str(row.source.get("name", "")),
+        twins=tuple(Link(twin.name, f"/matrices/{twin.id}") for twin in twins),
+    )
 
 
 def _devices(session: Session, row: MatrixRow) -> tuple[Choice, ...]:
@@ -155,6 +168,8 @@ def _source(source: dict[str, Any]) -> str:
     if source.get("kind") == "generated":
         given = ", ".join(f"{name} {value}" for name, value in source.get("params", {}).items())
         return f"generated: {source.get('family')} ({given})" if given else f"generated: {source.get('family')}"
+    if source.get("kind") == "collection":
+        return f"SuiteSparse Matrix Collection: {source.get('name')}"
     return f"uploaded, {units.size(source.get('bytes'))}"
 
 

@@ -1,60 +1,70 @@
-"""Figures of the `formats` study: how fast each kernel is, beside the bounds that no kernel of its kind beats."""
+"""How fast each kernel is, beside the bounds that no kernel of its kind beats."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from gpu_engine.records import Measurement
-from web.comparison import group_by_facet
+from web.comparison import NAMED, Facet, comparisons, group_by_facet, join
 from web.figures.base import blank, escape, shorten
+from web.figures.formats.panels import panels
 from web.palette import style
+from web.shown import Shown
 from web.units import gflops, percent, seconds
 
 ROW_PX = 28
-GAP_PX = 52
-"""Between facets: the tick labels of one and the title of the next."""
+ROWS_MAX = 60
+"""Facets are drawn until they have so many bars together: more than that nobody reads."""
 
-TOP_PX, BOTTOM_PX = 32, 76
-"""The first title; the axis title and the legend below the last facet."""
-
+FASTEST_NAMED = 6
 BOUNDS = (("floor_s", "floor", "line-ns"), ("gather_floor_s", "gather floor", "diamond-tall"))
-NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
-def bars(measurements: Sequence[Measurement], names: Mapping[str, str] = NO_NAMES) -> go.Figure:
+def draw(shown: Shown) -> go.Figure:
     """GFLOP/s by kernel, fastest first, a facet per matrix, device and cache, with both floors marked on each row.
 
-    names  matrix id → name; an absent one is shown by its id. Failed and skipped kernels keep their row, without a bar.
+    Failed and skipped kernels keep their row, without a bar. Facets past ROWS_MAX rows are left out.
     """
-    facets = group_by_facet(measurements)
+    facets = _drawn(shown.measurements)
     if not facets:
         return blank("No results yet.")
-    rows = [len(group) * ROW_PX for group in facets.values()]
-    inner = sum(rows) + GAP_PX * (len(rows) - 1)
-    figure = make_subplots(
-        rows=len(rows),
-        cols=1,
-        row_heights=rows,
-        vertical_spacing=GAP_PX / inner if len(rows) > 1 else 0,
-        subplot_titles=[
-            f"{escape(shorten(names.get(matrix, matrix)))} · {device} · {cache}" for matrix, device, cache in facets
-        ],
-    )
-    for row, group in enumerate(facets.values(), start=1):
+    titles = [
+        f"{escape(shorten(shown.matrix(matrix).name))} · {device} · {cache}" for (matrix, device, cache), _ in facets
+    ]
+    figure = panels(titles, [len(group) * ROW_PX for _, group in facets], len(BOUNDS), bargap=0.3, barmode="overlay")
+    for row, (_, group) in enumerate(facets, start=1):
         _draw_facet(figure, group, row)
-    figure.update_annotations(x=0, xanchor="left", font_size=13)
-    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(rows), col=1)
-    figure.update_layout(
-        template="none",
-        height=inner + TOP_PX + BOTTOM_PX,
-        bargap=0.3,
-        barmode="overlay",
-        margin={"l": 8, "r": 16, "t": TOP_PX, "b": BOTTOM_PX},
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
-    )
+    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(facets), col=1)
     return figure
+
+
+def summary(shown: Shown) -> str:
+    """What the bars show, and the fastest kernels."""
+    found = comparisons(shown.measurements)
+    if not found:
+        return "No results yet."
+    axis = "GFLOP/s by kernel with 95 % intervals, beside both floors"
+    if len(found) == 1:
+        return f"{axis}: {found[0].sentence}"
+    best = "; ".join(
+        f"{shown.matrix(c.matrix_id).name} {join(c.leaders, NAMED) or 'nothing'}" for c in found[:FASTEST_NAMED]
+    )
+    more = f"; {len(found) - FASTEST_NAMED} more in the tables" if len(found) > FASTEST_NAMED else ""
+    drawn = len(_drawn(shown.measurements))
+    left = f" Drawn are the first {drawn} of {len(found)}; the tables have all." if drawn < len(found) else ""
+    return f"{axis}. Fastest: {best}{more}.{left}"
+
+
+def _drawn(measurements: Sequence[Measurement]) -> list[tuple[Facet, list[Measurement]]]:
+    """The facets until ROWS_MAX, the first in any case."""
+    drawn: list[tuple[Facet, list[Measurement]]] = []
+    rows = 0
+    for facet, group in group_by_facet(measurements).items():
+        rows += len(group)
+        if drawn and rows > ROWS_MAX:
+            break
+        drawn.append((facet, group))
+    return drawn
 
 
 def _draw_facet(figure: go.Figure, group: Sequence[Measurement], row: int) -> None:
@@ -68,9 +78,7 @@ def _draw_facet(figure: go.Figure, group: Sequence[Measurement], row: int) -> No
     untimed = [m for m in group if m.median_s is None]
     if untimed:
         figure.add_trace(_reasons(untimed), row=row, col=1)
-    figure.update_yaxes(
-        categoryorder="array", categoryarray=order, range=[len(order) - 0.5, -0.5], automargin=True, row=row, col=1
-    )
+    figure.update_yaxes(categoryorder="array", categoryarray=order, range=[len(order) - 0.5, -0.5], row=row, col=1)
     figure.update_xaxes(rangemode="tozero", row=row, col=1)
 
 

@@ -1,16 +1,18 @@
-import json
-from typing import Any
+from collections.abc import Sequence
 
+import plotly.graph_objects as go
 import plotly.io
 import pytest
 
-from tests.web.samples import HOSTILE, study_of, timed, untimed
-from web.figures.formats import bars
+from gpu_engine.records import Measurement
+from tests.web.samples import HOSTILE, study_of, timed, traces, untimed
+from web.figures.formats.bars import draw, summary
 from web.palette import style
+from web.shown import MatrixFeatures, Shown
 
 
-def traces(figure: object, role: str) -> list[dict[str, Any]]:
-    return [trace for trace in json.loads(figure.to_json())["data"] if trace["meta"]["role"] == role]  # type: ignore[attr-defined]
+def bars(measurements: Sequence[Measurement], name: str = "cnr-2000") -> go.Figure:
+    return draw(Shown(measurements, {"m1": MatrixFeatures(name)}))
 
 
 def test_no_results_are_said_in_words() -> None:
@@ -35,7 +37,7 @@ def test_floors_stand_beside_every_bar() -> None:
 
 
 def test_axes_carry_units_and_facets_never_mix() -> None:
-    figure = bars([*study_of("m1"), *study_of("m1", "cuda:0")], {"m1": "cnr-2000"})
+    figure = bars([*study_of("m1"), *study_of("m1", "cuda:0")])
     assert [a.text for a in figure.layout.annotations] == [
         f"cnr-2000 · {device} · {cache}" for device in ("cpu", "cuda:0") for cache in ("cold", "warm")
     ]
@@ -63,7 +65,7 @@ def test_colour_belongs_to_the_format() -> None:
 
 
 def test_names_of_strangers_are_text() -> None:
-    figure = bars([timed("csr/vector", 1e-3)], {"m1": HOSTILE})
+    figure = bars([timed("csr/vector", 1e-3)], HOSTILE)
     assert figure.layout.annotations[0].text.startswith("&lt;b&gt;x&lt;/b&gt; &amp; &lt;s")
 
 
@@ -71,3 +73,13 @@ def test_the_json_is_plain_and_reads_back() -> None:
     text = bars(study_of("m1")).to_json()
     assert "bdata" not in text
     assert plotly.io.from_json(text).layout.xaxis2.title.text == "GFLOP/s"
+
+
+def test_a_picture_has_so_many_rows_and_says_what_it_leaves_out() -> None:
+    many = [m for number in range(20) for m in study_of(f"m{number}") if m.cache == "warm"]
+    figure = draw(Shown(many))
+    assert [a.text for a in figure.layout.annotations][-1] == "m14 · cpu · warm", "15 facets of 4 rows"
+    assert summary(Shown(many)).endswith("Drawn are the first 15 of 20; the tables have all.")
+    alone = [timed(f"csr/k{number}", 1e-3) for number in range(100)]
+    assert len(traces(draw(Shown(alone)), "kernel")) == 100, "the first facet is always whole"
+    assert "Drawn" not in summary(Shown(alone))

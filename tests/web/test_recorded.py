@@ -1,0 +1,140 @@
+"""Recorded results on the pages: beside one's own, never ranked with them, and with the way to measure here."""
+
+import json
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from gpu_engine import recordings as files
+from gpu_engine.generators import generate
+from server import devices, import_recordings
+from server.models import JobState
+from tests.conftest import AddMatrix
+from tests.sample_recording import GRID, grid, sample
+from tests.web.conftest import CPU, Lab, add_job
+from tests.web.samples import study_of
+from tests.web.test_pages import get, words
+
+H200 = "recorded:h200"
+GRID_ID = f"recorded-{grid().fingerprint[:16]}"
+WEB_ID = f"recorded-{sample().matrices[1].fingerprint[:16]}"
+
+
+@pytest.fixture
+def imported(database: Any, tmp_path: Path) -> None:
+    """The sample is in the database."""
+    files.write(tmp_path / "recorded" / "h200" / "formats.json.gz", sample())
+    import_recordings.run(database, tmp_path / "recorded")
+
+
+@pytest.fixture
+def own(imported: None, database: Any, add_matrix: AddMatrix) -> str:
+    """A matrix of the user that equals the recorded grid, measured on the CPU."""
+    devices.register(database, [CPU])
+    matrix_id = add_matrix(generate("stencil", GRID), "mine", "mine")
+    return add_job(database, "j1", "cpu", JobState.SUCCEEDED, study_of(matrix_id)) and matrix_id
+
+
+def facets(context: Any) -> list[tuple[str, str, str]]:
+    compared = (finding.comparison for finding in context["findings"])
+    return [(comparison.matrix_id, comparison.device, comparison.cache) for comparison in compared]
+
+
+def test_recorded_results_stand_beside_those_of_ones_own_matrix(client: TestClient, own: str) -> None:
+    page = get(client, f"/matrices/{own}")
+    assert facets(page.context) == [(own, "cpu", "warm"), (own, H200, "warm")]
+    for finding in page.context["findings"]:
+        assert finding.comparison.leaders == ("csr/vector",)
+        assert len(finding.comparison.rows) == 4
+    assert [job.id for job in page.context["jobs"]] == ["j1"]
+    assert [choice.value for choice in page.context["devices"]] == ["cpu"]
+    there = get(client, page.context["findings"][1].href)
+    assert facets(there.context) == [(own, H200, "warm")]
+
+
+def test_a_matrix_without_a_recorded_twin_shows_its_own_results_only(
+    client: TestClient, imported: None, lab: Lab
+) -> None:
+    assert {device for _, device, _ in facets(get(client, f"/matrices/{lab.hostile}").context)} == {"cpu"}
+
+
+def test_a_recorded_matrix_offers_its_generation(client: TestClient, imported: None) -> None:
+    page = get(client, f"/matrices/{GRID_ID}")
+    assert facets(page.context) == [(GRID_ID, H200, "warm")]
+    origin = page.context["origin"]
+    call = {"family": "stencil", **grid().source["params"], "name": "a grid"}
+    assert json.loads(origin.generate) == call
+    assert (origin.collection, origin.twins) == ("", ())
+    body = page.text.partition('data-body="')[2].partition('"')[0]
+    assert json.loads(unescape(body)) == call
+    assert 'id="measure-button"' not in page.text
+    assert "Delete this matrix" not in page.text
+
+
+def test_a_recorded_matrix_of_the_collection_says_where_it_is(client: TestClient, imported: None) -> None:
+    page = get(client, f"/matrices/{WEB_ID}")
+    said = words(page.text)
+    assert "Download T/web from the SuiteSparse Matrix Collection and upload it." in said
+    assert page.context["source"] == "SuiteSparse Matrix Collection: T/web"
+    assert "Generate it here" not in said
+
+
+def test_a_recorded_matrix_leads_to_the_one_with_values(client: TestClient, own: str) -> None:
+    page = get(client, f"/matrices/{GRID_ID}")
+    assert [(twin.text, twin.href) for twin in page.context["origin"].twins] == [("mine", "/matrices/mine")]
+    assert "Generate it here" not in page.text
+
+
+def test_home_leads_to_the_recorded_comparison(client: TestClient, imported: None) -> None:
+    page = get(client, "/")
+    assert "compare the formats on NVIDIA H200 (recorded)." in words(page.text)
+    assert [line.state for line in page.context["devices"]] == ["recorded"]
+    # What was recorded elsewhere is no result of this service.
+    assert page.context["findings"] == ()
+    (link,) = page.context["recorded"]
+    assert {(matrix, device) for matrix, device, _ in facets(get(client, link.href).context)} == {
+        (GRID_ID, H200),
+        (WEB_ID, H200),
+    }
+
+
+def test_home_says_nothing_of_recordings_where_there_are_none(client: TestClient, lab: Lab) -> None:
+    page = get(client, "/")
+    assert page.context["recorded"] == ()
+    assert "recorded" not in page.text
+
+
+def test_the_newest_job_comes_before_recordings(client: TestClient, own: str) -> None:
+    context = get(client, "/formats").context
+    assert [(link.text, link.current) for link in context["devices"]] == [("cpu", True), (H200, False)]
+    assert facets(context) == [(own, "cpu", "warm")]
+    assert {device for _, device, _ in facets(get(client, "/").context)} == {"cpu"}
+
+
+def test_devices_are_never_mixed_in_one_ranking(client: TestClient, own: str) -> None:
+    context = get(client, f"/formats?device=cpu&device={H200}&matrix={own}").context
+    assert facets(context) == [(own, "cpu", "warm"), (own, H200, "warm")]
+    assert [len(finding.comparison.rows) for finding in context["findings"]] == [4, 4]
+
+
+def test_a_selection_of_jobs_shows_their_results_only(client: TestClient, own: str) -> None:
+    assert {device for _, device, _ in facets(get(client, f"/formats?job=j1&matrix={own}").context)} == {"cpu"}
+    assert facets(get(client, f"/formats?job=j1&device={H200}&matrix={own}").context) == []
+
+
+def test_downloads_name_the_recorded_device(client: TestClient, imported: None) -> None:
+    found = client.get(f"/formats.json?device={H200}&matrix={GRID_ID}&cache=cold").json()["measurements"]
+    assert [(m["kernel"], m["device"], m["matrix_id"]) for m in found] == [
+        (kernel, H200, GRID_ID) for kernel in ("csr/scalar", "csr/vector", "coo/segmented", "ell/thread")
+    ]
+
+
+def test_the_catalogue_and_the_devices_say_what_is_recorded(client: TestClient, imported: None, lab: Lab) -> None:
+    states = {matrix.name: matrix.state for matrix in get(client, "/matrices").context["matrices"]}
+    assert (states["a grid"], states["cnr-2000"]) == ("recorded", "ready")
+    lines = {line.id: line for line in get(client, "/devices").context["devices"]}
+    assert {name: line.state for name, line in lines.items()} == {"cuda:0": "alive", "cpu": "alive", H200: "recorded"}
+    assert (lines[H200].name, lines[H200].rate) == ("NVIDIA H200 (recorded)", "4.30\u202fTB/s")

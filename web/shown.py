@@ -1,0 +1,54 @@
+"""What the figures of a study are drawn from: measurements, what is known of their matrices, what the reader chose."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpu_engine.records import Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixFeatures:
+    """The features of a matrix; ave, sigma and max_min are None where they are not known, as of a deleted one.
+
+    ave, sigma, max_min  mean, standard deviation, and maximum − minimum of the row lengths
+    """
+
+    name: str
+    n_rows: int = 0
+    n_cols: int = 0
+    nnz: int = 0
+    ave: float | None = None
+    sigma: float | None = None
+    max_min: float | None = None
+
+    @property
+    def compulsory_bytes(self) -> int:
+        """Bytes that any product must move: CSR once, x once, y once, as in `floor_s`."""
+        return 12 * self.nnz + 4 * (self.n_rows + 1) + 8 * (self.n_cols + self.n_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The records behind a figure; every figure of a study is a pure function of one.
+
+    matrices  features by matrix id
+    kernels   that the reader chose; pair, baseline: as in Selection; empty: the figure's own choice
+    """
+
+    measurements: Sequence[Measurement] = ()
+    matrices: Mapping[str, MatrixFeatures] = field(default_factory=dict)
+    kernels: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
+    baseline: str = ""
+
+    def matrix(self, matrix_id: str) -> MatrixFeatures:
+        """The features of a matrix; an unknown one is called by its id and has no others."""
+        return self.matrices.get(matrix_id) or MatrixFeatures(matrix_id)
+
+    def by_sigma(self, ids: Iterable[str]) -> list[str]:
+        """The ids by ascending sigma, then nnz; those without a sigma last."""
+        return sorted(ids, key=lambda i: _sigma_first(self.matrix(i)))
+
+
+def _sigma_first(matrix: MatrixFeatures) -> tuple[bool, float, int]:
+    return matrix.sigma is None, matrix.sigma or 0.0, matrix.nnz
