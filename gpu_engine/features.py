@@ -7,12 +7,28 @@ import numpy as np
 import scipy.sparse
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.warps import WARP, computations, iterations
 
 DISTINCT_CAP = 65_536
 """Counting of distinct values stops here."""
 
 ENTRIES_PER_BLOCK = 2**22
 SPY_SIZE = 256
+
+RUN = 512
+"""Consecutive entries that a block of threads or a warp takes together in the formats that cut by entries."""
+
+SAMPLED_RUNS, SAMPLED_SLICES = 2048, 4096
+"""Runs and slices whose columns are looked at: all of a small matrix, else so many, evenly spread."""
+
+NARROW_SPAN = 2**16
+"""Columns within fewer than so many can be 16-bit offsets."""
+
+SECTOR = 4
+"""Elements of x that a GPU fetches at once: 32 bytes."""
+
+WINDOW = 256
+"""Rows sorted by length within so many, as in SELL-C-σ."""
 
 TAIL_ROWS_MIN, TAIL_SPAN_MIN = 50, 10
 """A power law is fitted to at least so many rows, the longest so many times as long as the shortest."""
@@ -30,6 +46,14 @@ def features(matrix: CsrMatrix) -> dict[str, Feature]:
     bandwidth                      max |row − column| over the entries
     symmetric_pattern, symmetric   whether the pattern, and the values too, equal those of the transpose
     distinct_values                counted up to DISTINCT_CAP
+    n_iter_ellr, n_iter_pellr      iterations of all warps with one thread a row: rows as they are, and sorted by length
+    n_iter_sorted                  the same with the rows sorted within windows of WINDOW
+    n_p                            computations of those warps, whatever the order of the rows
+    float_values                   whether a float32 holds every value exactly
+    narrow_runs, narrow_slices     share of the entries in runs of RUN entries, and in slices of 32 rows, whose columns
+                                   span less than NARROW_SPAN
+    sectors_run, sectors_slice     sectors of x that a run, and a slice, touches, over its entries: SECTOR⁻¹ or less
+                                   where columns lie together, 1 where each is alone
     power_law_exponent             R of P(row length = k) ~ k^−R in the tail; NaN where there is none
     """
     lengths = np.diff(matrix.indptr)
@@ -53,6 +77,12 @@ def features(matrix: CsrMatrix) -> dict[str, Feature]:
         "symmetric": symmetric,
         "explicit_zeros": int(np.count_nonzero(matrix.values == 0.0)),
         "distinct_values": _distinct_values(matrix.values),
+        "n_iter_ellr": iterations(lengths),
+        "n_iter_pellr": iterations(np.sort(lengths)[::-1]),
+        "n_iter_sorted": iterations(_sorted_in_windows(lengths)),
+        "n_p": computations(lengths),
+        "float_values": _are_floats(matrix.values),
+        **_locality(matrix),
         "power_law_exponent": power_law_exponent(lengths),
     }
 
@@ -122,6 +152,51 @@ def _bandwidth(matrix: CsrMatrix) -> int:
         return 0
     first, last = matrix.indices[matrix.indptr[rows]], matrix.indices[matrix.indptr[rows + 1] - 1]
     return int(max(np.abs(rows - first).max(), np.abs(last - rows).max()))
+
+
+def _sorted_in_windows(lengths: Any) -> Any:
+    """The lengths, longest first within each window of WINDOW rows."""
+    padded = np.zeros(-(-lengths.size // WINDOW) * WINDOW, lengths.dtype)
+    padded[: lengths.size] = lengths
+    return np.sort(padded.reshape(-1, WINDOW), axis=1)[:, ::-1].ravel()
+
+
+def _locality(matrix: CsrMatrix) -> dict[str, Feature]:
+    """How near together the columns of neighbouring entries, and of neighbouring rows, lie."""
+    runs = np.append(np.arange(0, matrix.nnz, RUN), matrix.nnz)
+    slices = matrix.indptr[np.append(np.arange(0, matrix.n_rows, WARP), matrix.n_rows)].astype(np.int64)
+    narrow_runs, sectors_run = _reach(matrix.indices, runs, SAMPLED_RUNS)
+    narrow_slices, sectors_slice = _reach(matrix.indices, slices, SAMPLED_SLICES)
+    return {
+        "narrow_runs": narrow_runs,
+        "narrow_slices": narrow_slices,
+        "sectors_run": sectors_run,
+        "sectors_slice": sectors_slice,
+    }
+
+
+def _reach(indices: Any, borders: Any, sampled: int) -> tuple[float, float]:
+    """(share of entries in narrow parts, distinct sectors an entry) of at most so many of the parts between borders."""
+    parts = np.unique(np.linspace(0, borders.size - 2, min(sampled, borders.size - 1)).astype(np.int64))
+    narrow = sectors = entries = 0
+    for begin, end in zip(borders[parts], borders[parts + 1], strict=True):
+        if begin < end:
+            columns = np.sort(indices[begin:end])
+            touched = columns // SECTOR
+            entries += int(columns.size)
+            sectors += 1 + int(np.count_nonzero(touched[1:] != touched[:-1]))
+            narrow += int(columns.size) if columns[-1] - columns[0] < NARROW_SPAN else 0
+    return (narrow / entries, sectors / entries) if entries else (1.0, 0.0)
+
+
+def _are_floats(values: Any) -> bool:
+    """Block by block, so that it mostly ends after one."""
+    for first in range(0, values.size, ENTRIES_PER_BLOCK):
+        block = values[first : first + ENTRIES_PER_BLOCK]
+        with np.errstate(over="ignore"):
+            if not np.array_equal(block, block.astype(np.float32)):
+                return False
+    return True
 
 
 def _distinct_values(values: Any) -> int:

@@ -7,15 +7,16 @@ from typing import Any
 
 from gpu_engine.competitors import BEST, COMPETITORS, competitor_names
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, SparsightError
+from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
 from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import Format, Kernel
 from gpu_engine.measure import Bench, Entry, Rounds
+from gpu_engine.orders import GIVEN, Reordered, moving, ordered, reorder
 from gpu_engine.records import Cache, Case, Measurement, MeasurementState, Progress, Record, Started
 from gpu_engine.verify import POISON, check, reference
 
-GATHER, REPEAT = "probe/gather", "probe/repeat"
-"""Entries of the rounds that are not cases: the gather probe, and the reference kernel once more."""
+GATHER, REPEAT, PERMUTE = "probe/gather", "probe/repeat", "probe/permute"
+"""Entries of the rounds that are not cases: the gather probe, the reference kernel once more, moving x and y."""
 
 PREPARATION = 0.25
 """Share of a matrix's progress that converting and checking takes."""
@@ -26,12 +27,15 @@ FLOOR_SLACK = 0.9
 
 @dataclass(frozen=True, slots=True)
 class SamplingPlan:
-    """How to sample: cache states, interleaved rounds, the kernel that enters twice, seconds of repeats for energy."""
+    """How to sample: cache states, interleaved rounds, the kernel that enters twice, seconds of repeats for energy, and
+    the order of rows and columns.
+    """
 
     caches: tuple[Cache, ...]
     rounds: int
     reference: str
     energy_s: float
+    order: str = GIVEN
 
 
 @dataclass(slots=True)
@@ -55,7 +59,8 @@ class ProductRun:
         self.bench = bench
         self.backend = bench.stopwatch.backend
         self.host = matrix
-        self.keys = {(case.kernel, case.cache): case.key for case in cases}
+        self.reordered: Reordered | None = None
+        self.keys = {(self._plain(case), case.cache): case.key for case in cases}
         self.caches = tuple(cache for cache in plan.caches if any(case.cache == cache for case in cases))
 
     def records(self) -> Iterator[Record]:
@@ -63,6 +68,14 @@ class ProductRun:
         if not self.host.nnz:
             yield from self._without_time(self.cases, "skipped", "the matrix has no entries")
             return
+        if self.plan.order != GIVEN:
+            yield Progress(0.0, f"finding the order {self.plan.order}")
+            try:
+                self.reordered = reorder(self.plan.order, self.host)
+            except ParameterError as error:
+                yield from self._without_time(self.cases, "skipped", error.message)
+                return
+            self.host = self.reordered.matrix
         yield Progress(0.0, "computing the reference product")
         self.expected = reference(self.host)
         try:
@@ -85,7 +98,7 @@ class ProductRun:
 
     def _groups(self) -> list[list[_Candidate]]:
         """The kernels to sample, in groups whose layouts fit the memory together; the reference kernel is in each."""
-        wanted = {case.kernel for case in self.cases}
+        wanted = {self._plain(case) for case in self.cases}
         if BEST in wanted:
             wanted |= set(competitor_names(self.backend))
         wanted.add(self.plan.reference)
@@ -101,6 +114,10 @@ class ProductRun:
             used += min(needed, self.bench.layout_bytes)
             groups[-1] += self._candidates(f, [k for k in kernels if not self._in(groups[-1], f, k)])
         return groups
+
+    def _plain(self, case: Case) -> str:
+        """The kernel of a case without its order."""
+        return case.kernel.removesuffix(ordered("", self.plan.order))
 
     def _reference(self) -> tuple[Format, list[Kernel]]:
         return next(
@@ -169,6 +186,8 @@ class ProductRun:
         entries = [Entry(c.name, self._call(c)) for c in group if c.error is None]
         entries += [Entry(REPEAT, self._call(c)) for c in group if c.name == self.plan.reference and c.error is None]
         entries.append(Entry(GATHER, self.bench.stopwatch.gather(self.matrix, self.x)))
+        if self.reordered is not None:
+            entries.append(Entry(PERMUTE, moving(self.reordered, self.x, self.y, self.bench.xp)))
         return self.bench.rounds(entries, self.caches, self.plan.rounds)
 
     def _sample(self, rounds: Rounds, begin: float, share: float) -> Iterator[Record]:
@@ -218,6 +237,8 @@ class ProductRun:
             gather_floor_s=rounds.timing(GATHER, cache).median_s,
             reference_gap=self._reference_gap(rounds, cache),
             energy_j=self._energy(candidate) if cache == "warm" else None,
+            order_s=self.reordered.seconds if self.reordered else None,
+            permute_s=rounds.timing(PERMUTE, cache).median_s if self.reordered else None,
         )
 
     def _fastest_rate(self, moved: int, cache: Cache) -> float:
@@ -244,7 +265,8 @@ class ProductRun:
         """One measurement per case of this run, in the order of the cases."""
         found = {(m.kernel, m.cache): m for m in measured}
         for case in self.cases:
-            m = _best(measured, case.cache) if case.kernel == BEST else found[case.kernel, case.cache]
+            kernel = self._plain(case)
+            m = _best(measured, case.cache) if kernel == BEST else found[kernel, case.cache]
             yield dataclasses.replace(m, case=case.key, kernel=case.kernel)
 
     def _without_time(self, cases: Sequence[Case], state: MeasurementState, note: str) -> Iterator[Measurement]:

@@ -136,6 +136,8 @@ class Measurement:
     floor_s             compulsory bytes / copy rate of the device at that footprint (DeviceProfile.rate)
     gather_floor_s      time of a probe that streams indices and values and gathers x
     convert_s           conversion from CSR on this device, once; convert_peak_bytes its peak memory
+    order_s             seconds on the host to find a new order and permute the matrix; None in the given order
+    permute_s           seconds to bring x into the new order and y back, once
     max_error           max |y − y_ref|ᵢ / (ε·(|A|·|x|)ᵢ)
     energy_j            joules per product, None where the device has no energy counter
     reference_gap       relative gap between the two entries of the reference kernel in the same rounds
@@ -163,6 +165,8 @@ class Measurement:
     gather_floor_s: float | None = None
     convert_s: float | None = None
     convert_peak_bytes: int | None = None
+    order_s: float | None = None
+    permute_s: float | None = None
     max_error: float | None = None
     energy_j: float | None = None
     reference_gap: float | None = None

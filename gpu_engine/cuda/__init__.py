@@ -1,1 +1,6 @@
-"""CUDA sources beside Python: load.py is the only place that compiles, common.cuh the only header."""
+"""CUDA sources beside Python: load.py is the only place that compiles, and every header lies here.
+
+common.cuh  what every kernel may use: warps, sums over lanes, loads that pass the caches by
+tiles.cuh   products of the tiles that gpu_engine/formats/tiles.py cuts
+packed.cuh  columns and values as gpu_engine/formats/packing.py packs them
+"""

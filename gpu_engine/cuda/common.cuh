@@ -15,3 +15,20 @@ template <int LANES> __device__ __forceinline__ double sum_lanes(double value) {
     value += __shfl_down_sync(FULL_WARP, value, offset, LANES);
   return value;
 }
+
+/// Row of a lane that has no entry: equal rows must be neighbours, so a lane past the end may not keep its last one.
+constexpr int NO_ROW = -1;
+
+/// Adds `total` to y[row] once per run of equal rows in the warp: an inclusive segmented scan from the left, then one
+/// atomic by the last lane of each run. Rows ascend over the lanes.
+__device__ __forceinline__ void add_runs(int row, double total, double *__restrict__ y) {
+  const int lane = threadIdx.x % WARP;
+#pragma unroll
+  for (int offset = 1; offset < WARP; offset *= 2) {
+    const double left = __shfl_up_sync(FULL_WARP, total, offset);
+    const int left_row = __shfl_up_sync(FULL_WARP, row, offset);
+    if (lane >= offset && left_row == row) total += left;
+  }
+  const int right_row = __shfl_down_sync(FULL_WARP, row, 1);
+  if (row != NO_ROW && (lane == WARP - 1 || right_row != row)) atomicAdd(y + row, total);
+}

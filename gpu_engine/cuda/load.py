@@ -12,6 +12,9 @@ from gpu_engine.errors import KernelError
 FLAGS = ("--std=c++17", "-default-device")
 """NVRTC options of every source; constants come in as template arguments, never as generated text."""
 
+HEADERS = "gpu_engine.cuda"
+"""The package that all headers lie in."""
+
 _INCLUDE = re.compile(r'^#include "(?P<file>[\w.]+)"$', re.MULTILINE)
 
 
@@ -49,12 +52,19 @@ def _current_device() -> int:
 
 @functools.cache
 def _read(package: str, file: str) -> str:
+    return _inlined(package, file, set())
+
+
+def _inlined(package: str, file: str, seen: set[str]) -> str:
+    """The file's text with its headers, and theirs, in place of the includes; each header once."""
     source = resources.files(package).joinpath(file).read_text(encoding="utf-8")
 
     def inline(match: re.Match[str]) -> str:
-        header = resources.files("gpu_engine.cuda").joinpath(match["file"]).read_text(encoding="utf-8")
-        following = source.count("\n", 0, match.end()) + 2
-        return f'#line 1 "{match["file"]}"\n{header}\n#line {following} "{file}"'
+        following = f'#line {source.count(chr(10), 0, match.end()) + 2} "{file}"'
+        if match["file"] in seen:
+            return following
+        seen.add(match["file"])
+        return f"{_inlined(HEADERS, match['file'], seen)}\n{following}"
 
     return f'#line 1 "{file}"\n{_INCLUDE.sub(inline, source)}'
 

@@ -1,10 +1,26 @@
 """FORMATS: the one list of storage formats; the contract tests, studies, CLI, API, pages and docs read it."""
 
 from gpu_engine.errors import ParameterError
-from gpu_engine.formats import coo, csr, ell
+from gpu_engine.formats import biell, bijad, coo, csc, csr, csri, ell, ellr, hyb, jad, packed, pellr, sellp, split
 from gpu_engine.formats.base import Format, Kernel
 
-FORMATS: tuple[Format, ...] = (csr.FORMAT, coo.FORMAT, ell.FORMAT)
+FORMATS: tuple[Format, ...] = (
+    csr.FORMAT,
+    csri.FORMAT,
+    split.FORMAT,
+    packed.FORMAT,
+    csc.FORMAT,
+    coo.FORMAT,
+    ell.FORMAT,
+    ellr.FORMAT,
+    pellr.FORMAT,
+    *sellp.FORMATS,
+    hyb.FORMAT,
+    hyb.MEAN_FORMAT,
+    jad.FORMAT,
+    biell.FORMAT,
+    bijad.FORMAT,
+)
 
 
 def kernel_names(backend: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Format and Kernel: the contract of everything in FORMATS."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -24,6 +24,12 @@ class Layout(Protocol):
         ...
 
 
+ENTRIES_PER_BLOCK = 2**22
+"""Conversions take so many entries at a time: their temporaries stay small beside the layout."""
+
+POINTERS = ("int", "long long")
+"""C++ types of a row pointer: 32 bits below 2³¹ nonzeros, 64 from there on."""
+
 Product = Callable[[Any, Any, Any], None]
 """`(layout, x, y)`: y := A·x; x float64 [n_cols], y float64 [n_rows]; launches on the current stream, never waits."""
 
@@ -33,6 +39,7 @@ class Kernel:
     """One way to multiply with a format; None for a backend on which it has no meaning.
 
     source       the CUDA file behind `cuda`
+    parts        kernels of other formats that it launches, where it has no source of its own
     moved_bytes  bytes of the layout that any run must read at least; default: all that it stores
     """
 
@@ -41,6 +48,7 @@ class Kernel:
     cpu: Product | None = None
     cuda: Product | None = None
     source: CudaSource | None = None
+    parts: tuple["Kernel", ...] = ()
     moved_bytes: Callable[[Any], int] | None = None
 
     def runs_on(self, backend: str) -> bool:
@@ -57,6 +65,8 @@ class Kernel:
 
     def source_hash(self, backend: str) -> str:
         """First 16 hex digits of the sha256 of the source that a record of this backend was measured with."""
+        if self.parts:
+            return digest(" ".join(part.source_hash(backend) for part in self.parts))
         if backend == "cuda" and self.source is not None:
             return digest(self.source.text)
         module = inspect.getmodule(self.cpu)
@@ -65,9 +75,9 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Format:
-    """A storage format.
+    """A storage format; a compressed one may hold an entry in fewer than 12 bytes.
 
-    bytes_needed  bytes of the layout of a matrix, known before anything is allocated
+    bytes_needed  bytes of the layout of a matrix, known before anything is allocated; at most, where it is compressed
     from_csr      CSR → layout, on the device where the CSR lies
     """
 
@@ -77,6 +87,7 @@ class Format:
     bytes_needed: Callable[[CsrMatrix], int]
     from_csr: Callable[[CsrMatrix], Any]
     kernels: tuple[Kernel, ...]
+    compressed: bool = False
 
     def kernels_on(self, backend: str) -> tuple[tuple[str, Kernel], ...]:
         """(`format/variant`, kernel) of every kernel of that backend."""
@@ -96,13 +107,63 @@ def array_module(array: Any) -> Any:
     return cupy
 
 
+def entry_blocks(indptr: Any) -> Iterator[tuple[slice, Any, Any]]:
+    """(entries, row, slot) of a CSR matrix, block by block: which entries, the row of each and its number in the row.
+
+    indptr  [n_rows + 1]; row and slot are integers [entries of the block] on its device
+    """
+    xp = array_module(indptr)
+    for block in blocks(int(indptr[-1])):
+        entries = xp.arange(block.start, block.stop, dtype=indptr.dtype)
+        row = xp.searchsorted(indptr, entries, side="right") - 1
+        yield block, row, entries - indptr[row]
+
+
+def blocks(entries: int) -> Iterator[slice]:
+    """All of so many entries, ENTRIES_PER_BLOCK at a time."""
+    for first in range(0, entries, ENTRIES_PER_BLOCK):
+        yield slice(first, min(first + ENTRIES_PER_BLOCK, entries))
+
+
 def row_of_entries(matrix: CsrMatrix) -> Any:
     """Row of each entry: int32 [nnz], on the device of the matrix."""
-    xp = array_module(matrix.indices)
-    entries = xp.arange(matrix.nnz, dtype=matrix.indptr.dtype)
-    return (xp.searchsorted(matrix.indptr, entries, side="right") - 1).astype(xp.int32)
+    rows = array_module(matrix.indices).empty(matrix.nnz, dtype=np.int32)
+    for entries, row, _ in entry_blocks(matrix.indptr):
+        rows[entries] = row
+    return rows
+
+
+def row_lengths(matrix: CsrMatrix) -> Any:
+    """Entries of each row: int32 [n_rows]."""
+    return (matrix.indptr[1:] - matrix.indptr[:-1]).astype(np.int32)
 
 
 def max_row_length(matrix: CsrMatrix) -> int:
     """Longest row in entries; 0 for a matrix without rows."""
     return int((matrix.indptr[1:] - matrix.indptr[:-1]).max()) if matrix.n_rows else 0
+
+
+def pointers(lengths: Any, dtype: Any) -> Any:
+    """Where parts of these lengths begin, and where the last one ends: [parts + 1]."""
+    begins = array_module(lengths).zeros(lengths.size + 1, dtype=dtype)
+    begins[1:] = lengths.cumsum(dtype=np.int64)
+    return begins
+
+
+def longest_first(lengths: Any) -> Any:
+    """The rows by length, longest first, rows of one length in their order: int32 [n_rows]."""
+    return array_module(lengths).argsort(-lengths, kind="stable").astype(np.int32)
+
+
+def inverse(permutation: Any) -> Any:
+    """Where each row went: int32 [n_rows], inverse[permutation[place]] = place."""
+    xp = array_module(permutation)
+    places = xp.empty(permutation.size, dtype=np.int32)
+    places[permutation] = xp.arange(permutation.size, dtype=np.int32)
+    return places
+
+
+def lanes_for(entries: int, groups: int) -> int:
+    """Lanes of a warp for each of `groups` rows or columns: the power of two from their mean length up, at most 32."""
+    mean = -(-entries // groups) if groups else 1
+    return min(32, 1 << max(mean - 1, 0).bit_length())

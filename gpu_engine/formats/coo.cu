@@ -1,24 +1,7 @@
 #include "common.cuh"
 
-/// Row of a lane that has no entry: equal rows must be neighbours, so a lane past the end may not keep its last one.
-constexpr int NO_ROW = -1;
-
-/// Adds `total` to y[row] once per run of equal rows in the warp: an inclusive segmented scan from the left, then one
-/// atomic by the last lane of each run. Rows ascend over the lanes.
-__device__ __forceinline__ void add_runs(int row, double total, double *__restrict__ y) {
-  const int lane = threadIdx.x % WARP;
-#pragma unroll
-  for (int offset = 1; offset < WARP; offset *= 2) {
-    const double left = __shfl_up_sync(FULL_WARP, total, offset);
-    const int left_row = __shfl_up_sync(FULL_WARP, row, offset);
-    if (lane >= offset && left_row == row) total += left;
-  }
-  const int right_row = __shfl_down_sync(FULL_WARP, row, 1);
-  if (row != NO_ROW && (lane == WARP - 1 || right_row != row)) atomicAdd(y + row, total);
-}
-
 /// y += A·x for entries sorted by row; a warp takes 32·steps consecutive entries, its lanes 32 at a time. Lanes keep
-/// their sum while the whole warp stays in its rows. y is zero on entry.
+/// their sum while the whole warp stays in its rows.
 __global__ void coo_segmented(long long nnz, int steps, const int *__restrict__ rows, const int *__restrict__ columns,
                               const double *__restrict__ values, const double *__restrict__ x, double *__restrict__ y) {
   const int lane = threadIdx.x % WARP;

@@ -55,8 +55,8 @@ class CooLayout:
         return int(self.rows.nbytes + self.columns.nbytes + self.values.nbytes)
 
 
-def _cuda(layout: CooLayout, x: Any, y: Any) -> None:
-    y.data.memset_async(0, y.nbytes)
+def cuda_add(layout: CooLayout, x: Any, y: Any) -> None:
+    """y += A·x on the current GPU."""
     nnz = int(layout.values.size)
     if nnz:
         warps = -(-nnz // (32 * STEPS))
@@ -65,12 +65,15 @@ def _cuda(layout: CooLayout, x: Any, y: Any) -> None:
         SOURCE.function("coo_segmented")((blocks,), (BLOCK,), arguments)
 
 
+def _cuda(layout: CooLayout, x: Any, y: Any) -> None:
+    y.data.memset_async(0, y.nbytes)
+    cuda_add(layout, x, y)
+
+
 @numba.njit(parallel=True, cache=True)
 def _segments(rows: Any, columns: Any, values: Any, x: Any, y: Any, parts: int, heads: Any) -> None:
-    """Equal nonzeros a part; a part's first row may be shared with the part before it, so its sum waits in `heads`."""
+    """Adds equal nonzeros a part to y; the part before may share its first row, so that sum waits in `heads`."""
     nnz = values.size
-    for row in numba.prange(y.size):
-        y[row] = 0.0
     for part in numba.prange(parts):
         begin, end = nnz * part // parts, nnz * (part + 1) // parts
         heads[part] = 0.0
@@ -82,23 +85,43 @@ def _segments(rows: Any, columns: Any, values: Any, x: Any, y: Any, parts: int, 
                     if row == first:
                         heads[part] = total
                     else:
-                        y[row] = total
+                        y[row] += total
                     row, total = rows[entry], 0.0
                 total += values[entry] * x[columns[entry]]
             if row == first:
                 heads[part] = total
             else:
-                y[row] = total
+                y[row] += total
     for part in range(parts):
         begin, end = nnz * part // parts, nnz * (part + 1) // parts
         if begin < end:
             y[rows[begin]] += heads[part]
 
 
-def _cpu(layout: CooLayout, x: Any, y: Any) -> None:
+@numba.njit(parallel=True, cache=True)
+def _clear(y: Any) -> None:
+    for row in numba.prange(y.size):
+        y[row] = 0.0
+
+
+def cpu_add(layout: CooLayout, x: Any, y: Any) -> None:
+    """y += A·x on the host."""
     parts = numba.get_num_threads()
     _segments(layout.rows, layout.columns, layout.values, x, y, parts, np.empty(parts))
 
+
+def _cpu(layout: CooLayout, x: Any, y: Any) -> None:
+    _clear(y)
+    cpu_add(layout, x, y)
+
+
+KERNEL = Kernel(
+    "segmented",
+    "Equal nonzeros a thread; segmented scan over the warp, atomics where a row ends.",
+    cpu=_cpu,
+    cuda=_cuda,
+    source=SOURCE,
+)
 
 FORMAT = Format(
     name="coo",
@@ -106,13 +129,5 @@ FORMAT = Format(
     summary="Row, column and value of each nonzero, in row order.",
     bytes_needed=lambda matrix: 16 * matrix.nnz,
     from_csr=CooLayout.from_csr,
-    kernels=(
-        Kernel(
-            "segmented",
-            "Equal nonzeros a thread; segmented scan over the warp, atomics where a row ends.",
-            cpu=_cpu,
-            cuda=_cuda,
-            source=SOURCE,
-        ),
-    ),
+    kernels=(KERNEL,),
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Format, Kernel, array_module, max_row_length, row_of_entries
+from gpu_engine.formats.base import Format, Kernel, array_module, entry_blocks, max_row_length, pointers
 
 SOURCE = CudaSource(__package__, "ell.cu", ("ell_thread",))
 BLOCK = 128
@@ -35,24 +35,14 @@ class EllLayout:
     @staticmethod
     def from_csr(matrix: CsrMatrix) -> "EllLayout":
         """Scatters each entry to its slot."""
-        xp = array_module(matrix.indices)
-        shape = max_row_length(matrix), matrix.n_rows
-        columns = xp.full(shape, PADDING, dtype=xp.int32)
-        values = xp.zeros(shape, dtype=xp.float64)
-        row = row_of_entries(matrix)
-        slot = xp.arange(matrix.nnz, dtype=matrix.indptr.dtype) - matrix.indptr[row]
-        columns[slot, row] = matrix.indices
-        values[slot, row] = matrix.values
+        columns, values = fill_slots(matrix, max_row_length(matrix), None, PADDING)
         return EllLayout(matrix.n_cols, matrix.nnz, matrix.indptr.dtype, columns, values)
 
     def to_csr(self) -> CsrMatrix:
         """Gathers the slots that are not padded, row by row."""
-        xp = array_module(self.columns)
-        used = self.columns.T != PADDING
-        n_rows = self.columns.shape[1]
-        indptr = xp.zeros(n_rows + 1, dtype=self.indptr_dtype)
-        indptr[1:] = xp.cumsum(used.sum(axis=1))
-        return CsrMatrix(n_rows, self.n_cols, indptr, self.columns.T[used], self.values.T[used])
+        return read_slots(
+            self.columns, self.values, (self.columns != PADDING).sum(axis=0), None, self.n_cols, self.indptr_dtype
+        )
 
     @property
     def stored_bytes(self) -> int:
@@ -60,7 +50,38 @@ class EllLayout:
         return int(self.columns.nbytes + self.values.nbytes)
 
 
-def _cuda(layout: EllLayout, x: Any, y: Any) -> None:
+def fill_slots(matrix: CsrMatrix, width: int, places: Any, padding: int) -> tuple[Any, Any]:
+    """(columns, values) [width, n_rows] with slot s of row r at [s, places[r]]; width is at least the longest row.
+
+    places   int32 [n_rows], or None where every row keeps its own
+    padding  the column of a slot without an entry; its value is 0
+    """
+    xp = array_module(matrix.indices)
+    shape = width, matrix.n_rows
+    columns = xp.full(shape, padding, dtype=xp.int32)
+    values = xp.zeros(shape, dtype=xp.float64)
+    for entries, row, slot in entry_blocks(matrix.indptr):
+        target = slot, row if places is None else places[row]
+        columns[target] = matrix.indices[entries]
+        values[target] = matrix.values[entries]
+    return columns, values
+
+
+def read_slots(columns: Any, values: Any, lengths: Any, places: Any, n_cols: int, dtype: Any) -> CsrMatrix:
+    """The matrix whose row r has its first lengths[r] slots at [:, places[r]]: the inverse of `fill_slots`."""
+    xp = array_module(columns)
+    indptr = pointers(lengths, dtype)
+    indices = xp.empty(int(indptr[-1]), dtype=xp.int32)
+    data = xp.empty(indices.size, dtype=xp.float64)
+    for entries, row, slot in entry_blocks(indptr):
+        source = slot, row if places is None else places[row]
+        indices[entries] = columns[source]
+        data[entries] = values[source]
+    return CsrMatrix(columns.shape[1], n_cols, indptr, indices, data)
+
+
+def cuda_product(layout: EllLayout, x: Any, y: Any) -> None:
+    """y := A·x on the current GPU."""
     width, n_rows = layout.columns.shape
     if n_rows:
         arguments = (np.int32(n_rows), np.int32(width), layout.columns, layout.values, x, y)
@@ -82,9 +103,24 @@ def _strips(columns: Any, values: Any, x: Any, y: Any, strip: int) -> None:
                     y[row] += values[slot, row] * x[column]
 
 
-def _cpu(layout: EllLayout, x: Any, y: Any) -> None:
+def cpu_product(layout: EllLayout, x: Any, y: Any) -> None:
+    """y := A·x on the host."""
     _strips(layout.columns, layout.values, x, y, 1024)
 
+
+def moved_bytes(layout: EllLayout) -> int:
+    """All columns, and the values of entries: values of padded slots are not loaded."""
+    return int(layout.columns.nbytes) + 8 * layout.nnz
+
+
+KERNEL = Kernel(
+    "thread",
+    "One thread a row, all slots walked; on a CPU slot by slot over strips of rows.",
+    cpu=cpu_product,
+    cuda=cuda_product,
+    source=SOURCE,
+    moved_bytes=moved_bytes,
+)
 
 FORMAT = Format(
     name="ell",
@@ -92,15 +128,5 @@ FORMAT = Format(
     summary="Every row padded to the longest one, stored column by column.",
     bytes_needed=lambda matrix: 12 * max_row_length(matrix) * matrix.n_rows,
     from_csr=EllLayout.from_csr,
-    kernels=(
-        Kernel(
-            "thread",
-            "One thread a row, all slots walked; on a CPU slot by slot over strips of rows.",
-            cpu=_cpu,
-            cuda=_cuda,
-            source=SOURCE,
-            # Values of padded slots are not loaded.
-            moved_bytes=lambda layout: int(layout.columns.nbytes) + 8 * layout.nnz,
-        ),
-    ),
+    kernels=(KERNEL,),
 )

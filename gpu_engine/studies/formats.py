@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from gpu_engine.competitors import BEST, competitor_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats import kernel_names
 from gpu_engine.measure import Bench
+from gpu_engine.orders import ordered
 from gpu_engine.parameters import parameter
 from gpu_engine.products import ProductRun, SamplingPlan
 from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Progress, Record
@@ -21,13 +23,19 @@ class FormatsParams:
     caches: tuple[Cache, ...] = parameter(CACHES, "Cache states to measure.", min_length=1)
     rounds: int = parameter(15, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
     reference: str = parameter("csr/vector", "Kernel that enters every round twice: what it differs from itself.")
+    order: Literal["given", "degree", "rcm"] = parameter(
+        "given", "Order of rows and columns: as given, most read columns first, or reverse Cuthill–McKee."
+    )
     energy_s: float = parameter(
         0.4, "Seconds of repeats for the energy of a product; 0: not measured.", ge=0.0, le=10.0
     )
 
 
 class FormatsStudy:
-    """One product y = A·x per kernel and cache state, all kernels of a matrix in the same interleaved rounds."""
+    """One product y = A·x per kernel and cache state, all kernels of a matrix in the same interleaved rounds.
+
+    In a new order a kernel is called `csr/vector+rcm`: its time is that of a product with x and y in that order.
+    """
 
     name = "formats"
     question = "Which format and kernel multiplies this matrix fastest, and how near the floor?"
@@ -35,7 +43,7 @@ class FormatsStudy:
 
     def cases(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
         """Matrix by matrix, kernel by kernel, cold and warm; raises ParameterError on a kernel the device lacks."""
-        kernels = chosen_kernels(params, device.backend)
+        kernels = [ordered(kernel, params.order) for kernel in chosen_kernels(params, device.backend)]
         return tuple(Case(m.id, kernel, cache) for m in matrices for kernel in kernels for cache in params.caches)
 
     def estimate_s(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
@@ -50,7 +58,7 @@ class FormatsStudy:
     ) -> Iterator[Record]:
         """Measures the cases of `todo`; those of one matrix share their rounds."""
         yield from bench.calibrate()
-        plan = SamplingPlan(params.caches, params.rounds, params.reference, params.energy_s)
+        plan = SamplingPlan(params.caches, params.rounds, params.reference, params.energy_s, params.order)
         done = 0
         for matrix_id in dict.fromkeys(case.matrix_id for case in todo):
             cases = [case for case in todo if case.matrix_id == matrix_id]

@@ -28,6 +28,15 @@ def test_by_hand() -> None:
         "symmetric": False,
         "explicit_zeros": 0,
         "distinct_values": 7,
+        "n_iter_ellr": 4,
+        "n_iter_pellr": 4,
+        "n_iter_sorted": 4,
+        "n_p": -16,
+        "float_values": True,
+        "narrow_runs": 1.0,
+        "narrow_slices": 1.0,
+        "sectors_run": 1 / 8,
+        "sectors_slice": 1 / 8,
     }
 
 
@@ -47,6 +56,11 @@ def test_battery_agrees_with_slow_counting(name: str) -> None:
     assert found["symmetric"] == (square and set(entries) == {(col, row, value) for row, col, value in entries})
     assert found["explicit_zeros"] == sum(value == 0.0 for _, _, value in entries)
     assert found["distinct_values"] == min(len({value for _, _, value in entries}), DISTINCT_CAP)
+    lengths = np.diff(matrix.indptr).tolist()
+    longest_first = sorted(lengths, reverse=True)
+    for feature, order in (("n_iter_ellr", lengths), ("n_iter_pellr", longest_first)):
+        assert found[feature] == sum(max(order[warp : warp + 32]) for warp in range(0, matrix.n_rows, 32))
+    assert found["n_p"] == sum(2 * length - 1 for length in lengths) - -matrix.n_rows % 32
     assert all(type(value) in (int, float, bool) for value in found.values())
 
 

@@ -4,7 +4,7 @@ Source: papers on every format measure against it; kernels after Bell and Garlan
 """
 
 from gpu_engine.formats.base import Format
-from gpu_engine.formats.csr import scalar, vector
+from gpu_engine.formats.csr import scalar, smart, vector
 from gpu_engine.formats.csr.layout import CsrLayout
 
 FORMAT = Format(
@@ -13,5 +13,5 @@ FORMAT = Format(
     summary="Row pointers, column indices and values; no padding, no preprocessing.",
     bytes_needed=lambda matrix: matrix.stored_bytes,
     from_csr=CsrLayout.from_csr,
-    kernels=(scalar.KERNEL, vector.KERNEL, vector.HALF_WARP_KERNEL),
+    kernels=(scalar.KERNEL, vector.KERNEL, vector.HALF_WARP_KERNEL, smart.KERNEL),
 )

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpu_engine.csr_matrix import CsrMatrix
-
-POINTERS = ("int", "long long")
-"""C++ types of a row pointer: 32 bits below 2³¹ nonzeros, 64 from there on."""
+from gpu_engine.formats.base import POINTERS
 
 
 @dataclass(frozen=True, slots=True)

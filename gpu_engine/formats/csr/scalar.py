@@ -6,8 +6,8 @@ import numba
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Kernel
-from gpu_engine.formats.csr.layout import POINTERS, CsrLayout
+from gpu_engine.formats.base import POINTERS, Kernel
+from gpu_engine.formats.csr.layout import CsrLayout
 
 SOURCE = CudaSource(__package__, "scalar.cu", tuple(f"csr_scalar<{pointer}>" for pointer in POINTERS))
 BLOCK = 128

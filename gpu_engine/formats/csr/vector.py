@@ -9,8 +9,8 @@ import numba
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Kernel, Product
-from gpu_engine.formats.csr.layout import POINTERS, CsrLayout
+from gpu_engine.formats.base import POINTERS, Kernel, Product
+from gpu_engine.formats.csr.layout import CsrLayout
 
 LANES = (16, 32)
 SOURCE = CudaSource(

@@ -1,6 +1,9 @@
 """FORMATS × BATTERY on the CPU."""
 
 import ast
+import importlib
+import pkgutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +42,36 @@ def test_product(f: Format, kernel: Kernel, name: str) -> None:
     contract.check_product(f, kernel, "cpu", matrix, matrix, np)
 
 
+@formats
+@pytest.mark.parametrize("name", ["empty_rows_and_columns", "one_dense_row", "power_law"])
+def test_conversion_in_several_blocks(monkeypatch: pytest.MonkeyPatch, f: Format, name: str) -> None:
+    monkeypatch.setattr("gpu_engine.formats.base.ENTRIES_PER_BLOCK", 97)
+    matrix = BATTERY[name]()
+    contract.check_round_trip(f, matrix, matrix)
+    contract.check_product(f, next(k for k in f.kernels if k.cpu), "cpu", matrix, matrix, np)
+
+
+@formats
+def test_conversion_holds_little_beside_the_layout(monkeypatch: pytest.MonkeyPatch, f: Format) -> None:
+    monkeypatch.setattr("gpu_engine.formats.base.ENTRIES_PER_BLOCK", 1000)
+    matrix = BATTERY["wide"]()
+    f.from_csr(matrix)
+    tracemalloc.start()
+    layout = f.from_csr(matrix)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2 * (matrix.stored_bytes + layout.stored_bytes)
+
+
+@pytest.mark.parametrize(("f", "kernel"), KERNELS)
+@pytest.mark.parametrize("name", ["all_rows_empty", "single_entry", "one_dense_row", "one_dense_column", "power_law"])
+def test_product_of_many_threads(monkeypatch: pytest.MonkeyPatch, f: Format, kernel: Kernel, name: str) -> None:
+    """Parts are cut for the threads there are; more of them than cores, and than entries."""
+    monkeypatch.setattr("numba.get_num_threads", lambda: 7)
+    matrix = BATTERY[name]()
+    contract.check_product(f, kernel, "cpu", matrix, matrix, np)
+
+
 @pytest.mark.parametrize(("f", "kernel"), KERNELS)
 def test_corrupted_value_is_found(f: Format, kernel: Kernel) -> None:
     matrix = BATTERY["band"]()
@@ -53,15 +86,13 @@ def test_check_names_the_wrong_row() -> None:
         check(expected, y)
 
 
-def test_every_module_is_listed() -> None:
-    """A module of formats/ that FORMATS does not reach would be measured by nobody."""
-    folder = Path(gpu_engine.formats.__file__).parent
-    modules = {
-        p.stem if p.is_file() else p.name
-        for p in folder.iterdir()
-        if p.suffix == ".py" or (p / "__init__.py").is_file()
-    }
-    assert modules - {"__init__", "base"} == {f.name for f in FORMATS}
+def test_every_format_is_listed() -> None:
+    """A format of a module of formats/ that is not in FORMATS would be measured by nobody."""
+    names = [module.name for module in pkgutil.iter_modules(gpu_engine.formats.__path__, "gpu_engine.formats.")]
+    modules = [importlib.import_module(name) for name in names]
+    found = [value.name for module in modules for value in vars(module).values() if isinstance(value, Format)]
+    assert sorted(found) == sorted(f.name for f in FORMATS)
+    assert len(set(found)) == len(found)
 
 
 def test_every_kernel_source_is_beside_its_module() -> None:
@@ -78,11 +109,15 @@ def test_names_find_their_kernels() -> None:
         find_kernel("csr/unheard-of")
 
 
-def test_kernels_do_not_share_a_loop() -> None:
-    """Two kernels with the same loop would be one result under two names."""
-    loops = set()
+def test_kernels_of_a_layout_do_not_share_a_loop() -> None:
+    """Two kernels with the same loop over the same arrays would be one result under two names."""
     for f in FORMATS:
-        for k in f.kernels:
-            if k.cpu:
-                loops.add(ast.dump(ast.parse(Path(k.cpu.__code__.co_filename).read_text(encoding="utf-8"))))
-    assert len(loops) == len(KERNELS)
+        files = [Path(k.cpu.__code__.co_filename) for k in f.kernels if k.cpu]
+        loops = {ast.dump(ast.parse(file.read_text(encoding="utf-8"))) for file in files}
+        assert len(loops) == len(files), f.name
+
+
+def test_formats_do_not_share_a_layout() -> None:
+    """Each stores rows of unlike length in its own way: other arrays, or the same in another order."""
+    matrix = BATTERY["power_law"]()
+    assert len({repr(f.from_csr(matrix)) for f in FORMATS}) == len(FORMATS)

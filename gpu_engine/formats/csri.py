@@ -1,0 +1,125 @@
+"""CSRI: CSR with the row where each warp begins, so that every warp gets the same number of nonzeros.
+
+Best where row lengths vary much. A format beside CSR, because the array costs bytes and conversion time that the other
+kernels of CSR do without. Source: batched SpMV paper, §3.5; Flegar and Quintana-Ortí, Euro-Par 2017.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats.base import POINTERS, Format, Kernel, array_module
+
+SOURCE = CudaSource(__package__, "csri.cu", tuple(f"csri_warp<{pointer}>" for pointer in POINTERS))
+BLOCK = 128
+ENTRIES = 512
+"""Most entries of a warp: fewer atomics a nonzero with more, fewer warps in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsriLayout:
+    """CSR cut into T parts; part k has entries [k · nnz / T, (k + 1) · nnz / T).
+
+    first_rows  int32 [T], the row of each part's first entry: upper_bound(indptr, k · nnz / T) − 1
+    """
+
+    matrix: CsrMatrix
+    first_rows: Any
+
+    @staticmethod
+    def from_csr(matrix: CsrMatrix) -> "CsriLayout":
+        """Finds the first row of each part; the arrays of the matrix are shared."""
+        xp = array_module(matrix.indices)
+        parts = _parts(matrix)
+        begins = xp.arange(parts, dtype=xp.int64) * matrix.nnz // max(parts, 1)
+        rows = xp.searchsorted(matrix.indptr, begins.astype(matrix.indptr.dtype), side="right") - 1
+        return CsriLayout(matrix, rows.astype(xp.int32))
+
+    def to_csr(self) -> CsrMatrix:
+        """The matrix that was cut."""
+        return self.matrix
+
+    @property
+    def stored_bytes(self) -> int:
+        """CSR, and 4 bytes a part."""
+        return self.matrix.stored_bytes + int(self.first_rows.nbytes)
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any, Any]:
+        """(first_rows, indptr, indices, values), in the order of the kernels' arguments."""
+        return self.first_rows, self.matrix.indptr, self.matrix.indices, self.matrix.values
+
+
+def _parts(matrix: CsrMatrix) -> int:
+    return -(-matrix.nnz // ENTRIES)
+
+
+def _cuda(layout: CsriLayout, x: Any, y: Any) -> None:
+    y.data.memset_async(0, y.nbytes)
+    parts, matrix = layout.first_rows.size, layout.matrix
+    if parts:
+        kernel = SOURCE.function(f"csri_warp<{POINTERS[matrix.indptr.dtype.itemsize == 8]}>")
+        blocks = -(-parts // (BLOCK // 32))
+        kernel((blocks,), (BLOCK,), (np.int64(matrix.nnz), np.int32(parts), np.int32(y.size), *layout.arrays, x, y))
+
+
+@numba.njit(parallel=True, cache=True)
+def _parts_of_threads(
+    first_rows: Any, indptr: Any, indices: Any, values: Any, x: Any, y: Any, threads: int, heads: Any
+) -> None:
+    """Equal parts a thread; its first row may be shared with the thread before it, so that sum waits in `heads`."""
+    parts, nnz = first_rows.size, values.size
+    for row in numba.prange(y.size):
+        y[row] = 0.0
+    for thread in numba.prange(threads):
+        part = parts * thread // threads
+        entry, end = nnz * part // parts, nnz * (parts * (thread + 1) // threads) // parts
+        heads[thread] = 0.0
+        row = first_rows[part] if entry < end else 0
+        head = True
+        while entry < end:
+            stop = min(indptr[row + 1], end)
+            total = 0.0
+            while entry < stop:
+                total += values[entry] * x[indices[entry]]
+                entry += 1
+            if head:
+                heads[thread] = total
+            else:
+                y[row] = total
+            head = False
+            row += 1
+    for thread in range(threads):
+        part = parts * thread // threads
+        if part < parts * (thread + 1) // threads:
+            y[first_rows[part]] += heads[thread]
+
+
+def _cpu(layout: CsriLayout, x: Any, y: Any) -> None:
+    if not layout.first_rows.size:
+        y.fill(0.0)
+        return
+    threads = numba.get_num_threads()
+    _parts_of_threads(*layout.arrays, x, y, threads, np.empty(threads))
+
+
+FORMAT = Format(
+    name="csri",
+    title="CSR, balanced by nonzeros",
+    summary="CSR and the row where each warp's equal share of the nonzeros begins.",
+    bytes_needed=lambda matrix: matrix.stored_bytes + 4 * _parts(matrix),
+    from_csr=CsriLayout.from_csr,
+    kernels=(
+        Kernel(
+            "warp",
+            "Equal nonzeros a warp, atomics where a row ends; on a CPU equal nonzeros a thread.",
+            cpu=_cpu,
+            cuda=_cuda,
+            source=SOURCE,
+        ),
+    ),
+)

@@ -1,0 +1,96 @@
+"""ELLR (ELLPACK-R): ELL with the length of each row, so that no thread walks the padding of its own row.
+
+Best where neighbouring rows have like lengths. Source: Vázquez et al., CMMSE 2009; PELLR paper, §2.3.2.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats.base import Format, Kernel, max_row_length, row_lengths
+from gpu_engine.formats.ell import BLOCK, PADDING, fill_slots, read_slots
+
+SOURCE = CudaSource(__package__, "ellr.cu", ("ellr_thread",))
+
+
+@dataclass(frozen=True, slots=True)
+class EllrLayout:
+    """Slot s of row r lies at [s, r]; a row has entries in its first lengths[r] slots.
+
+    columns  int32 [width, n_rows], −1 where padded
+    values   float64 [width, n_rows], 0 where padded
+    lengths  int32 [n_rows], `rl` in the paper
+    """
+
+    n_cols: int
+    nnz: int
+    indptr_dtype: Any
+    columns: Any
+    values: Any
+    lengths: Any
+
+    @staticmethod
+    def from_csr(matrix: CsrMatrix) -> "EllrLayout":
+        """Scatters each entry to its slot."""
+        columns, values = fill_slots(matrix, max_row_length(matrix), None, PADDING)
+        return EllrLayout(matrix.n_cols, matrix.nnz, matrix.indptr.dtype, columns, values, row_lengths(matrix))
+
+    def to_csr(self) -> CsrMatrix:
+        """Gathers the slots that each row uses."""
+        return read_slots(self.columns, self.values, self.lengths, None, self.n_cols, self.indptr_dtype)
+
+    @property
+    def stored_bytes(self) -> int:
+        """12 bytes a slot, padded or not, and 4 a row."""
+        return int(self.columns.nbytes + self.values.nbytes + self.lengths.nbytes)
+
+
+def _cuda(layout: EllrLayout, x: Any, y: Any) -> None:
+    n_rows = layout.lengths.size
+    if n_rows:
+        arguments = (np.int32(n_rows), layout.lengths, layout.columns, layout.values, x, y)
+        SOURCE.function("ellr_thread")((-(-n_rows // BLOCK),), (BLOCK,), arguments)
+
+
+@numba.njit(parallel=True, cache=True)
+def _strips(lengths: Any, columns: Any, values: Any, x: Any, y: Any, strip: int) -> None:
+    """Slot by slot over a strip of rows, up to the longest of the strip; shorter rows drop out at their length."""
+    n_rows = lengths.size
+    for part in numba.prange(-(-n_rows // strip)):
+        begin, end = part * strip, min((part + 1) * strip, n_rows)
+        longest = 0
+        for row in range(begin, end):
+            y[row] = 0.0
+            longest = max(longest, lengths[row])
+        for slot in range(longest):
+            for row in range(begin, end):
+                if slot < lengths[row]:
+                    y[row] += values[slot, row] * x[columns[slot, row]]
+
+
+def _cpu(layout: EllrLayout, x: Any, y: Any) -> None:
+    _strips(layout.lengths, layout.columns, layout.values, x, y, 1024)
+
+
+FORMAT = Format(
+    name="ellr",
+    title="ELLPACK-R",
+    summary="ELLPACK with the length of each row.",
+    bytes_needed=lambda matrix: (12 * max_row_length(matrix) + 4) * matrix.n_rows,
+    from_csr=EllrLayout.from_csr,
+    kernels=(
+        Kernel(
+            "thread",
+            "One thread a row, as many slots as the row is long; on a CPU slot by slot over strips of rows.",
+            cpu=_cpu,
+            cuda=_cuda,
+            source=SOURCE,
+            # Padded slots are not loaded.
+            moved_bytes=lambda layout: 12 * layout.nnz + int(layout.lengths.nbytes),
+        ),
+    ),
+)

@@ -1,0 +1,123 @@
+"""HYB: the first K entries of each row in ELL, the rest in COO. Best where a few rows are much longer than the others.
+
+K is the largest width that at least a third of the rows fill (`hyb`), or the mean row length (`hyb-mean`).
+Source: Bell and Garland, NVR-2008-004; PELLR paper, §2.3.4.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.formats import coo, ell
+from gpu_engine.formats.base import Format, Kernel, array_module, entry_blocks, pointers, row_lengths
+from gpu_engine.formats.coo import CooLayout
+from gpu_engine.formats.ell import EllLayout
+
+
+@dataclass(frozen=True, slots=True)
+class HybLayout:
+    """Two layouts of one shape whose sum is the matrix.
+
+    head  the first `width` entries of each row; its columns and values are [width, n_rows]
+    tail  the entries past them
+    """
+
+    head: EllLayout
+    tail: CooLayout
+
+    @staticmethod
+    def from_csr(matrix: CsrMatrix, width: int) -> "HybLayout":
+        """Cuts each row after `width` entries."""
+        lengths = row_lengths(matrix)
+        first = _first_entries(matrix.indptr, width)
+        head = _part(matrix, lengths.clip(max=width), first)
+        tail = _part(matrix, (lengths - width).clip(min=0), ~first)
+        columns, values = ell.fill_slots(head, width, None, ell.PADDING)
+        layout = EllLayout(matrix.n_cols, head.nnz, matrix.indptr.dtype, columns, values)
+        return HybLayout(layout, CooLayout.from_csr(tail))
+
+    def to_csr(self) -> CsrMatrix:
+        """Joins the two parts of each row."""
+        head, tail = self.head.to_csr(), self.tail.to_csr()
+        xp = array_module(head.indices)
+        indptr = pointers(row_lengths(head) + row_lengths(tail), head.indptr.dtype)
+        first = _first_entries(indptr, self.head.columns.shape[0])
+        indices, values = xp.empty(first.size, dtype=xp.int32), xp.empty(first.size, dtype=xp.float64)
+        for part, chosen in ((head, first), (tail, ~first)):
+            indices[chosen] = part.indices
+            values[chosen] = part.values
+        return CsrMatrix(head.n_rows, head.n_cols, indptr, indices, values)
+
+    @property
+    def stored_bytes(self) -> int:
+        """12 bytes a slot of the head, padded or not, and 16 an entry of the tail."""
+        return self.head.stored_bytes + self.tail.stored_bytes
+
+
+def _first_entries(indptr: Any, width: int) -> Any:
+    """Which entries of a CSR matrix are among the first `width` of their row: bool [nnz]."""
+    first = array_module(indptr).empty(int(indptr[-1]), dtype=bool)
+    for entries, _, slot in entry_blocks(indptr):
+        first[entries] = slot < width
+    return first
+
+
+def _part(matrix: CsrMatrix, lengths: Any, chosen: Any) -> CsrMatrix:
+    """The chosen entries of a matrix, `lengths` of them in each row."""
+    indptr = pointers(lengths, matrix.indptr.dtype)
+    return CsrMatrix(matrix.n_rows, matrix.n_cols, indptr, matrix.indices[chosen], matrix.values[chosen])
+
+
+def third_rule(matrix: CsrMatrix) -> int:
+    """The largest K such that at least a third of the rows have K entries or more."""
+    lengths = row_lengths(matrix)
+    lengths.sort()
+    return int(lengths[matrix.n_rows - -(-matrix.n_rows // 3)]) if matrix.n_rows else 0
+
+
+def mean_rule(matrix: CsrMatrix) -> int:
+    """The mean row length, rounded half up, and at least 1."""
+    return max(1, (2 * matrix.nnz + matrix.n_rows) // (2 * matrix.n_rows)) if matrix.n_rows else 1
+
+
+def _cuda(layout: HybLayout, x: Any, y: Any) -> None:
+    ell.cuda_product(layout.head, x, y)
+    coo.cuda_add(layout.tail, x, y)
+
+
+def _cpu(layout: HybLayout, x: Any, y: Any) -> None:
+    ell.cpu_product(layout.head, x, y)
+    coo.cpu_add(layout.tail, x, y)
+
+
+KERNEL = Kernel(
+    "segmented",
+    "The head as `ell/thread`, then the tail as `coo/segmented`, added to it.",
+    cpu=_cpu,
+    cuda=_cuda,
+    parts=(ell.KERNEL, coo.KERNEL),
+    moved_bytes=lambda layout: ell.moved_bytes(layout.head) + layout.tail.stored_bytes,
+)
+
+
+def _format(name: str, title: str, summary: str, rule: Callable[[CsrMatrix], int]) -> Format:
+    def bytes_needed(matrix: CsrMatrix) -> int:
+        width = rule(matrix)
+        tail = int((row_lengths(matrix) - width).clip(min=0).sum(dtype=np.int64))
+        return 12 * width * matrix.n_rows + 16 * tail
+
+    def from_csr(matrix: CsrMatrix) -> HybLayout:
+        return HybLayout.from_csr(matrix, rule(matrix))
+
+    return Format(name, title, summary, bytes_needed, from_csr, kernels=(KERNEL,))
+
+
+FORMAT = _format(
+    "hyb", "Hybrid, third of rows", "ELLPACK as wide as a third of the rows fill, the rest as coordinates.", third_rule
+)
+MEAN_FORMAT = _format(
+    "hyb-mean", "Hybrid, mean row", "ELLPACK as wide as the mean row, the rest as coordinates.", mean_rule
+)

@@ -1,0 +1,179 @@
+"""Packed: the tiles of `split` with lossless 16-bit columns and, where the matrix allows, values in 4, 1 or 0 bytes.
+
+Best where columns of neighbouring rows lie together (meshes, stencils, ordered graphs) or values repeat (graphs).
+Source: 16-bit columns relative to a tile after Bell and Garland's and later compressed formats; value tables ours.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats import packing, tiles
+from gpu_engine.formats.base import POINTERS, Format, Kernel, array_module, blocks
+from gpu_engine.formats.packing import PackedColumns
+from gpu_engine.formats.tiles import Tiles
+
+THREADS, ITEMS = 128, 4
+TILE = THREADS * ITEMS
+VALUE_BYTES = (8, 4, 1, 0)
+JOIN = "join_cut_rows"
+SOURCE = CudaSource(
+    __package__,
+    "packed.cu",
+    (*(f"packed_tile<{p}, {THREADS}, {ITEMS}, {b}>" for p in POINTERS for b in VALUE_BYTES), JOIN),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLayout:
+    """Tiles of packed entries.
+
+    indptr         row pointers of the matrix
+    stored, table  values as `pack_values` gives them
+    """
+
+    n_cols: int
+    nnz: int
+    indptr: Any
+    tiles: Tiles
+    columns: PackedColumns
+    stored: Any
+    table: Any
+
+    @staticmethod
+    def from_csr(matrix: CsrMatrix) -> "PackedLayout":
+        """Cuts the tiles and packs the columns of each; the row pointers, and values that do not pack, are shared."""
+        cut = tiles.cut(matrix, TILE)
+
+        def entries() -> Iterator[tuple[Any, Any]]:
+            for slots in _slots(matrix.indices, matrix.nnz):
+                yield slots, matrix.indices[slots]
+
+        columns = PackedColumns.pack(cut.borders, entries)
+        return PackedLayout(matrix.n_cols, matrix.nnz, matrix.indptr, cut, columns, *packing.pack_values(matrix.values))
+
+    def to_csr(self) -> CsrMatrix:
+        """Unpacks columns and values."""
+        xp = array_module(self.indptr)
+        indices = xp.empty(self.nnz, dtype=xp.int32)
+        for slots in _slots(self.indptr, self.nnz):
+            indices[slots] = self.columns.at(slots)
+        values = packing.unpack_values(self.stored, self.table, self.nnz)
+        return CsrMatrix(self.indptr.size - 1, self.n_cols, self.indptr, indices, values)
+
+    @property
+    def stored_bytes(self) -> int:
+        """Row pointers, tiles, packed columns and values."""
+        values = int(self.stored.nbytes + self.table.nbytes)
+        return int(self.indptr.nbytes) + self.tiles.nbytes + self.columns.nbytes + values
+
+
+def _slots(like: Any, nnz: int) -> Iterator[Any]:
+    """All entries, block by block: int64."""
+    xp = array_module(like)
+    for block in blocks(nnz):
+        yield xp.arange(block.start, block.stop, dtype=xp.int64)
+
+
+def _bytes_needed(matrix: CsrMatrix) -> int:
+    """At most: nothing packs."""
+    cut = tiles.cut(matrix, TILE)
+    return matrix.stored_bytes + cut.nbytes + 12 * cut.count + 8 * packing.CODES
+
+
+def _cuda(layout: PackedLayout, x: Any, y: Any) -> None:
+    pointer = POINTERS[layout.indptr.dtype.itemsize == 8]
+    size = packing.value_bytes(layout.stored, layout.table)
+    kernel = SOURCE.function(f"packed_tile<{pointer}, {THREADS}, {ITEMS}, {size}>")
+    arrays = (layout.indptr, *layout.columns.arrays, layout.stored, layout.table)
+    tiles.launch(kernel, SOURCE.function(JOIN), THREADS, layout.tiles, arrays, x, y)
+
+
+@numba.njit(parallel=True, cache=True)
+def _tiles(
+    ranges: Any,
+    borders: Any,
+    first_rows: Any,
+    indptr: Any,
+    bases: Any,
+    places: Any,
+    narrow: Any,
+    wide: Any,
+    stored: Any,
+    table: Any,
+    size: int,
+    x: Any,
+    y: Any,
+    heads: Any,
+    tails: Any,
+) -> None:
+    """Products of a tile, unpacked, into a buffer that stays in the first-level cache, then the sums of its rows."""
+    cut = np.int64(2**31)
+    for part in numba.prange(ranges.size - 1):
+        products = np.empty(TILE)
+        for tile in range(ranges[part], ranges[part + 1]):
+            begin, end = borders[tile], borders[tile + 1]
+            base, first_place = bases[tile], places[tile]
+            if base >= 0:
+                for place in range(end - begin):
+                    products[place] = x[base + narrow[first_place + place]]
+            else:
+                for place in range(end - begin):
+                    products[place] = x[wide[first_place + place]]
+            if size == 0:
+                for place in range(end - begin):
+                    products[place] *= table[0]
+            elif size == 1:
+                for place in range(end - begin):
+                    products[place] *= table[int(stored[begin + place])]
+            else:
+                for place in range(end - begin):
+                    products[place] *= stored[begin + place]
+            first, next_row = np.int64(first_rows[tile]), np.int64(first_rows[tile + 1])
+            first, last = first % cut, next_row % cut + next_row // cut
+            for row in range(first, last):
+                total = 0.0
+                for place in range(max(indptr[row], begin) - begin, min(indptr[row + 1], end) - begin):
+                    total += products[place]
+                if indptr[row] < begin:
+                    heads[tile] = total
+                elif indptr[row + 1] > end:
+                    tails[tile] = total
+                else:
+                    y[row] = total
+
+
+def _cpu(layout: PackedLayout, x: Any, y: Any) -> None:
+    t = layout.tiles
+    if not t.count:
+        y.fill(0.0)
+        return
+    ranges = tiles.ranges(t.count, numba.get_num_threads())
+    size = packing.value_bytes(layout.stored, layout.table)
+    packed = (*layout.columns.arrays, layout.stored, layout.table, size)
+    _tiles(ranges, t.borders, t.first_rows, layout.indptr, *packed, x, y, t.heads, t.tails)
+    tiles.join_on_cpu(t, y)
+
+
+FORMAT = Format(
+    name="packed",
+    title="Packed tiles",
+    summary="Tiles with 16-bit columns where they lie together, and values as floats, codes or one constant.",
+    bytes_needed=_bytes_needed,
+    from_csr=PackedLayout.from_csr,
+    kernels=(
+        Kernel(
+            "tile",
+            f"A block a tile of {TILE} nonzeros, unpacked on the way; on a CPU in the first-level cache.",
+            cpu=_cpu,
+            cuda=_cuda,
+            source=SOURCE,
+        ),
+    ),
+    compressed=True,
+)

@@ -1,0 +1,138 @@
+"""Tiles: a matrix in row order cut into parts of nearly equal entries, at row starts where rows are short.
+
+A long row that a border falls into is cut: its parts wait in `heads` and `tails` and are joined in order of the tiles,
+so that a product needs no zeroed y and no atomics and gives the same bits every time. A tile holds at most as many rows
+as entries, give or take one: empty rows cost no tile more than others.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.formats.base import array_module, row_lengths
+
+CUT = 2**31
+"""Added to a tile's first row that began in an earlier tile."""
+
+SLACK_SHARE = 8
+"""Rows up to 1/SLACK_SHARE of a tile are never cut."""
+
+JOIN_BLOCK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Where the tiles lie, and room for the sums of cut rows; arrays on the device of the matrix.
+
+    borders      like indptr [tiles + 1], the entry where each tile begins
+    first_rows   uint32 [tiles + 1], the row of its first entry or empty row; CUT is added where that row is cut
+    cut_rows     int32 [cut], with their first and last tile in first_tiles and last_tiles
+    heads, tails float64 [tiles], written by a product: its sums of the cut rows; two products at once would clash
+    """
+
+    borders: Any
+    first_rows: Any
+    cut_rows: Any
+    first_tiles: Any
+    last_tiles: Any
+    heads: Any
+    tails: Any
+
+    @property
+    def count(self) -> int:
+        """Number of tiles."""
+        return int(self.borders.size) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = (
+            self.borders,
+            self.first_rows,
+            self.cut_rows,
+            self.first_tiles,
+            self.last_tiles,
+            self.heads,
+            self.tails,
+        )
+        return sum(int(array.nbytes) for array in arrays)
+
+
+def cut(matrix: CsrMatrix, size: int) -> Tiles:
+    """Tiles of at most `size` entries and as many rows; none for a matrix without entries."""
+    xp = array_module(matrix.indptr)
+    begins, rows, cuts = _by_entries(matrix, size)
+    begins, rows, cuts = _by_rows(matrix, size, begins, rows, cuts)
+    borders = xp.empty(begins.size + 1, dtype=matrix.indptr.dtype)
+    borders[:-1], borders[-1] = begins, matrix.nnz
+    first_rows = xp.empty(begins.size + 1, dtype=xp.uint32)
+    first_rows[:-1], first_rows[-1] = rows + CUT * cuts, matrix.n_rows
+    heads, tails = xp.zeros(begins.size), xp.zeros(begins.size)
+    return Tiles(borders, first_rows, *_cut_rows(rows, cuts), heads, tails)
+
+
+def _by_entries(matrix: CsrMatrix, size: int) -> tuple[Any, Any, Any]:
+    """(first entry, first row, whether that row is cut) of tiles by entries: int64, int64, bool [tiles]."""
+    xp = array_module(matrix.indptr)
+    lengths = row_lengths(matrix)
+    slack = min(int(lengths.max()) if lengths.size else 0, size // SLACK_SHARE)
+    step = size - slack
+    nominal = xp.arange(-(-matrix.nnz // step), dtype=xp.int64) * step
+    row = xp.searchsorted(matrix.indptr, nominal.astype(matrix.indptr.dtype), side="right") - 1
+    begins = xp.where(lengths[row] <= slack, matrix.indptr[row].astype(xp.int64), nominal)
+    cuts = matrix.indptr[row] < begins
+    # Empty rows that begin at a border belong to the tile after it.
+    starting = xp.searchsorted(matrix.indptr, begins.astype(matrix.indptr.dtype), side="left")
+    return begins, xp.where(cuts, row, starting), cuts
+
+
+def _by_rows(matrix: CsrMatrix, size: int, begins: Any, rows: Any, cuts: Any) -> tuple[Any, Any, Any]:
+    """The same tiles, those with more than `size` rows cut further."""
+    xp = array_module(begins)
+    if not begins.size:
+        return begins, rows, cuts
+    last = xp.concatenate([rows[1:] + cuts[1:], xp.array([matrix.n_rows])])
+    pieces = xp.maximum(-(-(last - rows) // size), 1)
+    ends = xp.cumsum(pieces)
+    number = xp.arange(int(ends[-1]))
+    tile = xp.searchsorted(ends, number, side="right")
+    piece = number - (ends - pieces)[tile]
+    rows = rows[tile] + piece * size
+    begins = xp.where(piece > 0, matrix.indptr[rows], begins[tile])
+    return begins, rows, cuts[tile] & (piece == 0)
+
+
+def _cut_rows(rows: Any, cuts: Any) -> tuple[Any, Any, Any]:
+    """(row, first tile, last tile) of each row that borders cut: int32 [cut]."""
+    xp = array_module(rows)
+    tiles = xp.flatnonzero(cuts)
+    cut, begins, count = xp.unique(rows[tiles], return_index=True, return_counts=True)
+    first = tiles[begins] - 1
+    return cut.astype(xp.int32), first.astype(xp.int32), (first + count).astype(xp.int32)
+
+
+def launch(kernel: Any, join: Any, threads: int, tiles: Tiles, arguments: tuple[Any, ...], x: Any, y: Any) -> None:
+    """A product on a GPU: the kernel of the tiles, called as `split_tile` is with its `arguments`, then the join."""
+    if not tiles.count:
+        y.data.memset_async(0, y.nbytes)
+        return
+    arrays = (tiles.borders, tiles.first_rows, *arguments, x, y, tiles.heads, tiles.tails)
+    kernel((tiles.count,), (threads,), arrays)
+    cut = int(tiles.cut_rows.size)
+    if cut:
+        blocks = -(-cut // (JOIN_BLOCK // 32))
+        parts = (tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, tiles.heads, tiles.tails)
+        join((blocks,), (JOIN_BLOCK,), (np.int32(cut), *parts, y))
+
+
+def ranges(count: int, parts: int) -> Any:
+    """int64 [parts + 1]: the borders of nearly equal ranges of tiles for the threads of a CPU."""
+    return np.arange(parts + 1, dtype=np.int64) * count // parts
+
+
+def join_on_cpu(tiles: Tiles, y: Any) -> None:
+    """Adds up the parts of the cut rows, in order of the tiles."""
+    for row, first, last in zip(tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, strict=True):
+        y[row] = tiles.tails[first] + tiles.heads[first + 1 : last + 1].sum()
