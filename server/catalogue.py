@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
+from gpu_engine.advisor import advise
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, TooLargeError, quote
 from gpu_engine.generators import generator
 from gpu_engine.matrix_io.options import chosen
@@ -136,6 +137,7 @@ def matrix_document(row: MatrixRow) -> dict[str, Any]:
         "n_cols": row.n_cols,
         "nnz": row.nnz,
         "features": row.features,
+        "advice": [dataclasses.asdict(advice) for advice in advise(row.features)],
         "source": row.source,
         "error": row.error or None,
         "created_at": row.created_at,

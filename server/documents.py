@@ -29,8 +29,22 @@ class Problem(TypedDict):
     line: NotRequired[int]
 
 
+class Advice(TypedDict):
+    """A kernel to consider: predicted, not measured.
+
+    `predicted_s`: seconds of a warm product by model of GPU, null where the layout does not fit its memory. `equal`: as
+    good a choice as the first. `cold_place`: its place in the ranking for cold caches, from 1.
+    """
+
+    kernel: str
+    predicted_s: dict[str, float | None]
+    equal: bool
+    cold_place: int
+    reason: str
+
+
 class Matrix(TypedDict):
-    """A matrix; `error` is the problem document of a failed one."""
+    """A matrix; `error` is the problem document of a failed one, `advice` the best kernels first."""
 
     id: str
     name: str
@@ -41,6 +55,7 @@ class Matrix(TypedDict):
     n_cols: int
     nnz: int
     features: dict[str, Any]
+    advice: list[Advice]
     source: dict[str, Any]
     error: dict[str, Any] | None
     created_at: float

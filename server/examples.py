@@ -43,6 +43,16 @@ EXAMPLES: dict[Any, Any] = {
         "n_cols": 325557,
         "nnz": 3216152,
         "features": {"ave": 9.88, "sigma": 34.4, "max": 2716, "min": 0},
+        "advice": [
+            {
+                "kernel": "split/tile",
+                "predicted_s": {"P100": 7.6e-5, "V100": 6.1e-5, "A100-40": 3.2e-5, "H100-SXM": 1.7e-5, "H200": 1.4e-5},
+                "equal": True,
+                "cold_place": 1,
+                "reason": "Stores 12.5 bytes a nonzero, no padding; reading it takes most of the time, which the "
+                "bandwidth of the memory sets.",
+            }
+        ],
         "source": {"kind": "upload", "filename": "cnr-2000.mtx.gz", "bytes": 9837912},
         "error": None,
         "created_at": CREATED_AT,

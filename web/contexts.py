@@ -187,7 +187,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class MatrixPage:
-    """`/matrices/{id}`: features, pictures, results so far, and the button that measures; origin of a recorded one."""
+    """`/matrices/{id}`: features, advice, pictures, results so far, the button that measures; origin of a recorded one.
+
+    advice  predicted times by kernel and GPU, and the reason; None where nothing can be predicted
+    """
 
     title: str
     topics: str
@@ -196,6 +199,7 @@ class MatrixPage:
     error: str
     facts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    advice: Table | None
     charts: tuple[Chart, ...]
     histogram: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]

@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
+from gpu_engine.advisor import advise
+from gpu_engine.advisor.gpus import GPUS
 from gpu_engine.generators import GENERATORS
 from gpu_engine.records import MatrixInfo, dumps
 from gpu_engine.studies import study
@@ -16,6 +18,7 @@ from server.models import MatrixRow, MatrixState
 from server.store import Store
 from web import units
 from web.contexts import Chart, Choice, Column, Family, Field, Link, MatricesPage, MatrixLine, MatrixPage, Origin
+from web.figures.base import Head, Table
 from web.measured import STUDY, measured
 from web.pictures import bin_label, picture
 from web.selection import Selection
@@ -86,12 +89,28 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
         error=str(row.error.get("detail", "")),
         facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
         notes=seen.notes if seen else (),
+        advice=_advice(row),
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
         findings=_findings(session, row.id),
         jobs=job_lines(session, jobs),
         devices=_devices(session, row) if row.state == MatrixState.READY else (),
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
+    )
+
+
+def _advice(row: MatrixRow) -> Table | None:
+    """The kernels of the advisor, best first: predicted times in one unit, and the reason."""
+    advised = advise(row.features)
+    if not advised:
+        return None
+    times = [advice.predicted_s[gpu.name] for advice in advised for gpu in GPUS]
+    unit = units.unit_for(times, units.TIME)
+    shown = iter(units.column([None if time is None else time / unit.factor for time in times]))
+    rows = ((a.kernel, *(next(shown) for _ in GPUS), units.count(a.cold_place), a.reason) for a in advised)
+    heads = (Head(gpu.name, unit.symbol) for gpu in GPUS)
+    return Table(
+        (Head("kernel", numeric=False), *heads, Head("place if cold"), Head("why", numeric=False)), tuple(rows)
     )
 
 

@@ -1,0 +1,118 @@
+"""The advisor: from the features of a matrix alone, which kernel to choose, how long it would take, and why.
+
+It times nothing. `model.py` holds the formula and its costs, `work.py` what a kernel has to do, `gpus.py` the GPUs.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gpu_engine.advisor import reasons
+from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu
+from gpu_engine.advisor.model import MODELS, Prediction, predict
+from gpu_engine.advisor.work import Features
+from gpu_engine.records import Cache
+
+NEEDED = (
+    "n_rows",
+    "n_cols",
+    "nnz",
+    "ave",
+    "sigma",
+    "max",
+    "distinct_values",
+    "float_values",
+    "n_iter_ellr",
+    "n_iter_pellr",
+    "n_iter_sorted",
+    "narrow_runs",
+    "narrow_slices",
+    "sectors_run",
+    "sectors_slice",
+)
+"""Features without which nothing is predicted."""
+
+ADVISED = 5
+EQUAL = 1.03
+"""Predictions within this factor of each other are one choice."""
+
+REMEMBERED = 1024
+"""Matrices whose advice is kept, for lists of them."""
+
+FILLED = 0.8
+"""A layout may take this share of a GPU's memory."""
+
+Calibration = Mapping[str, float]
+"""By kernel: measured over predicted time on a device, as `judge.calibrate` finds it; of no other device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A kernel to consider.
+
+    predicted_s  warm seconds of a product by model of GPU; None where the layout does not fit its memory
+    equal        predicted within EQUAL of the first choice
+    cold_place   its place in the ranking for cold caches, from 1
+    reason       one sentence
+    """
+
+    kernel: str
+    predicted_s: Mapping[str, float | None]
+    equal: bool
+    cold_place: int
+    reason: str
+
+
+def can_advise(features: Features) -> bool:
+    """Whether all features are there and the matrix has entries."""
+    return all(features.get(name) is not None for name in NEEDED) and features["nnz"] > 0
+
+
+def advise(features: Features, gpu: Gpu = FITTED, calibration: Calibration | None = None) -> tuple[Advice, ...]:
+    """The ADVISED best kernels for warm products on `gpu`; none for features that cannot be advised on."""
+    if not can_advise(features):
+        return ()
+    return _advise(tuple(features[name] for name in NEEDED), gpu, tuple(sorted((calibration or {}).items())))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _advise(needed: tuple[Any, ...], gpu: Gpu, factors: tuple[tuple[str, float], ...]) -> tuple[Advice, ...]:
+    features, calibration = dict(zip(NEEDED, needed, strict=True)), dict(factors)
+    ranked = rank(features, gpu, "warm", calibration)
+    cold = [kernel for kernel, _ in rank(features, gpu, "cold", calibration)]
+    return tuple(
+        Advice(
+            kernel,
+            {model.name: _seconds(kernel, features, model, calibration if model == gpu else {}) for model in GPUS},
+            prediction.seconds <= EQUAL * ranked[0][1].seconds,
+            cold.index(kernel) + 1,
+            reasons.reason(MODELS[kernel][0](features), prediction, features),
+        )
+        for kernel, prediction in ranked[:ADVISED]
+    )
+
+
+def rank(
+    features: Features, gpu: Gpu = FITTED, cache: Cache = "warm", calibration: Calibration | None = None
+) -> list[tuple[str, Prediction]]:
+    """Every kernel whose layout fits the GPU, the fastest first; needs the features of NEEDED."""
+    fitting = (kernel for kernel in MODELS if _fits(kernel, features, gpu))
+    found = [(kernel, _calibrated(kernel, predict(kernel, features, gpu, cache), calibration)) for kernel in fitting]
+    return sorted(found, key=lambda entry: entry[1].seconds)
+
+
+def _fits(kernel: str, features: Features, gpu: Gpu) -> bool:
+    return MODELS[kernel][0](features).stored_bytes <= FILLED * gpu.memory_bytes
+
+
+def _calibrated(kernel: str, prediction: Prediction, calibration: Calibration | None) -> Prediction:
+    factor = (calibration or {}).get(kernel, 1.0)
+    return dataclasses.replace(prediction, seconds=prediction.seconds * factor)
+
+
+def _seconds(kernel: str, features: Features, gpu: Gpu, calibration: Calibration) -> float | None:
+    if not _fits(kernel, features, gpu):
+        return None
+    return _calibrated(kernel, predict(kernel, features, gpu), calibration).seconds

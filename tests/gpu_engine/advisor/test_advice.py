@@ -1,0 +1,115 @@
+"""Which kernels are advised, on known families and on matrices of which too little is known, and why."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_engine.advisor import ADVISED, EQUAL, NEEDED, advise, rank
+from gpu_engine.advisor.gpus import FITTED, GPUS
+from gpu_engine.advisor.model import MODELS
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.features import features
+from gpu_engine.generators import generate
+from tests.gpu_engine.advisor.samples import COUNTS, EVEN, RANDOM, SKEWED
+
+
+def best(found: Mapping[str, Any]) -> str:
+    return advise(found)[0].kernel
+
+
+def formats(found: Mapping[str, Any]) -> list[str]:
+    """The formats advised, each once, the best first."""
+    return list(dict.fromkeys(advice.kernel.partition("/")[0] for advice in advise(found)))
+
+
+@pytest.fixture(scope="module")
+def stencil() -> CsrMatrix:
+    return generate("stencil", {"points": 27, "nx": 64, "ny": 64, "nz": 64})
+
+
+@pytest.fixture(scope="module")
+def graph() -> CsrMatrix:
+    return generate("rmat", {"scale": 18, "shuffled": True})
+
+
+def test_a_stencil_gets_slices(stencil: CsrMatrix) -> None:
+    """Packed ones with its two values in codes and its near columns; plain ones where neither is so."""
+    found = features(stencil)
+    assert best(found) == "sellp-packed/t1"
+    plain = {**found, "distinct_values": 65536, "float_values": False, "narrow_slices": 0.0, "narrow_runs": 0.0}
+    assert best(plain).startswith(("sellp/", "ell/"))
+    assert "sellp" in formats(plain)[:2]
+
+
+def test_a_power_law_gets_equal_shares(graph: CsrMatrix) -> None:
+    found = features(graph)
+    assert best(found) in ("coo/segmented", "split/tile")
+    kernels = [kernel for kernel, _ in rank(found)]
+    assert kernels.index("sellp/t1") > kernels.index("csri/warp")
+
+
+def test_constant_values_get_packed(graph: CsrMatrix) -> None:
+    ones = replace(graph, values=np.ones(graph.nnz))
+    assert best(features(ones)) == "packed/tile"
+    assert best(features(graph)) != "packed/tile"
+
+
+def test_advice_is_the_head_of_the_ranking() -> None:
+    found = advise(RANDOM)
+    ranked = rank(RANDOM)
+    assert [advice.kernel for advice in found] == [kernel for kernel, _ in ranked[:ADVISED]]
+    assert [advice.predicted_s["H200"] for advice in found] == [p.seconds for _, p in ranked[:ADVISED]]
+    assert [advice.equal for advice in found] == [
+        p.seconds <= EQUAL * ranked[0][1].seconds for _, p in ranked[:ADVISED]
+    ]
+    cold = [kernel for kernel, _ in rank(RANDOM, cache="cold")]
+    assert [cold[advice.cold_place - 1] for advice in found] == [advice.kernel for advice in found]
+    assert list(found[0].predicted_s) == ["P100", "V100", "A100-40", "H100-SXM", "H200"]
+
+
+def test_a_layout_that_does_not_fit_is_not_offered() -> None:
+    # 2²⁰ rows padded to 2¹⁶ slots of 12 bytes are 825 GB; 2¹⁴ slots 206 GB; 2¹³ slots 103 GB.
+    for longest, offered in ((2**16, False), (2**14, False), (2**13, True)):
+        kernels = [kernel for kernel, _ in rank({**EVEN, "max": longest})]
+        assert ("ell/thread" in kernels) is offered
+    first = advise({**EVEN, **{name: EVEN[name] * 128 for name in COUNTS}})[0]
+    assert [first.predicted_s[gpu.name] is None for gpu in GPUS] == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_nothing_is_said_of_a_matrix_whose_features_are_not_all_known(name: str) -> None:
+    assert advise({feature: value for feature, value in EVEN.items() if feature != name}) == ()
+    assert advise({**EVEN, name: None}) == ()
+
+
+def test_nothing_is_said_of_a_matrix_without_entries() -> None:
+    nothing = CsrMatrix(3, 3, np.zeros(4, np.int32), np.empty(0, np.int32), np.empty(0))
+    assert advise(features(nothing)) == ()
+
+
+def test_the_smallest_matrix_is_a_matter_of_launches() -> None:
+    one = CsrMatrix(1, 1, np.array([0, 1], np.int32), np.zeros(1, np.int32), np.ones(1))
+    first = advise(features(one))[0]
+    assert first.predicted_s["H200"] == pytest.approx(2.4e-6, rel=0.05)
+    assert "launch is the largest part" in first.reason
+
+
+@pytest.mark.parametrize(
+    ("kernel", "found", "words"),
+    [
+        ("sellp/t1", EVEN, "Stores 12.4 bytes a nonzero, nothing padded; streaming that"),
+        ("split/tile", RANDOM, "Stores 12.4 bytes a nonzero, nothing padded; fetching scattered elements of x"),
+        ("ell/thread", {**EVEN, "max": 100}, "Stores 120 bytes a nonzero, 90 % of its slots padding; streaming that"),
+        ("sellp/t1", SKEWED, "few threads walk the longest row, 65,536 entries, while"),
+        ("csr/vector", EVEN, "its instructions for rows and slots are the largest part"),
+    ],
+)
+def test_reasons(kernel: str, found: Mapping[str, Any], words: str) -> None:
+    # A device on which all other kernels are slow puts this one first.
+    calibration = {name: 1e6 for name in MODELS if name != kernel}
+    first = advise(found, replace(FITTED, memory_bytes=1e15), calibration)[0]
+    assert first.kernel == kernel
+    assert words in first.reason

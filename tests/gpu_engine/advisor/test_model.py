@@ -1,0 +1,115 @@
+"""The formula by hand, what is counted against the layouts, and what more padding or bandwidth does."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpu_engine.advisor import rank
+from gpu_engine.advisor.gpus import FITTED, GPUS
+from gpu_engine.advisor.model import MODELS, predict
+from gpu_engine.features import features
+from gpu_engine.formats import FORMATS, kernel_names
+from gpu_engine.formats.base import Format
+from gpu_engine.generators import generate
+from tests.gpu_engine.advisor.samples import COUNTS, EVEN, RANDOM
+
+
+def test_every_cuda_kernel_has_a_model_and_nothing_else() -> None:
+    assert sorted(MODELS) == sorted(kernel_names("cuda"))
+
+
+ESTIMATED = {"sellp-64": 0.15, "hyb": 0.5, "hyb-mean": 0.5, "biell": 0.35}
+"""Formats whose stored bytes the features do not give, and how far off the estimate may be."""
+
+
+@pytest.mark.parametrize("values", ["random", "ones"])
+@pytest.mark.parametrize("lengths", ["constant", "exponential"])
+@pytest.mark.parametrize("f", FORMATS, ids=lambda f: f.name)
+def test_stored_bytes_are_those_of_the_layout(f: Format, lengths: str, values: str) -> None:
+    matrix = generate("rows", {"n": 20_000, "lengths": lengths, "mean": 12, "values": values})
+    counted = MODELS[f.name_of(f.kernels[0])][0](features(matrix))
+    stored = f.from_csr(matrix).stored_bytes
+    assert counted.stored_bytes == pytest.approx(stored, rel=ESTIMATED.get(f.name, 0.02))
+
+
+def test_what_is_walked() -> None:
+    """A warp of csr/scalar goes as far as its longest row; a constant needs no load in a tile."""
+    scalar, _ = MODELS["csr/scalar"]
+    assert scalar({**EVEN, "n_iter_ellr": 1000}).slots == 32 * 1000
+    packed, _ = MODELS["packed/tile"]
+    constant = {**EVEN, "distinct_values": 1, "float_values": True}
+    assert (packed(EVEN).slots, packed(constant).slots) == (EVEN["nnz"], 0.8 * EVEN["nnz"])
+    assert packed(EVEN).stored_bytes - packed(constant).stored_bytes == 8 * EVEN["nnz"]
+    assert packed(EVEN).stored_bytes - packed({**EVEN, "narrow_runs": 0.5}).stored_bytes == EVEN["nnz"]
+
+
+def test_the_formula_by_hand() -> None:
+    n, nnz = 2**20, 10 * 2**20
+    moved = 12 * nnz + 4 * (n + 1) + 24 * nnz / 512 + 16 * n
+    # Entries that tiles sum with idle lanes: the mean row over itself and 110.
+    memory = moved / (0.894 * 4.8e12) + nnz * 10 / 120 * 1.8e-12
+    lanes = nnz * 2.6e-12 + n * 3.1e-12
+    found = predict("split/tile", EVEN, cache="cold")
+    assert found.seconds == pytest.approx(8e-6 + (memory**3 + lanes**3) ** (1 / 3), rel=1e-9)
+    assert (found.gather_s, found.launch_s, found.longest_s) == (0.0, 8e-6, 0.8e-6)
+    # All entries alone in their sector, less those that x in order has brought; 8 MiB of x, a first level of 200 kB.
+    gather = (nnz - n / 4) * 3.5e-12 * (1 - 200e3 / (8 * n))
+    assert predict("split/tile", RANDOM, cache="cold").gather_s == pytest.approx(gather, rel=1e-9)
+
+
+def test_what_the_longest_row_takes_longer_than_the_mean_row_comes_on_top() -> None:
+    kernel, step = "sellp/t1", 0.19e-6
+    alike = predict(kernel, EVEN, cache="cold").seconds
+    assert predict(kernel, {**EVEN, "max": 1000}, cache="cold").seconds == pytest.approx(alike + 990 * step)
+    # Where there is too little to do to fill the time, all rows are seen: 0.4 µs to start, then entry by entry.
+    few = {**EVEN, "n_rows": 32, "n_cols": 32, "nnz": 320, "n_iter_ellr": 10}
+    assert predict(kernel, few, cache="cold").seconds == pytest.approx(8e-6 + 0.4e-6 + 10 * step)
+    assert predict("split/tile", {**EVEN, "max": 60}, cache="cold") == predict("split/tile", EVEN, cache="cold")
+
+
+@pytest.mark.parametrize("kernel", ["ell/thread", "ellr/thread", "pellr/thread", "sellp/t1", "sellp-packed/t1"])
+def test_more_padding_never_makes_it_faster(kernel: str) -> None:
+    times = []
+    for longest in (10, 11, 13, 20, 40, 160, 1000):
+        iterations = EVEN["n_iter_ellr"] * longest // 10
+        padded = {"max": longest, "n_iter_ellr": iterations, "n_iter_pellr": iterations}
+        times.append(predict(kernel, {**EVEN, **padded}).seconds)
+    assert times == sorted(times)
+    assert times[-1] > 5 * times[0]
+
+
+def test_a_format_that_does_not_pad_does_not_mind_padding() -> None:
+    wide = {**EVEN, "max": 40, "n_iter_ellr": 4 * EVEN["n_iter_ellr"]}
+    assert predict("split/tile", wide) == predict("split/tile", EVEN)
+    kernels = [kernel for kernel, _ in rank(wide)]
+    assert kernels.index("split/tile") < kernels.index("sellp/t1") < kernels.index("ell/thread")
+
+
+def test_streaming_scales_with_the_bandwidth_and_instructions_with_the_clock() -> None:
+    twice = replace(FITTED, bandwidth=2 * FITTED.bandwidth)
+    before, after = (predict("coo/segmented", RANDOM, gpu, "cold") for gpu in (FITTED, twice))
+    assert after.stream_s == pytest.approx(before.stream_s / 2)
+    assert after.gather_s == pytest.approx(before.gather_s / 2)
+    assert (after.lanes_s, after.launch_s) == (before.lanes_s, before.launch_s)
+    faster = predict("coo/segmented", RANDOM, replace(FITTED, clock_hz=2 * FITTED.clock_hz), "cold")
+    assert faster.stream_s == before.stream_s
+    assert faster.lanes_s == pytest.approx(before.lanes_s / 2)
+    all_twice = replace(twice, clock_hz=2 * FITTED.clock_hz)
+    halved = predict("coo/segmented", RANDOM, all_twice, "cold")
+    assert halved.seconds - halved.launch_s == pytest.approx((before.seconds - before.launch_s) / 2)
+
+
+def test_the_newer_the_gpu_the_faster() -> None:
+    times = [predict("split/tile", EVEN, gpu).seconds for gpu in GPUS]
+    assert times == sorted(times, reverse=True)
+    # Memory sets this time: P100 to H200 is 732 to 4800 GB/s.
+    assert times[0] / times[-1] == pytest.approx(4800 / 732, rel=0.25)
+
+
+def test_what_fits_the_cache_is_faster_warm_than_cold_by_more_than_the_launch() -> None:
+    small = {**EVEN, **{name: EVEN[name] // 16 for name in COUNTS}}
+    cold, warm = (predict("split/tile", small, cache=cache) for cache in ("cold", "warm"))
+    assert warm.stream_s == pytest.approx(cold.stream_s / 1.7)
+    large = {**EVEN, **{name: EVEN[name] * 64 for name in COUNTS}}
+    cold, warm = (predict("split/tile", large, cache=cache) for cache in ("cold", "warm"))
+    assert warm.stream_s == pytest.approx(cold.stream_s, rel=1e-3)
