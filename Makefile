@@ -1,6 +1,6 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
-.PHONY: help run test check format chaos gpu-test
+.PHONY: help run test check format chaos gpu-test gpu-bench
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
 PYTHON ?= python3
@@ -10,6 +10,7 @@ help:
 	@echo "make test              run all tests"
 	@echo "make check             formatting, lint, types"
 	@echo "make gpu-test          test the engine on this machine's GPU, with PYTHON as it is"
+	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
 	@echo "make chaos [KILLS=200] kill processes and dispatchers under a queue, on SQLite and Postgres"
 	@echo "make format            rewrite the sources in the house style"
 
@@ -42,3 +43,6 @@ chaos:
 
 gpu-test:
 	$(PYTHON) -m pytest -c /dev/null --rootdir . tests/gpu
+
+gpu-bench:
+	$(PYTHON) -m gpu_engine.gpu_bench $(BENCH)

@@ -77,13 +77,14 @@ class ProductRun:
                 return
             self.host = self.reordered.matrix
         yield Progress(0.0, "computing the reference product")
-        self.expected = reference(self.host)
+        expected = reference(self.host)
         try:
             self.matrix = self.bench.stopwatch.upload(self.host)
+            self.expected = expected.on(self.bench.xp)
         except DeviceMemoryError as error:
             yield from self._without_time(self.cases, "skipped", error.message)
             return
-        self.x = self.bench.xp.asarray(self.expected.x)
+        self.x = self.expected.x
         self.y = self.bench.xp.empty(self.host.n_rows)
         reported: list[Measurement] = []
         groups = self._groups()
@@ -173,8 +174,7 @@ class ProductRun:
         with self.bench.stopwatch.guard():
             self._call(candidate)()
             self.bench.stopwatch.synchronize()
-        y = self.y if self.backend == "cpu" else self.y.get()
-        return check(self.expected, y)
+        return check(self.expected, self.y)
 
     def _call(self, candidate: _Candidate) -> Any:
         product = candidate.kernel.product(self.backend)

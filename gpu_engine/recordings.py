@@ -123,7 +123,7 @@ def read(path: Path) -> Recording:
     _check_size(path, len(data))
     try:
         document = json.loads(gzip.decompress(data), parse_constant=_refuse_constant)
-        recording = _recording(document)
+        recording = parse(document)
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise InputError(f"{_name(path)} is not gzipped JSON: {error}. Write it again.") from None
     except (KeyError, TypeError, AttributeError, InputError) as error:
@@ -142,7 +142,8 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, InputError) else "a part of it has another type than expected."
 
 
-def _recording(document: Any) -> Recording:
+def parse(document: Any) -> Recording:
+    """The recording of a document; KeyError, TypeError, AttributeError or InputError where it is none."""
     profile = document["profile"]
     return Recording(
         _text(document["study"]),

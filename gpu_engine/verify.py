@@ -7,6 +7,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError
+from gpu_engine.formats.base import array_module
 
 EPSILON = float(np.finfo(np.float64).eps)
 POISON = np.nan
@@ -15,7 +16,7 @@ POISON = np.nan
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A product computed by SciPy on the host.
+    """A product computed by SciPy on the host; its arrays lie there or, to check many products, on a device.
 
     x, y   float64 [n_cols], [n_rows]
     scale  (|A|·|x|)ᵢ: float64 [n_rows]
@@ -27,6 +28,10 @@ class Reference:
     scale: Any
     limit: Any
 
+    def on(self, xp: Any) -> "Reference":
+        """The same with the arrays of that module, NumPy or CuPy."""
+        return Reference(*(xp.asarray(array) for array in (self.x, self.y, self.scale, self.limit)))
+
 
 def reference(matrix: CsrMatrix, seed: int = 0) -> Reference:
     """The reference product of a host matrix with x uniform in (−1, 1)."""
@@ -37,15 +42,21 @@ def reference(matrix: CsrMatrix, seed: int = 0) -> Reference:
 
 
 def check(expected: Reference, y: Any) -> float:
-    """The largest error of y in units of ε·(|A|·|x|)ᵢ; raises KernelError naming the worst row when y is wrong."""
-    difference = np.abs(y - expected.y)
+    """The largest error of y in units of ε·(|A|·|x|)ᵢ, computed where y and the reference lie.
+
+    Raises KernelError naming the worst row when y is wrong.
+    """
+    if not y.size:
+        return 0.0
+    xp = array_module(y)
+    difference = xp.abs(y - expected.y)
     with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.where(difference == 0.0, 0.0, difference / (EPSILON * expected.scale))
+        errors = xp.where(difference == 0.0, 0.0, difference / (EPSILON * expected.scale))
     wrong = ~(errors <= expected.limit)
-    if wrong.any():
-        row = int(np.argmax(np.where(np.isnan(errors), np.inf, errors) * wrong))
+    if bool(wrong.any()):
+        row = int(xp.argmax(xp.where(wrong, xp.where(xp.isnan(errors), np.inf, errors), -1.0)))
         raise KernelError(
             f"Wrong result: row {row} is {float(y[row])!r}, SciPy gives {float(expected.y[row])!r}; "
             f"{int(wrong.sum())} of {errors.size} rows are off."
         )
-    return float(errors.max(initial=0.0))
+    return float(errors.max())

@@ -1,0 +1,108 @@
+"""`python -m gpu_engine.gpu_bench`: makes the matrices, measures them, prints the tables, writes the records."""
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpu_engine import recordings
+from gpu_engine.device import find_device
+from gpu_engine.errors import InputError, SparsightError
+from gpu_engine.gpu_bench.formats import measure
+from gpu_engine.gpu_bench.resources import resources_table
+from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.subjects import SUBJECTS, Subject
+from gpu_engine.gpu_bench.tables import report
+from gpu_engine.measure import Bench, open_bench
+from gpu_engine.recordings import RECORDED, Recording
+from gpu_engine.records import Measurement, as_json, dumps
+
+FILE = "formats.json"
+TABLES = "formats.md"
+RESOURCES = "kernels.md"
+
+
+def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] = SUBJECTS) -> int:
+    """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
+    arguments = _parser().parse_args(argv)
+    try:
+        if arguments.measured:
+            recording = recordings.parse(json.loads((arguments.folder / FILE).read_text(encoding="utf-8")))
+        else:
+            chosen, shelf = _chosen(subjects, arguments)
+            shelf.fill(chosen, _say)
+            if arguments.make:
+                return 0
+            recording = _measure(chosen, shelf, arguments)
+        sys.stdout.write(report(subjects, recording))
+        if arguments.record:
+            path = RECORDED / arguments.record / "formats.json.gz"
+            _say(f"recorded {path}: {recordings.write(path, in_given_order(recording))} bytes")
+    except (SparsightError, OSError) as error:
+        _say(f"error: {error}")
+        return 2
+    return int(any(m.state == "failed" for m in recording.measurements))
+
+
+def _chosen(subjects: Sequence[Subject], arguments: argparse.Namespace) -> tuple[list[Subject], Shelf]:
+    """The subjects asked for whose matrices are here or can be made, and where these are."""
+    shelf = Shelf(arguments.folder / "matrices", arguments.collection)
+    chosen = [s for s in subjects if arguments.only in s.name and s.group not in arguments.without]
+    for subject in chosen:
+        if not shelf.has_source(subject):
+            _say(f"left out: {subject.name}, whose file is not there")
+    return [subject for subject in chosen if shelf.has_source(subject)], shelf
+
+
+def _measure(subjects: Sequence[Subject], shelf: Shelf, arguments: argparse.Namespace) -> Recording:
+    """Measures the subjects; what there is so far is written after each, so that an interruption costs little."""
+    if not subjects:
+        raise InputError("No matrix is left to measure: --only and --without exclude all of them.")
+    found: list[Measurement] = []
+    with open_bench(find_device(arguments.device)) as bench:
+        if bench.device.backend == "cuda":
+            (arguments.folder / RESOURCES).write_text(resources_table(), encoding="utf-8")
+        for number, subject in enumerate(subjects):
+            found += measure([subject], shelf, bench, arguments.rounds, _say)
+            recording = _recording(subjects[: number + 1], shelf, bench, found)
+            (arguments.folder / FILE).write_text(dumps(as_json(recording)), encoding="utf-8")
+            (arguments.folder / TABLES).write_text(report(subjects, recording), encoding="utf-8")
+    return recording
+
+
+def in_given_order(recording: Recording) -> Recording:
+    """Without the kernels in a new order: a page compares products of the matrix as it is."""
+    kept = tuple(m for m in recording.measurements if "+" not in m.kernel)
+    return dataclasses.replace(recording, measurements=kept)
+
+
+def _recording(subjects: Sequence[Subject], shelf: Shelf, bench: Bench, found: Sequence[Measurement]) -> Recording:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    matrices = tuple(shelf.record(subject) for subject in subjects)
+    return Recording("formats", now, bench.device, bench.profile, matrices, tuple(found))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m gpu_engine.gpu_bench", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("gpu-bench"), help="matrices, records and tables go here")
+    parser.add_argument("--collection", type=Path, help="folder with files of the SuiteSparse Matrix Collection")
+    parser.add_argument("--device", default="auto", help="cpu, cuda:0 …; auto: the first GPU, else the CPU")
+    parser.add_argument("--rounds", type=int, default=15, help="interleaved rounds a matrix, at least 9")
+    parser.add_argument("--only", default="", help="only the matrices with this in their name")
+    parser.add_argument("--without", nargs="*", default=(), help="groups to leave out")
+    parser.add_argument("--make", action="store_true", help="make the matrices and end")
+    parser.add_argument("--measured", action="store_true", help="take the records of the last run in the folder")
+    parser.add_argument("--record", metavar="DEVICE", help="write the recording that comes with the product: h200")
+    return parser
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

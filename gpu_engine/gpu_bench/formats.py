@@ -1,0 +1,50 @@
+"""The benchmark of study `formats`: every kernel on every subject, in its own order and in new ones."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from gpu_engine.competitors import BEST, competitor_names
+from gpu_engine.formats import FORMATS, kernel_names
+from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.measure import Bench
+from gpu_engine.records import MatrixInfo, Measurement
+from gpu_engine.studies.formats import FormatsParams, FormatsStudy
+
+FAST = ("split/tile", "coo/segmented", "csri/warp", "sellp/t1", "sellp/t2")
+"""What is measured beside the compressed kernels where all values are 1, and in a new order."""
+
+
+def measure(
+    subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
+) -> Iterator[Measurement]:
+    """The measurements of one subject after the other; all passes over one follow each other."""
+    for subject in subjects:
+        say(f"measuring {subject.name}")
+        for params in passes(subject, bench.device.backend, rounds):
+            yield from _pass(subject, params, shelf, bench, say)
+
+
+def passes(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParams]:
+    """What is measured on a subject: in its own order, then in each new one. Energy is left to the study itself."""
+    few = tuple(name for name in (*_compressed(backend), *FAST) if name in kernel_names(backend))
+    rivals = (*competitor_names(backend), BEST) if competitor_names(backend) else ()
+    yield FormatsParams((*few, *rivals) if subject.group == "pattern" else (), rounds=rounds, energy_s=0.0)
+    for order in subject.orders:
+        yield FormatsParams((*few, *rivals), rounds=rounds, energy_s=0.0, order=order)  # type: ignore[arg-type]
+
+
+def _compressed(backend: str) -> Iterator[str]:
+    return (name for f in FORMATS if f.compressed for name, _ in f.kernels_on(backend))
+
+
+def _pass(
+    subject: Subject, params: FormatsParams, shelf: Shelf, bench: Bench, say: Callable[[str], None]
+) -> Iterator[Measurement]:
+    study, matrix = FormatsStudy(), shelf.matrix(subject)
+    infos = [MatrixInfo(subject.name, subject.name, matrix.n_rows, matrix.n_cols, matrix.nnz)]
+    cases = study.cases(params, infos, bench.device)
+    for record in study.run(params, cases, {subject.name: matrix}, bench):
+        if isinstance(record, Measurement):
+            if record.state == "failed":
+                say(f"{subject.name}: {record.kernel} {record.cache} failed: {record.note}")
+            yield record

@@ -1,0 +1,123 @@
+"""SUBJECTS: the matrices of the benchmark, in the groups whose figures are judged apart."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gpu_engine.recordings import collected, generated
+
+Group = Literal["families", "pattern", "row lengths", "collection", "held out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A matrix to measure.
+
+    name    as tables and records call it
+    group   `families`: the eleven with random values; `pattern`: their graphs, all values 1; `row lengths`: for PELLR
+            against ELLR; `collection`: real ones; `held out`: generated ones that the advisor was not fitted to
+    source  `generated(…)` or `collected(…)`
+    orders  orders that are measured beside the given one
+    """
+
+    name: str
+    group: Group
+    source: Mapping[str, Any]
+    orders: tuple[str, ...] = ()
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether it is one of the families with the values that it holds in practice: 1 in a graph."""
+        is_graph = self.source.get("family") in GRAPHS
+        return self.group == "pattern" or (self.group == "families" and not is_graph)
+
+
+FAMILIES: tuple[tuple[str, str, dict[str, Any], tuple[str, ...]], ...] = (
+    ("del20", "delaunay", {"n": 2**20, "part": "lower"}, ("rcm",)),
+    ("del22", "delaunay", {"n": 2**22, "part": "lower"}, ("rcm",)),
+    ("rgg20", "rgg", {"n": 2**20, "degree": 13.1, "order": "strips", "part": "lower"}, ()),
+    ("rgg22", "rgg", {"n": 2**22, "degree": 14.5, "order": "strips", "part": "lower"}, ()),
+    ("road16m", "road", {"length": 4096, "width": 4096, "kept": 0.6, "part": "lower"}, ()),
+    ("st27", "stencil", {"points": 27, "nx": 128, "ny": 128, "nz": 128}, ()),
+    ("fem3", "fem", {"block": 3, "nx": 64, "ny": 64, "nz": 64}, ()),
+    ("web1m", "web", {"n": 2**20, "mean": 7.0, "max_length": 1000, "transposed": True}, ("degree",)),
+    ("web10m", "web", {"n": 10_000_000, "mean": 5.2, "max_length": 1000, "transposed": True}, ("degree",)),
+    ("rmat20", "rmat", {"scale": 20, "edge_factor": 16, "shuffled": True}, ("degree", "rcm")),
+    (
+        "gene",
+        "powerlaw",
+        {"n": 45_000, "mean": 430.0, "exponent": 1.6, "max_length": 8000, "columns": "powerlaw"},
+        (),
+    ),
+)
+"""(name, generator, parameters, orders): the structures of the benchmark, values random."""
+
+GRAPHS = ("delaunay", "rgg", "road", "web", "rmat")
+"""Families whose matrices are adjacency matrices: all values 1 is what they hold in practice."""
+
+ROW_LENGTHS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("exponential-16", {"lengths": "exponential", "mean": 16.0}),
+    ("exponential-48", {"lengths": "exponential", "mean": 48.0}),
+    ("lognormal-16", {"lengths": "lognormal", "mean": 16.0, "sigma": 16.0, "max_length": 1000}),
+    ("lognormal-16-wide", {"lengths": "lognormal", "mean": 16.0, "sigma": 32.0, "max_length": 1000}),
+    ("lognormal-48", {"lengths": "lognormal", "mean": 48.0, "sigma": 48.0, "max_length": 1000}),
+)
+
+COLLECTED = (
+    "LAW/cnr-2000",
+    "AG-Monien/wave",
+    "SNAP/email-Enron",
+    "DIMACS10/rgg_n_2_15_s0",
+    "HB/bcsstk16",
+    "UTEP/Dubcova1",
+    "HB/bcsstk25",
+    "DIMACS10/luxembourg_osm",
+    "DIMACS10/delaunay_n15",
+    "HB/bcsstk24",
+    "Hamm/memplus",
+    "SNAP/wiki-Vote",
+    "Bai/qh1484",
+    "HB/lnsp3937",
+)
+"""Matrices of the SuiteSparse Matrix Collection; the last ones are among those of the PELLR paper."""
+
+SMALL = ("qh1484", "lnsp3937")
+"""Fewer than 10⁵ nonzeros: beside the paper's figures, but in no geometric mean."""
+
+HELD_OUT: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("plane-5", "stencil", {"points": 5, "nx": 2000, "ny": 1500}),
+    ("plane-9", "stencil", {"points": 9, "nx": 900, "ny": 900}),
+    ("space-7", "stencil", {"points": 7, "nx": 150, "ny": 150, "nz": 150}),
+    ("space-27", "stencil", {"points": 27, "nx": 60, "ny": 60, "nz": 60}),
+    ("fem1", "fem", {"block": 1, "nx": 80, "ny": 80, "nz": 80}),
+    ("fem6", "fem", {"block": 6, "nx": 26, "ny": 26, "nz": 26}),
+    ("del18-full", "delaunay", {"n": 2**18, "seed": 7}),
+    ("rgg19-full", "rgg", {"n": 2**19, "degree": 24.0, "seed": 7}),
+    ("road4m-full", "road", {"length": 2000, "width": 2000, "seed": 7}),
+    ("web3m", "web", {"n": 3_000_000, "mean": 11.0, "seed": 7}),
+    ("web200k-dense", "web", {"n": 200_000, "mean": 40.0, "local": 0.5, "seed": 7}),
+    ("rmat18-32", "rmat", {"scale": 18, "edge_factor": 32, "seed": 7}),
+    ("rmat21-6", "rmat", {"scale": 21, "edge_factor": 6, "seed": 7}),
+    ("powerlaw-2.1", "powerlaw", {"n": 1_000_000, "mean": 12.0, "seed": 7}),
+    ("powerlaw-1.8", "powerlaw", {"n": 300_000, "mean": 60.0, "exponent": 1.8, "columns": "powerlaw", "seed": 7}),
+    ("constant-8", "rows", {"n": 1_500_000, "lengths": "constant", "mean": 8.0, "seed": 7}),
+    ("exponential-6", "rows", {"n": 2_000_000, "lengths": "exponential", "mean": 6.0, "seed": 7}),
+    ("lognormal-30", "rows", {"n": 200_000, "lengths": "lognormal", "mean": 30.0, "sigma": 60.0, "seed": 7}),
+    ("dense-rows", "dense_rows", {"n": 1_000_000, "dense": 6, "mean": 5.0, "seed": 7}),
+)
+
+
+def _families() -> Iterable[Subject]:
+    for name, family, params, orders in FAMILIES:
+        yield Subject(name, "families", generated(family, params), orders)
+    for name, family, params, _ in FAMILIES:
+        if family in GRAPHS:
+            yield Subject(f"{name}, ones", "pattern", generated(family, params | {"values": "ones"}))
+
+
+SUBJECTS: tuple[Subject, ...] = (
+    *_families(),
+    *(Subject(name, "row lengths", generated("rows", {"n": 2**20} | params)) for name, params in ROW_LENGTHS),
+    *(Subject(name.partition("/")[2], "collection", collected(name)) for name in COLLECTED),
+    *(Subject(name, "held out", generated(family, params)) for name, family, params in HELD_OUT),
+)

@@ -1,0 +1,126 @@
+"""The benchmark from matrices to files, on the CPU with tiny ones; which kernels it measures, by value."""
+
+import dataclasses
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from scipy.io import mmwrite
+
+from gpu_engine import recordings
+from gpu_engine.csr_matrix import fingerprint
+from gpu_engine.formats import kernel_names
+from gpu_engine.generators import generate
+from gpu_engine.gpu_bench import __main__ as command
+from gpu_engine.gpu_bench import formats
+from gpu_engine.gpu_bench.formats import passes
+from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.subjects import SUBJECTS, Subject
+from gpu_engine.measure import Bench, open_bench
+from gpu_engine.recordings import collected, generated
+from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile
+from gpu_engine.studies.formats import FormatsParams, chosen_kernels
+from tests.battery import BATTERY
+
+GRID = {"points": 5, "nx": 6, "ny": 5}
+PROFILE = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "2026-11-21T00:00:00+00:00")
+"""So fast that no real time can be under a floor."""
+
+TINY = (
+    Subject("grid", "families", generated("stencil", GRID), ("rcm",)),
+    Subject("real", "collection", collected("Some/real")),
+    Subject("absent", "collection", collected("Some/absent")),
+)
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """A folder with the file of `real`."""
+    folder = tmp_path / "collection"
+    folder.mkdir()
+    text = io.BytesIO()
+    mmwrite(text, BATTERY["band"]().to_scipy())
+    (folder / "real.mtx.gz").write_bytes(gzip.compress(text.getvalue()))
+    return folder
+
+
+@pytest.fixture
+def bench(tmp_path: Path, collection: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The command with two kernels on a CPU with a small cache, writing its recording under tmp_path."""
+
+    def two_kernels(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParams]:
+        for order in ("given", *subject.orders):
+            yield FormatsParams(("csr/vector", "packed/tile"), rounds=rounds, energy_s=0.0, order=order)  # type: ignore[arg-type]
+
+    def small(device: DeviceInfo) -> AbstractContextManager[Bench]:
+        return open_bench(dataclasses.replace(device, cache_bytes=2**20), PROFILE)
+
+    monkeypatch.setattr(formats, "passes", two_kernels)
+    monkeypatch.setattr(command, "open_bench", small)
+    monkeypatch.setattr(command, "RECORDED", tmp_path / "recorded")
+    fixed = ("--folder", str(tmp_path / "out"), "--collection", str(collection), "--device", "cpu", "--rounds", "9")
+    return lambda *arguments: command.main((*fixed, *arguments), TINY)
+
+
+def test_from_matrices_to_tables_and_a_recording(
+    bench: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert bench("--record", "this-cpu") == 0
+    out, err = capsys.readouterr()
+    assert "made grid: 128 nonzeros" in err
+    assert "left out: absent, whose file is not there" in err
+    assert out == (tmp_path / "out" / "formats.md").read_text(encoding="utf-8")
+    assert "| grid | 30 | 128 |" in out
+    everything = recordings.parse(json.loads((tmp_path / "out" / "formats.json").read_text(encoding="utf-8")))
+    kernels = {(m.matrix_id, m.kernel) for m in everything.measurements}
+    in_order = {(name, kernel) for name in ("grid", "real") for kernel in ("csr/vector", "packed/tile")}
+    assert kernels == in_order | {("grid", "csr/vector+rcm"), ("grid", "packed/tile+rcm")}
+    recorded = recordings.read(tmp_path / "recorded" / "this-cpu" / "formats.json.gz")
+    assert {(m.matrix_id, m.kernel) for m in recorded.measurements} == in_order
+    assert recorded.matrices[0].fingerprint == fingerprint(generate("stencil", GRID))
+    assert [matrix.source["kind"] for matrix in recorded.matrices] == ["generated", "collection"]
+    # A second run makes no matrix again, and the tables alone need no device.
+    assert bench("--make") == 0
+    assert "made" not in capsys.readouterr().err
+    monkeypatch.setattr(command, "open_bench", None)
+    assert bench("--measured") == 0
+    assert capsys.readouterr().out == out
+
+
+def test_a_matrix_of_another_call_is_made_anew(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.make(TINY[0])
+    other = Subject("grid", "families", generated("stencil", GRID | {"ny": 4}))
+    said: list[str] = []
+    shelf.fill([other], said.append)
+    assert said == [f"made grid: {generate('stencil', GRID | {'ny': 4}).nnz} nonzeros"]
+    assert shelf.matrix(other).n_rows == 24
+
+
+def test_nothing_left_to_measure_is_said(bench: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("--only", "no such matrix") == 2
+    assert "No matrix is left to measure" in capsys.readouterr().err
+
+
+def test_what_is_measured_on_a_subject() -> None:
+    by_name = {subject.name: subject for subject in SUBJECTS}
+    given, degree, rcm = passes(by_name["rmat20"], "cuda", 11)
+    assert chosen_kernels(given, "cuda")[: len(kernel_names("cuda"))] == kernel_names("cuda")
+    assert (given.order, degree.order, rcm.order) == ("given", "degree", "rcm")
+    (ones,) = passes(by_name["rmat20, ones"], "cuda", 11)
+    few = {"packed/tile", "sellp-packed/t1", "sellp-packed/t2", *formats.FAST}
+    assert {kernel for kernel in ones.kernels if not kernel.startswith("cusparse/")} == few
+    assert "cusparse/best" in ones.kernels
+    assert set(ones.kernels) == set(rcm.kernels)
+    assert {(p.rounds, p.energy_s) for p in (given, degree, rcm, ones)} == {(11, 0.0)}
+
+
+def test_the_subjects_have_names_of_their_own_and_every_group_has_some() -> None:
+    assert len({subject.name for subject in SUBJECTS}) == len(SUBJECTS)
+    count = {group: sum(s.group == group for s in SUBJECTS) for group in {s.group for s in SUBJECTS}}
+    assert count == {"families": 11, "pattern": 8, "row lengths": 5, "collection": 14, "held out": 19}
+    assert sum(subject.is_natural for subject in SUBJECTS) == 11
