@@ -27,8 +27,11 @@ SAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 """(name, family, parameters): rows that are all alike, which ELL likes, and rows that are not."""
 
 STUDY = "formats"
-PARAMS = {"rounds": 9}
-"""The fewest rounds that carry a verdict: somebody waits for this page."""
+KERNELS = ("csr/scalar", "csr/vector", "split/tile", "packed/tile", "coo/segmented", "ell/thread", "sellp/t1")
+PARAMS: dict[str, Any] = {"rounds": 9, "kernels": list(KERNELS)}
+"""Somebody waits for this page: the fewest rounds that carry a verdict, and kernels enough to show what they differ by,
+each of which has to be compiled now.
+"""
 
 KEY = "first-start"
 POLL_S = 0.3

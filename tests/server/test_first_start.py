@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import select
 
+from gpu_engine.formats import kernel_names
 from gpu_engine.records import DeviceInfo
 from server import catalogue, devices, first_start
 from server.db import Database
@@ -50,6 +51,12 @@ def test_an_empty_database_gets_two_samples_and_one_study(ingestor: Ingestor, se
     assert (job.study, job.device, job.state) == ("formats", "cpu", "queued")
     assert names(ingestor.database) == {"a stencil", "some rows"}
     assert len(job.matrix_ids) == 2
+    assert job.params["kernels"] == list(first_start.KERNELS)
+
+
+def test_the_first_kernels_are_on_every_backend() -> None:
+    for backend in ("cpu", "cuda"):
+        assert set(first_start.KERNELS) <= set(kernel_names(backend))
 
 
 def test_a_second_start_adds_nothing(ingestor: Ingestor, settings: Settings) -> None:

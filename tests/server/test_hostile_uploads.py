@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 Make = Callable[[], bytes]
 AT_A_TIME = 2
-EACH = 4
+EACH = 2
 """Files of each kind in the sample."""
 
 GROWTH_BYTES = 50 * 2**20
