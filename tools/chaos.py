@@ -28,6 +28,7 @@ from sqlalchemy import func, select
 from server import devices
 from server.db import Database, clock
 from server.jobs.queue import JobRequest, submit
+from server.jobs.runner import DEATHS_MAX, LOSSES_MAX
 from server.migrate import migrate
 from server.models import TERMINAL, CaseDeathRow, EventRow, JobRow, MatrixRow, MeasurementRow, TraceRow
 from server.settings import Settings
@@ -144,7 +145,7 @@ def faults(
     measured = Counter(event.data["measurement"]["case"] for event in told if event.kind == "measurement")
     states = [event.data["state"] for event in told if event.kind == "state"]
     attempts = [event.data["attempt"] for event in told if event.kind == "state"]
-    fatal = {row.case_key for row in deaths if row.deaths >= 2}
+    fatal = {row.case_key for row in deaths if row.deaths >= DEATHS_MAX or row.losses >= LOSSES_MAX}
     if job.state != "succeeded":
         yield f"is {job.state}: {job.error}"
     if len(keys) != CASES or set(keys.values()) != {1}:
@@ -154,7 +155,7 @@ def faults(
     if {record.case_key for record in records if record.state == "ok"} != traces:
         yield "has a record without its trace, or a trace without its record"
     if {record.case_key for record in records if record.state == "failed"} != fatal:
-        yield f"has failed cases that are not those that two processes died of, {fatal}"
+        yield f"has failed cases that are not those that killed too many processes or dispatchers, {fatal}"
     if (job.cases_done, job.progress) != (CASES, float(CASES)):
         yield f"counts {job.cases_done} cases, progress {job.progress}"
     if attempts != sorted(attempts) or [state for state in states if state in TERMINAL] != states[-1:]:

@@ -98,7 +98,8 @@ def _leads(device: str, cache: str, group: Sequence[Comparison]) -> str:
     counts = Counter(kernel for comparison in group for kernel in comparison.leaders)
     first, *others = counts.most_common(NAMED) or [("no kernel", 0)]
     leads = [f"{first[0]} leads or shares the lead on {first[1]}", *(f"{kernel} on {n}" for kernel, n in others)]
-    rest = f", and {len(counts) - NAMED} more kernels lead somewhere" if len(counts) > NAMED else ""
+    more = len(counts) - NAMED
+    rest = f", and {more} more {'kernel leads' if more == 1 else 'kernels lead'} somewhere" if more > 0 else ""
     return f"Over {len(group)} matrices on {device}, {cache}: {', '.join(leads)}{rest}."
 
 
