@@ -1,15 +1,23 @@
 """Every instantiation of every CUDA source compiles for the GPUs in use, without spilling registers; no GPU needed."""
 
 import re
+from importlib import resources
+from pathlib import Path
 
 import pytest
 from cupy.cuda import nvrtc
 
+import gpu_engine
+from gpu_engine.cpms import convert
 from gpu_engine.cuda.load import FLAGS, CudaSource
 from gpu_engine.formats import FORMATS
+from gpu_engine.measure.cuda import PROBES
+from tests.gpu_engine.cpms import kernels
 
-PROBES = CudaSource("gpu_engine.measure", "probes.cu", ("copy_probe<1>", "read_probe<4>", "gather_probe<4>"))
-SOURCES = sorted({k.source for f in FORMATS for k in f.kernels if k.source} | {PROBES}, key=lambda s: s.file)
+OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE)
+"""The sources that belong to no format."""
+
+SOURCES = sorted({k.source for f in FORMATS for k in f.kernels if k.source} | {*OTHERS}, key=lambda s: s.file)
 SPILL = re.compile(r"(\d+) bytes spill (?:stores|loads)")
 
 
@@ -35,6 +43,11 @@ def test_compiles_without_spills(source: CudaSource, arch: str) -> None:
     spills = [int(count) for count in SPILL.findall(log)]
     assert len(spills) == 2 * len(source.instantiations), log
     assert not any(spills), log
+
+
+def test_every_source_of_the_engine_is_compiled_here() -> None:
+    listed = {Path(str(resources.files(source.package) / source.file)) for source in SOURCES}
+    assert set(Path(gpu_engine.__path__[0]).rglob("*.cu")) <= listed
 
 
 def test_headers_are_part_of_the_hash() -> None:

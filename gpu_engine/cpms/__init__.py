@@ -1,0 +1,9 @@
+"""Customized precision by mantissa segmentation (CPMS): fp64 stored in segments, of which a kernel reads the first k.
+
+Source: CPMS PageRank paper, §IV.
+"""
+
+from gpu_engine.cpms.convert import to_cpms, to_ieee
+from gpu_engine.cpms.layout import SEGMENTS, Segmented, allocate, padded, read, write
+
+__all__ = ["SEGMENTS", "Segmented", "allocate", "padded", "read", "to_cpms", "to_ieee", "write"]

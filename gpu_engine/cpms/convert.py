@@ -1,0 +1,93 @@
+"""IEEE fp64 to CPMS and back, in place: groups are reordered each by itself, in parallel, without a second buffer.
+
+Source: CPMS PageRank paper, §IV.A.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.cpms.layout import BLOCK_BYTES, SEGMENTS, Segmented, group_size
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.errors import ParameterError
+
+TO_CPMS, TO_IEEE = "to_cpms", "to_ieee"
+SOURCE = CudaSource(
+    __package__, "convert.cu", tuple(f"{kernel}<{segments}>" for kernel in (TO_CPMS, TO_IEEE) for segments in SEGMENTS)
+)
+BLOCK = 256
+
+
+def to_cpms(storage: Any, n: int, segments: int) -> Segmented:
+    """Splits n values in place; raises ParameterError where the storage is not theirs in whole groups.
+
+    storage  float64 [whole groups], the values and zeros, as `padded` makes it; the result holds on to it
+    """
+    segmented = Segmented(storage, n, segments)
+    if isinstance(storage, np.ndarray):
+        _to_cpms(segmented.units, group_size(segments), segments, numba.get_num_threads())
+    else:
+        _cuda(TO_CPMS, segmented)
+    return segmented
+
+
+def to_ieee(segmented: Segmented) -> Any:
+    """The values, joined in place: float64 [n], a view of the storage, which holds no segments from then on."""
+    if isinstance(segmented.storage, np.ndarray):
+        _to_ieee(segmented.units, group_size(segmented.segments), segmented.segments, numba.get_num_threads())
+    else:
+        _cuda(TO_IEEE, segmented)
+    return segmented.storage[: segmented.n]
+
+
+def _cuda(kernel: str, segmented: Segmented) -> None:
+    storage, segments = segmented.storage, segmented.segments
+    if storage.data.ptr % BLOCK_BYTES:
+        raise ParameterError(
+            f"The storage does not begin at a multiple of {BLOCK_BYTES} bytes; take it from `padded` or `allocate`."
+        )
+    groups = storage.size // group_size(segments)
+    if groups:
+        blocks = -(-groups // (BLOCK // 32))
+        SOURCE.function(f"{kernel}<{segments}>")((blocks,), (BLOCK,), (np.int64(groups), storage))
+
+
+# Both loops have one array as argument: Numba tells the compiler that the arguments of a parallel loop do not overlap.
+
+
+@numba.njit(parallel=True, cache=True)
+def _to_cpms(units: Any, values: int, segments: int, threads: int) -> None:
+    """Groups of so many values, as many a thread, each through a buffer of its own."""
+    size = values * segments
+    groups = units.size // size
+    for thread in numba.prange(threads):
+        bits = np.empty(values, np.uint64)
+        units_of_bits = bits.view(units.dtype)
+        for group in range(groups * thread // threads, groups * (thread + 1) // threads):
+            begin = group * size
+            units_of_bits[:] = units[begin : begin + size]
+            for segment in range(segments):
+                shift = np.uint64(64 - (segment + 1) * 64 // segments)
+                block = units[begin + segment * values : begin + (segment + 1) * values]
+                for value in range(values):
+                    block[value] = bits[value] >> shift
+
+
+@numba.njit(parallel=True, cache=True)
+def _to_ieee(units: Any, values: int, segments: int, threads: int) -> None:
+    """The inverse of `_to_cpms`."""
+    size = values * segments
+    groups = units.size // size
+    for thread in numba.prange(threads):
+        bits = np.empty(values, np.uint64)
+        units_of_bits = bits.view(units.dtype)
+        for group in range(groups * thread // threads, groups * (thread + 1) // threads):
+            begin = group * size
+            bits[:] = 0
+            for segment in range(segments):
+                shift = np.uint64(64 - (segment + 1) * 64 // segments)
+                block = units[begin + segment * values : begin + (segment + 1) * values]
+                for value in range(values):
+                    bits[value] |= np.uint64(block[value]) << shift
+            units[begin : begin + size] = units_of_bits

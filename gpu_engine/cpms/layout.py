@@ -1,0 +1,124 @@
+"""Where the segments of fp64 values lie, and a slow reference that reads and writes the first k of them.
+
+Source: CPMS PageRank paper, §IV.A and Fig. 2.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.errors import ParameterError
+from gpu_engine.formats.base import array_module
+
+SEGMENTS = (2, 4)
+"""Into how many segments a value may be split: 32 bits each (a head and a tail), or 16."""
+
+BLOCK_BYTES = 128
+"""A block holds one segment of the values of a group, in one cache line of the GPUs that have the longest ones."""
+
+BITS = 64
+UNITS = {2: np.uint32, 4: np.uint16}
+"""The type of a unit, which is one segment of one value, by the number of segments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segmented:
+    """Values as segments in alternating blocks; raises ParameterError where the storage does not fit the rest.
+
+    A group of m = 16·segments values is as many blocks as it has segments: first the top bits of all m, the heads, then
+    the next ones. Segment s of value i is unit (i div m)·m·segments + s·m + i mod m of the storage.
+
+    storage   float64 [whole groups], at least n and zero from n on; its elements are no numbers while it holds segments
+    n         values
+    segments  of a value: one of SEGMENTS
+    """
+
+    storage: Any
+    n: int
+    segments: int
+
+    def __post_init__(self) -> None:
+        size = padded_size(self.n, self.segments)
+        found = self.storage
+        if found.dtype != np.float64 or found.shape != (size,) or not found.flags.c_contiguous:
+            raise ParameterError(
+                f"The storage is {found.dtype} {list(found.shape)}; {self.n} values in {self.segments} segments need a "
+                f"contiguous float64 [{size}]: take it from `padded` or `allocate`."
+            )
+
+    @property
+    def units(self) -> Any:
+        """The storage as units: uint32 or uint16 [segments · whole groups], a view."""
+        return self.storage.view(UNITS[self.segments])
+
+
+def group_size(segments: int) -> int:
+    """Values of a group: as many as a block holds units; raises ParameterError for another number of segments."""
+    if segments not in SEGMENTS:
+        known = " or ".join(map(str, SEGMENTS))
+        raise ParameterError(f"A value cannot be split into {segments} segments; expected {known}.")
+    return BLOCK_BYTES * segments * 8 // BITS
+
+
+def padded_size(n: int, segments: int) -> int:
+    """Values of the whole groups that n values need; raises ParameterError for a negative n."""
+    if n < 0:
+        raise ParameterError(f"There cannot be {n} values; expected 0 or more.")
+    size = group_size(segments)
+    return -(-n // size) * size
+
+
+def allocate(n: int, segments: int, xp: Any = np) -> Segmented:
+    """n zeros in segments, on the device of the module `xp` (NumPy or CuPy)."""
+    return Segmented(xp.zeros(padded_size(n, segments)), n, segments)
+
+
+def padded(values: Any, segments: int) -> Any:
+    """A copy of the values, and zeros up to whole groups: float64 [whole groups], what `to_cpms` converts in place."""
+    storage = array_module(values).zeros(padded_size(values.size, segments))
+    storage[: values.size] = values
+    return storage
+
+
+def read(segmented: Segmented, k: int) -> Any:
+    """The values cut to their first k segments: float64 [n]; raises ParameterError where they have no k.
+
+    The other segments are zero, which rounds towards zero; a NaN with all its payload in them reads as an infinity.
+    """
+    _check_count(segmented, k)
+    bits = array_module(segmented.storage).zeros(segmented.n, dtype=np.uint64)
+    for segment in range(k):
+        units = segmented.units[_places(segmented, segment)]
+        bits |= units.astype(np.uint64) << _shift(segmented, segment)
+    return bits.view(np.float64)
+
+
+def write(segmented: Segmented, values: Any, k: int) -> None:
+    """Writes the first k segments of the values and leaves the others; raises ParameterError where they have no k.
+
+    values  float64 [n], on the device of the storage
+    """
+    _check_count(segmented, k)
+    if values.dtype != np.float64 or values.shape != (segmented.n,):
+        raise ParameterError(f"The values are {values.dtype} {list(values.shape)}; expected float64 [{segmented.n}].")
+    bits = array_module(values).ascontiguousarray(values).view(np.uint64)
+    units = segmented.units
+    for segment in range(k):
+        units[_places(segmented, segment)] = (bits >> _shift(segmented, segment)).astype(units.dtype)
+
+
+def _check_count(segmented: Segmented, k: int) -> None:
+    if not 1 <= k <= segmented.segments:
+        raise ParameterError(f"There is no precision of {k} segments; expected 1 to {segmented.segments}.")
+
+
+def _places(segmented: Segmented, segment: int) -> Any:
+    """The unit of that segment of each value: int64 [n]."""
+    values, size = array_module(segmented.storage).arange(segmented.n), group_size(segmented.segments)
+    return values // size * size * segmented.segments + segment * size + values % size
+
+
+def _shift(segmented: Segmented, segment: int) -> Any:
+    """How many bits of a value lie below that segment."""
+    return np.uint64(BITS - (segment + 1) * BITS // segmented.segments)
