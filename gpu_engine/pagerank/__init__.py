@@ -1,0 +1,38 @@
+"""PageRank: the graph, the schedule of precisions, and whether a rank vector is right.
+
+Source: Grützmacher, Anzt, Scheidegger, Quintana-Ortí: High-Performance GPU Implementation of PageRank with Reduced
+Precision based on Mantissa Segmentation, IA3 2018; here "the CPMS PageRank paper".
+"""
+
+from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix, transition_matrix
+from gpu_engine.pagerank.schedule import (
+    Schedule,
+    Step,
+    advance,
+    converts,
+    ends,
+    iterations_by_segments,
+    must_raise,
+    replay,
+    start,
+)
+from gpu_engine.pagerank.verify import Verification, check, reference, verify
+
+__all__ = [
+    "PageRankParams",
+    "Schedule",
+    "Step",
+    "TransitionMatrix",
+    "Verification",
+    "advance",
+    "check",
+    "converts",
+    "ends",
+    "iterations_by_segments",
+    "must_raise",
+    "reference",
+    "replay",
+    "start",
+    "transition_matrix",
+    "verify",
+]

@@ -1,0 +1,307 @@
+"""One iteration of Algorithm 1 on a CPU, for ranks and matrix values in fp64, fp32 or segments, in CSR and ELL.
+
+Arithmetic is fp64. γ and the rank of dangling pages are added up from the values as they were stored, part by part of
+the rows, so that the sums do not depend on which thread was first. Numba's cache sees only a function's own file: all
+that is compiled together stands here.
+
+Arguments that all share:
+    borders       int64 [parts + 1], rows; gammas, sums  float64 [parts], written
+    dangling      bool [n]
+    damping, base, norm  new := damping · Aᵀ·p + base, γ in L1, L2 (squared) or LINF
+    shift         log₂ of the values of a group: 5 for two segments, 6 for four
+    read, write   segments of values and p, and of new
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+STRIP = 1024
+"""Rows whose sums wait in the first-level cache."""
+
+PARTS_A_THREAD = 8
+"""Parts of the rows for each thread: enough that a part of long rows is not waited for."""
+
+L1, L2, LINF = 0, 1, 2
+
+
+@numba.njit(cache=True)
+def _real(bits: Any) -> Any:
+    return np.uint64(bits).view(np.float64)
+
+
+@numba.njit(cache=True)
+def _load(units: Any, i: Any, shift: Any, k: Any) -> Any:
+    """Value i with its first k segments, the others zero."""
+    doublings = shift - 4
+    width, group = 64 >> doublings, 1 << shift
+    at = ((i >> shift) << (shift + doublings)) | (i & (group - 1))
+    first = np.uint64(units[at]) << np.uint64(64 - width)
+    if k == 1:
+        return _real(first)
+    second = first | np.uint64(units[at + group]) << np.uint64(64 - 2 * width)
+    if k == 2:
+        return _real(second)
+    third = second | np.uint64(units[at + 2 * group]) << np.uint64(64 - 3 * width)
+    if k == 3:
+        return _real(third)
+    return _real(third | np.uint64(units[at + 3 * group]))
+
+
+@numba.njit(cache=True)
+def _store(units: Any, i: Any, value: Any, shift: Any, k: Any) -> Any:
+    """Writes the first k segments of value i and returns what was kept of it."""
+    doublings = shift - 4
+    width, group = 64 >> doublings, 1 << shift
+    at = ((i >> shift) << (shift + doublings)) | (i & (group - 1))
+    bits = np.float64(value).view(np.uint64)
+    for segment in range(k):
+        units[at + segment * group] = bits >> np.uint64(64 - (segment + 1) * width)
+    if k * width == 64:
+        return _real(bits)
+    dropped = np.uint64(64 - k * width)
+    return _real(bits >> dropped << dropped)
+
+
+@numba.njit(cache=True)
+def _widened(gamma: Any, change: Any, norm: Any) -> Any:
+    """γ so far and one more change."""
+    if norm == L1:
+        return gamma + abs(change)
+    return gamma + change * change if norm == L2 else max(gamma, abs(change))
+
+
+@numba.njit(cache=True)
+def _finish(
+    totals: Any, begin: Any, end: Any, dangling: Any, p: Any, new: Any, damping: Any, base: Any, norm: Any
+) -> Any:
+    """Ranks of fp64 or fp32 from the sums of rows begin to end; (γ, rank of dangling pages) of these rows."""
+    gamma, lost = 0.0, 0.0
+    for row in range(begin, end):
+        new[row] = damping * totals[row - begin] + base
+        kept = np.float64(new[row])
+        gamma = _widened(gamma, kept - np.float64(p[row]), norm)
+        if dangling[row]:
+            lost += kept
+    return gamma, lost
+
+
+@numba.njit(cache=True)
+def _finish_segments(
+    totals: Any,
+    begin: Any,
+    end: Any,
+    dangling: Any,
+    p: Any,
+    new: Any,
+    damping: Any,
+    base: Any,
+    norm: Any,
+    shift: Any,
+    read: Any,
+    write: Any,
+) -> Any:
+    """The same for segments."""
+    gamma, lost = 0.0, 0.0
+    for row in range(begin, end):
+        kept = _store(new, row, damping * totals[row - begin] + base, shift, write)
+        gamma = _widened(gamma, kept - _load(p, row, shift, read), norm)
+        if dangling[row]:
+            lost += kept
+    return gamma, lost
+
+
+@numba.njit(parallel=True, cache=True)
+def csr_step(
+    borders: Any,
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    dangling: Any,
+    p: Any,
+    new: Any,
+    damping: float,
+    base: float,
+    norm: int,
+    gammas: Any,
+    sums: Any,
+) -> None:
+    """Ranks and values in fp64, or both in fp32."""
+    for part in numba.prange(borders.size - 1):
+        totals = np.empty(STRIP)
+        gamma, lost = 0.0, 0.0
+        for begin in range(borders[part], borders[part + 1], STRIP):
+            end = min(begin + STRIP, borders[part + 1])
+            for row in range(begin, end):
+                total = 0.0
+                for entry in range(indptr[row], indptr[row + 1]):
+                    total += np.float64(values[entry]) * np.float64(p[indices[entry]])
+                totals[row - begin] = total
+            found = _finish(totals, begin, end, dangling, p, new, damping, base, norm)
+            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
+        gammas[part], sums[part] = gamma, lost
+
+
+@numba.njit(parallel=True, cache=True)
+def csr_step_free(
+    borders: Any,
+    indptr: Any,
+    indices: Any,
+    shares: Any,
+    dangling: Any,
+    p: Any,
+    scaled: Any,
+    new: Any,
+    new_scaled: Any,
+    damping: float,
+    base: float,
+    norm: int,
+    gammas: Any,
+    sums: Any,
+) -> None:
+    """Ranks in fp64, no values: scaled [n] is p times shares, 1/out-degree; new_scaled is written for new."""
+    for part in numba.prange(borders.size - 1):
+        totals = np.empty(STRIP)
+        gamma, lost = 0.0, 0.0
+        for begin in range(borders[part], borders[part + 1], STRIP):
+            end = min(begin + STRIP, borders[part + 1])
+            for row in range(begin, end):
+                total = 0.0
+                for entry in range(indptr[row], indptr[row + 1]):
+                    total += scaled[indices[entry]]
+                totals[row - begin] = total
+            found = _finish(totals, begin, end, dangling, p, new, damping, base, norm)
+            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
+            for row in range(begin, end):
+                new_scaled[row] = new[row] * shares[row]
+        gammas[part], sums[part] = gamma, lost
+
+
+@numba.njit(parallel=True, cache=True)
+def csr_step_segments(
+    borders: Any,
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    dangling: Any,
+    p: Any,
+    new: Any,
+    shift: int,
+    read: int,
+    write: int,
+    damping: float,
+    base: float,
+    norm: int,
+    gammas: Any,
+    sums: Any,
+) -> None:
+    """Units of segments: `read` of the values and of p, `write` of new."""
+    for part in numba.prange(borders.size - 1):
+        totals = np.empty(STRIP)
+        gamma, lost = 0.0, 0.0
+        for begin in range(borders[part], borders[part + 1], STRIP):
+            end = min(begin + STRIP, borders[part + 1])
+            for row in range(begin, end):
+                total = 0.0
+                for entry in range(indptr[row], indptr[row + 1]):
+                    rank = _load(p, np.int64(indices[entry]), shift, read)
+                    total += _load(values, np.int64(entry), shift, read) * rank
+                totals[row - begin] = total
+            found = _finish_segments(totals, begin, end, dangling, p, new, damping, base, norm, shift, read, write)
+            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
+        gammas[part], sums[part] = gamma, lost
+
+
+@numba.njit(parallel=True, cache=True)
+def ell_step(
+    borders: Any,
+    columns: Any,
+    values: Any,
+    dangling: Any,
+    p: Any,
+    new: Any,
+    damping: float,
+    base: float,
+    norm: int,
+    gammas: Any,
+    sums: Any,
+) -> None:
+    """As csr_step, for columns and values [width · n] slot by slot; padding has column 0 and value 0."""
+    n = dangling.size
+    for part in numba.prange(borders.size - 1):
+        totals = np.empty(STRIP)
+        gamma, lost = 0.0, 0.0
+        for begin in range(borders[part], borders[part + 1], STRIP):
+            end = min(begin + STRIP, borders[part + 1])
+            totals[: end - begin] = 0.0
+            for slot in range(begin, columns.size, n):
+                for row in range(end - begin):
+                    totals[row] += np.float64(values[slot + row]) * np.float64(p[columns[slot + row]])
+            found = _finish(totals, begin, end, dangling, p, new, damping, base, norm)
+            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
+        gammas[part], sums[part] = gamma, lost
+
+
+@numba.njit(parallel=True, cache=True)
+def ell_step_segments(
+    borders: Any,
+    columns: Any,
+    values: Any,
+    dangling: Any,
+    p: Any,
+    new: Any,
+    shift: int,
+    read: int,
+    write: int,
+    damping: float,
+    base: float,
+    norm: int,
+    gammas: Any,
+    sums: Any,
+) -> None:
+    """As csr_step_segments, for columns and values [width · n] slot by slot."""
+    n = dangling.size
+    for part in numba.prange(borders.size - 1):
+        totals = np.empty(STRIP)
+        gamma, lost = 0.0, 0.0
+        for begin in range(borders[part], borders[part + 1], STRIP):
+            end = min(begin + STRIP, borders[part + 1])
+            totals[: end - begin] = 0.0
+            for slot in range(begin, columns.size, n):
+                for row in range(end - begin):
+                    rank = _load(p, np.int64(columns[slot + row]), shift, read)
+                    totals[row] += _load(values, np.int64(slot + row), shift, read) * rank
+            found = _finish_segments(totals, begin, end, dangling, p, new, damping, base, norm, shift, read, write)
+            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
+        gammas[part], sums[part] = gamma, lost
+
+
+@numba.njit(parallel=True, cache=True)
+def mass_of_segments(borders: Any, p: Any, shift: int, k: int, mass: Any) -> None:
+    """mass [parts]: Σ|p| of the ranks cut to k segments."""
+    for part in numba.prange(borders.size - 1):
+        total = 0.0
+        for row in range(borders[part], borders[part + 1]):
+            total += abs(_load(p, row, shift, k))
+        mass[part] = total
+
+
+@numba.njit(parallel=True, cache=True)
+def scale_segments(borders: Any, dangling: Any, p: Any, factor: float, shift: int, k: int, sums: Any) -> None:
+    """p := factor · p, cut to k segments; sums [parts]: the rank of dangling pages afterwards."""
+    for part in numba.prange(borders.size - 1):
+        lost = 0.0
+        for row in range(borders[part], borders[part + 1]):
+            kept = _store(p, row, factor * _load(p, row, shift, k), shift, k)
+            if dangling[row]:
+                lost += kept
+        sums[part] = lost
+
+
+def parts(indptr: Any) -> Any:
+    """Borders of rows for the threads, int64 [parts + 1]: nearly equal entries and rows together."""
+    n = indptr.size - 1
+    count = max(1, min(n, numba.get_num_threads() * PARTS_A_THREAD))
+    work = indptr.astype(np.int64) + np.arange(n + 1)
+    return np.searchsorted(work, work[-1] * np.arange(count + 1) // count, side="left")

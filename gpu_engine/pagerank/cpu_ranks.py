@@ -1,0 +1,205 @@
+"""Ranks on a CPU: the state of a run, one class for each way to store ranks and matrix values.
+
+All are used alike: `reset`, then `step` after `step`, with `raise_precision` after one that was a transition.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from gpu_engine import cpms
+from gpu_engine.formats.base import max_row_length
+from gpu_engine.formats.ell import fill_slots
+from gpu_engine.pagerank import cpu
+from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
+
+NORMS = {"L1": cpu.L1, "L2": cpu.L2, "Linf": cpu.LINF}
+SHIFTS = {2: 5, 4: 6}
+"""log₂ of the values of a group, by segments of a value."""
+
+
+class CpuRanks(ABC):
+    """What every run has: who dangles, how the rows are parted, the sums of the parts.
+
+    The new ranks are written beside the old ones, then the two change places.
+    """
+
+    def __init__(self, graph: TransitionMatrix, params: PageRankParams) -> None:
+        self._graph = graph
+        self._params = params
+        self._dangling = np.zeros(graph.n, bool)
+        self._dangling[graph.dangling] = True
+        self._borders = cpu.parts(graph.pull.indptr)
+        self._gammas, self._sums = np.zeros(self._borders.size - 1), np.zeros(self._borders.size - 1)
+        self._lost = 0.0
+
+    def reset(self, first: int = 1) -> None:
+        """p := e/n, as the storage holds it in its first segments."""
+        start = self._fill(1.0 / max(self._graph.n, 1), first)
+        self._lost = start * self._graph.dangling.size
+
+    def step(self, read: int, write: int) -> float:
+        """One iteration that reads and writes so many segments; returns γ of the values as they were stored."""
+        n = max(self._graph.n, 1)
+        base = (1.0 - self._params.damping + self._params.dangling_factor * self._lost) / n
+        self._step(read, write, base)
+        self._lost = math.fsum(self._sums)
+        if self._params.norm == "Linf":
+            return float(self._gammas.max(initial=0.0))
+        gamma = math.fsum(self._gammas)
+        return math.sqrt(gamma) if self._params.norm == "L2" else gamma
+
+    @abstractmethod
+    def raise_precision(self, k: int) -> None:
+        """Scales the ranks, written in k segments, to ‖p‖₁ = 1; with all segments, turns everything into fp64."""
+
+    @abstractmethod
+    def ranks(self) -> Any:
+        """A copy of p: float64 [n]."""
+
+    @abstractmethod
+    def _fill(self, value: float, first: int) -> float:
+        """Sets all ranks, and returns what the storage keeps of the value in its first segments."""
+
+    @abstractmethod
+    def _step(self, read: int, write: int, base: float) -> None:
+        """Writes the new ranks and the sums of the parts."""
+
+    @property
+    def _tail(self) -> tuple[Any, ...]:
+        """The last arguments of every compiled step but `base`, which stands between the two of them."""
+        return NORMS[self._params.norm], self._gammas, self._sums
+
+
+class PlainRanks(CpuRanks):
+    """Ranks and values in fp64, or both in fp32; the matrix in CSR or ELL."""
+
+    def __init__(self, graph: TransitionMatrix, params: PageRankParams, layout: str, dtype: Any) -> None:
+        super().__init__(graph, params)
+        self._p, self._new = np.zeros(graph.n, dtype), np.zeros(graph.n, dtype)
+        self._is_ell = layout == "ell"
+        arrays = _ell(graph) if self._is_ell else _csr(graph)
+        self._arrays = (*arrays[:-1], arrays[-1].astype(dtype))
+
+    def raise_precision(self, _k: int) -> None:
+        """There is none to raise."""
+
+    def ranks(self) -> Any:
+        """A copy of p: float64 [n]."""
+        return self._p.astype(np.float64)
+
+    def _fill(self, value: float, _first: int) -> float:
+        self._p[:] = value
+        return float(self._p.dtype.type(value))
+
+    def _step(self, _read: int, _write: int, base: float) -> None:
+        step: Any = cpu.ell_step if self._is_ell else cpu.csr_step
+        step(self._borders, *self._arrays, self._dangling, self._p, self._new, self._params.damping, base, *self._tail)
+        self._p, self._new = self._new, self._p
+
+
+class FreeRanks(CpuRanks):
+    """Ranks in fp64 and no matrix values: beside p, p over the out-degree. Only where every link weighs the same."""
+
+    def __init__(self, graph: TransitionMatrix, params: PageRankParams) -> None:
+        super().__init__(graph, params)
+        self._shares = 1.0 / np.maximum(graph.out_degrees, 1)
+        self._p, self._new, self._scaled, self._new_scaled = (np.zeros(graph.n) for _ in range(4))
+
+    def raise_precision(self, _k: int) -> None:
+        """There is none to raise."""
+
+    def ranks(self) -> Any:
+        """A copy of p: float64 [n]."""
+        return self._p.copy()
+
+    def _fill(self, value: float, _first: int) -> float:
+        self._p[:] = value
+        np.multiply(self._p, self._shares, out=self._scaled)
+        return value
+
+    def _step(self, _read: int, _write: int, base: float) -> None:
+        cpu.csr_step_free(
+            self._borders,
+            *_csr(self._graph)[:-1],
+            self._shares,
+            self._dangling,
+            self._p,
+            self._scaled,
+            self._new,
+            self._new_scaled,
+            self._params.damping,
+            base,
+            *self._tail,
+        )
+        self._p, self._new = self._new, self._p
+        self._scaled, self._new_scaled = self._new_scaled, self._scaled
+
+
+class SegmentedRanks(CpuRanks):
+    """Ranks and values in segments, from the transition to all of them on in fp64; the matrix in CSR or ELL."""
+
+    def __init__(self, graph: TransitionMatrix, params: PageRankParams, layout: str, segments: int) -> None:
+        super().__init__(graph, params)
+        self._segments = segments
+        self._is_ell = layout == "ell"
+        *self._pattern, values = _ell(graph) if self._is_ell else _csr(graph)
+        self._values = cpms.to_cpms(cpms.padded(values, segments), values.size, segments)
+        self._p, self._new = (cpms.allocate(graph.n, segments) for _ in range(2))
+        self._read = 1
+        self._plain: tuple[Any, Any, Any] | None = None
+
+    def raise_precision(self, k: int) -> None:
+        """Two passes: Σ|p|, then the scaling."""
+        shift, mass = SHIFTS[self._segments], np.empty_like(self._sums)
+        cpu.mass_of_segments(self._borders, self._p.units, shift, k, mass)
+        total = math.fsum(mass)
+        if total > 0.0:
+            cpu.scale_segments(self._borders, self._dangling, self._p.units, 1.0 / total, shift, k, self._sums)
+            self._lost = math.fsum(self._sums)
+        if k == self._segments:
+            self._convert()
+
+    def ranks(self) -> Any:
+        """A copy of p: float64 [n], cut to what was written last."""
+        return cpms.read(self._p, self._read) if self._plain is None else self._plain[1].copy()
+
+    def _convert(self) -> None:
+        """Everything into fp64, in place: plain kernels take over."""
+        self._plain = cpms.to_ieee(self._values), cpms.to_ieee(self._p), cpms.to_ieee(self._new)
+
+    def _fill(self, value: float, first: int) -> float:
+        if self._plain is not None:
+            cpms.to_cpms(self._values.storage, self._values.n, self._segments)
+            self._plain = None
+        cpms.write(self._p, np.full(self._graph.n, value), first)
+        kept = cpms.read(self._p, first)
+        self._read = first
+        if first == self._segments:
+            self._convert()
+        return float(kept[0]) if kept.size else 0.0
+
+    def _step(self, read: int, write: int, base: float) -> None:
+        ends = self._params.damping, base, *self._tail
+        if self._plain is not None:
+            values, p, new = self._plain
+            step: Any = cpu.ell_step if self._is_ell else cpu.csr_step
+            step(self._borders, *self._pattern, values, self._dangling, p, new, *ends)
+            self._plain = values, new, p
+            return
+        in_segments: Any = cpu.ell_step_segments if self._is_ell else cpu.csr_step_segments
+        units = self._values.units, self._dangling, self._p.units, self._new.units
+        in_segments(self._borders, *self._pattern, *units, SHIFTS[self._segments], read, write, *ends)
+        self._p, self._new, self._read = self._new, self._p, write
+
+
+def _csr(graph: TransitionMatrix) -> tuple[Any, Any, Any]:
+    return graph.pull.indptr, graph.pull.indices, graph.pull.values
+
+
+def _ell(graph: TransitionMatrix) -> tuple[Any, Any]:
+    """Columns int32 and values float64 [width · n], slot by slot; padding has column 0 and value 0."""
+    columns, values = fill_slots(graph.pull, max_row_length(graph.pull), None, 0)
+    return columns.ravel(), values.ravel()

@@ -1,0 +1,131 @@
+"""Whether a rank vector is right: slow, in extended precision, and with no code in common with what it judges.
+
+It goes from the adjacency matrix and pushes along the links, where the kernels pull; only `reference` pulls.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import KernelError
+from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
+
+ROUNDING = 1e-12
+"""What the fp64 sums of an iteration may add to the residual: far over what they do, far under the default ε."""
+
+CUTS = 4
+"""Reading m mantissa bits changes each of matrix, vector, result and norm by 2^(−m) of its size at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What may be said of a rank vector p.
+
+    residual    ‖G(p) − p‖₁, G line 6 of Algorithm 1
+    mass_error  |‖p‖₁ − 1|
+    distance    ‖p − expected‖₁; None where nothing is expected
+    overlap     share, 0 to 1, of the top pages of `expected` that are top pages of p, ties by number
+    """
+
+    residual: float
+    mass_error: float
+    distance: float | None = None
+    overlap: float | None = None
+
+
+def verify(
+    adjacency: CsrMatrix, params: PageRankParams, p: Any, expected: Any | None = None, top: int = 100
+) -> Verification:
+    """Judges p, float64 [n], against the definition and, where given, an expected vector with its `top` pages.
+
+    Raises KernelError where p has not one element a page.
+    """
+    if np.shape(p) != (adjacency.n_rows,):
+        raise KernelError(f"The rank vector has shape {np.shape(p)}; {adjacency.n_rows} pages need one rank each.")
+    exact = np.asarray(p, dtype=np.longdouble)
+    residual = float(np.abs(_pushed(adjacency, params, exact) - exact).sum())
+    mass_error = abs(float(np.abs(exact).sum() - 1)) if exact.size else 0.0
+    if expected is None:
+        return Verification(residual, mass_error)
+    distance = float(np.abs(exact - np.asarray(expected, dtype=np.longdouble)).sum())
+    return Verification(residual, mass_error, distance, overlap(p, expected, top))
+
+
+def check(adjacency: CsrMatrix, params: PageRankParams, p: Any, gamma: float, mantissa_bits: int = 52) -> Verification:
+    """Verifies the outcome of a run that ended with γ = `gamma` in an iteration that read so many mantissa bits.
+
+    An iteration brings no two vectors further apart, so the residual is at most the last change, in L1, and what
+    rounding and cutting add. Raises KernelError where it is more, or no number.
+    """
+    found = verify(adjacency, params, p)
+    # ‖v‖₁ ≤ √n·‖v‖₂ and ‖v‖₁ ≤ n·‖v‖∞.
+    widest = {"L1": 1.0, "L2": adjacency.n_rows**0.5, "Linf": float(adjacency.n_rows)}[params.norm]
+    limit = widest * gamma + CUTS * 2.0**-mantissa_bits + ROUNDING
+    if not found.residual <= limit:
+        raise KernelError(
+            f"Wrong ranks: another iteration changes them by {found.residual:.3g} in L1; after a last change of "
+            f"{gamma:.3g} ({params.norm}) it may be {limit:.3g} at most."
+        )
+    return found
+
+
+def overlap(p: Any, expected: Any, top: int) -> float:
+    """The share, 0 to 1, of the `top` highest ranks of `expected` that are also among those of p; ties by number."""
+    top = min(top, len(expected))
+    if not top:
+        return 1.0
+    first, second = (np.argsort(-np.asarray(ranks), kind="stable")[:top] for ranks in (p, expected))
+    return float(np.intersect1d(first, second).size / top)
+
+
+def reference(graph: TransitionMatrix, params: PageRankParams) -> tuple[Any, tuple[float, ...]]:
+    """Algorithm 1 with SciPy in fp64: p, float64 [n], and γ of every iteration, the last under ε if it converged."""
+    n = max(graph.n, 1)
+    p, pull = np.full(graph.n, 1.0 / n), graph.pull.to_scipy()
+    gammas: list[float] = []
+    while len(gammas) < params.iterations_max:
+        s = p[graph.dangling].sum()
+        new = params.damping * (pull @ p) + (1.0 - params.damping + params.dangling_factor * s) / n
+        gammas.append(change(new - p, params.norm))
+        p = new
+        if gammas[-1] < params.epsilon:
+            break
+    return p, tuple(gammas)
+
+
+def change(difference: Any, norm: str) -> float:
+    """The norm of a host vector; 0 for an empty one."""
+    if norm == "L2":
+        return float(np.sqrt(np.square(difference).sum()))
+    return float(np.abs(difference).sum() if norm == "L1" else np.abs(difference).max(initial=0.0))
+
+
+def _pushed(adjacency: CsrMatrix, params: PageRankParams, p: Any) -> Any:
+    """longdouble [n]: G(p), every page adding to those it links to."""
+    n = max(adjacency.n_rows, 1)
+    sources, targets, weights = _weighted_links(adjacency, params)
+    totals, new = np.zeros_like(p), np.zeros_like(p)
+    np.add.at(totals, sources, weights)
+    # A link of a page whose links weigh nothing carries nothing.
+    shares = np.divide(weights, totals[sources], out=np.zeros_like(weights), where=weights > 0)
+    np.add.at(new, targets, p[sources] * shares)
+    s = p[totals == 0].sum()
+    damping = np.longdouble(params.damping)
+    spread = {"teleport": damping * s, "ignore": 0 * s, "as printed": s}[params.dangling]
+    return damping * new + (1 - damping + spread) / n
+
+
+def _weighted_links(adjacency: CsrMatrix, params: PageRankParams) -> tuple[Any, Any, Any]:
+    """Source int64, target int64 and weight longdouble [links]."""
+    n = adjacency.n_rows
+    sources = np.repeat(np.arange(n, dtype=np.int64), np.diff(adjacency.indptr))
+    targets = adjacency.indices.astype(np.int64)
+    weights = adjacency.values if params.weights == "use" else np.ones(adjacency.nnz)
+    keep = np.ones(adjacency.nnz, bool)
+    if params.part == "lower" and np.array_equal(sources * n + targets, np.sort(targets * n + sources)):
+        keep &= targets < sources
+    if params.self_loops == "drop":
+        keep &= targets != sources
+    return sources[keep], targets[keep], weights[keep].astype(np.longdouble)

@@ -1,0 +1,193 @@
+"""The reference against ranks worked out by hand, and the verifier against wrong ones."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import KernelError
+from gpu_engine.generators import generate
+from gpu_engine.pagerank import PageRankParams, check, reference, transition_matrix, verify
+from gpu_engine.pagerank.verify import overlap
+from gpu_engine.parameters import parse_params
+from tests.battery import BATTERY, coo
+from tests.gpu_engine.pagerank.graphs import NO_LINKS, PATH, TRIANGLE, WORKED
+
+SQUARE = [name for name, make in BATTERY.items() if make().n_rows == make().n_cols]
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_the_reference_finds_the_ranks_worked_out_by_hand(name: str) -> None:
+    worked = WORKED[name]
+    p, gammas = reference(transition_matrix(worked.adjacency, worked.params), worked.params)
+    np.testing.assert_allclose(p, worked.ranks, rtol=1e-14, atol=0)
+    assert gammas[-1] < worked.params.epsilon <= min(gammas[:-1], default=1.0)
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_the_verifier_knows_the_ranks_worked_out_by_hand(name: str) -> None:
+    worked = WORKED[name]
+    found = verify(worked.adjacency, worked.params, np.array(worked.ranks), np.array(worked.ranks))
+    assert found.residual <= 1e-15
+    mass = sum(worked.numerators) / worked.denominator
+    assert found.mass_error == pytest.approx(abs(mass - 1.0) if worked.ranks else 0.0, abs=1e-15)
+    assert (found.distance, found.overlap) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("norm", "gamma"), [("L1", 4 / 18), ("L2", 6**0.5 / 18), ("Linf", 2 / 18)])
+def test_the_norms_of_the_first_change(norm: str, gamma: float) -> None:
+    # p⁽¹⁾ − p⁽⁰⁾ = (1, 1, −2) / 18.
+    params = parse_params(PageRankParams, {"damping": 0.5, "part": "lower", "norm": norm, "iterations_max": 1})
+    _, gammas = reference(transition_matrix(PATH, params), params)
+    assert gammas == pytest.approx((gamma,), rel=1e-14)
+
+
+def test_rank_added_as_printed_grows_without_end() -> None:
+    params = parse_params(PageRankParams, {"dangling": "as printed", "iterations_max": 20})
+    p, gammas = reference(transition_matrix(NO_LINKS, params), params)
+    assert gammas == pytest.approx([0.15] * 20)
+    np.testing.assert_allclose(p, (1 + 20 * 0.15) / 5)
+
+
+def test_a_triangulation_read_as_printed_drifts() -> None:
+    matrix = generate("delaunay", {"n": 4000, "part": "lower"})
+    runs = {}
+    for dangling in ("teleport", "as printed"):
+        params = parse_params(PageRankParams, {"dangling": dangling})
+        runs[dangling] = reference(transition_matrix(matrix, params), params)
+    assert runs["teleport"][0].sum() == pytest.approx(1.0, abs=1e-14)
+    assert runs["as printed"][0].sum() > 1.3
+    assert len(runs["as printed"][1]) > 5 * len(runs["teleport"][1])
+
+
+@pytest.mark.parametrize("name", SQUARE)
+@pytest.mark.parametrize("norm", ["L1", "L2", "Linf"])
+def test_the_reference_passes_the_verifier_on_the_battery(name: str, norm: str) -> None:
+    params = parse_params(PageRankParams, {"norm": norm})
+    matrix = BATTERY[name]()
+    p, gammas = reference(transition_matrix(matrix, params), params)
+    found = check(matrix, params, p, gammas[-1])
+    assert found.mass_error < 1e-13
+    if norm == "L1":
+        assert found.residual < params.epsilon
+
+
+def hostile() -> CsrMatrix:
+    """Loops, explicit zeros, rows without weight, without links, and with very different weights."""
+    rng = np.random.default_rng(8)
+    rows, columns = rng.integers(0, 60, 400), rng.integers(0, 80, 400)
+    weights = np.where(rng.random(400) < 0.2, 0.0, 10.0 ** rng.integers(-200, 200, 400))
+    return coo(80, 80, [*rows, 70, 71], [*columns, 70, 2], [*weights, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("matrix", [hostile(), BATTERY["duplicates_summed"](), PATH], ids=["hostile", "loops", "path"])
+def test_graph_and_verifier_read_the_options_alike(matrix: CsrMatrix) -> None:
+    weights = ("ignore", "use") if matrix.values.min() >= 0 else ("ignore",)
+    for chosen in product(("teleport", "ignore", "as printed"), weights, ("full", "lower"), ("keep", "drop")):
+        options = dict(zip(("dangling", "weights", "part", "self_loops"), chosen, strict=True))
+        params = parse_params(PageRankParams, {**options, "iterations_max": 60})
+        p, gammas = reference(transition_matrix(matrix, params), params)
+        found = check(matrix, params, p, gammas[-1])
+        assert found.residual <= gammas[-1] + 1e-14, options
+
+
+def test_the_options_make_a_difference_there() -> None:
+    ranks = []
+    for options in ({}, {"weights": "use"}, {"self_loops": "drop"}, {"dangling": "ignore"}, {"dangling": "as printed"}):
+        params = parse_params(PageRankParams, options)
+        ranks.append(reference(transition_matrix(hostile(), params), params)[0])
+    assert min(np.abs(a - b).sum() for i, a in enumerate(ranks) for b in ranks[:i]) > 1e-3
+
+
+def _swap(p: Any) -> Any:
+    p[[0, np.argmax(p)]] = p[[np.argmax(p), 0]]
+    return p
+
+
+def _nan(p: Any) -> Any:
+    p[7] = np.nan
+    return p
+
+
+def _nudge(p: Any) -> Any:
+    p[7] += 1e-9
+    return p
+
+
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "one rank is a little off": _nudge,
+    "two ranks are swapped": _swap,
+    "a rank is no number": _nan,
+    "the norm is off": lambda p: p * (1 + 1e-8),
+    "nothing was written": np.zeros_like,
+    "the first vector": lambda p: np.full_like(p, 1 / p.size),
+    "single precision": lambda p: p.astype(np.float32).astype(np.float64),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_verifier_catches_wrong_ranks(name: str) -> None:
+    params = PageRankParams()
+    matrix = generate("web", {"n": 2000})
+    p, gammas = reference(transition_matrix(matrix, params), params)
+    check(matrix, params, p, gammas[-1])
+    with pytest.raises(KernelError, match="Wrong ranks"):
+        check(matrix, params, WRONG[name](p.copy()), gammas[-1])
+
+
+def test_the_verifier_catches_ranks_of_another_graph() -> None:
+    params = PageRankParams()
+    matrix = generate("web", {"n": 2000})
+    backwards = CsrMatrix.from_scipy(matrix.to_scipy().T)
+    p, gammas = reference(transition_matrix(backwards, params), params)
+    with pytest.raises(KernelError, match="Wrong ranks"):
+        check(matrix, params, p, gammas[-1])
+
+
+def test_fewer_bits_and_other_norms_allow_more() -> None:
+    params = PageRankParams(damping=0.5)
+    off = np.array([14, 10, 15]) / 39 + np.array([1e-6, -1e-6, 0.0])
+    check(TRIANGLE, params, off, 0.0, mantissa_bits=20)
+    check(TRIANGLE, params, off, 3e-6)
+    with pytest.raises(KernelError, match="Wrong ranks"):
+        check(TRIANGLE, params, off, 1e-6)
+    check(TRIANGLE, PageRankParams(damping=0.5, norm="Linf"), off, 1e-6)
+
+
+def test_residual_and_distance_by_hand() -> None:
+    # G((1, 0, 0)) = (1/6, 1/6 + 1/4, 1/6 + 1/4): away from (1, 0, 0) by 5/6 + 5/12 + 5/12.
+    found = verify(TRIANGLE, PageRankParams(damping=0.5), np.array([1.0, 0, 0]), np.array([0.5, 0.5, 0.25]), top=2)
+    assert found.residual == pytest.approx(5 / 3, abs=1e-15)
+    assert found.mass_error == 0.0
+    assert found.distance == 1.25
+    assert found.overlap == 1.0
+
+
+def test_the_mass_is_that_of_all_ranks() -> None:
+    assert verify(TRIANGLE, PageRankParams(), np.array([0.5, 0.25, 0.5])).mass_error == 0.25
+    assert verify(TRIANGLE, PageRankParams(), np.array([0.5, 0.0, 0.25])).mass_error == 0.25
+
+
+def test_one_rank_a_page() -> None:
+    with pytest.raises(KernelError, match="3 pages need one rank each"):
+        verify(TRIANGLE, PageRankParams(), np.ones(4) / 4)
+
+
+@pytest.mark.parametrize(
+    ("p", "expected", "top", "share"),
+    [
+        ([4, 3, 2, 1], [4, 3, 1, 2], 2, 1.0),
+        ([4, 3, 2, 1], [4, 3, 1, 2], 3, 2 / 3),
+        ([1, 2, 3, 4], [4, 3, 2, 1], 2, 0.0),
+        ([1, 1, 1, 1], [2, 2, 1, 1], 2, 1.0),
+        ([1, 1, 1, 1], [1, 1, 2, 2], 2, 0.0),
+        ([1, 2] * 500, [1, 2] * 250 + [1] * 500, 250, 1.0),
+        ([1, 2], [2, 1], 100, 1.0),
+        ([], [], 10, 1.0),
+    ],
+)
+def test_overlap_of_the_top(p: list[float], expected: list[float], top: int, share: float) -> None:
+    assert overlap(np.array(p), np.array(expected), top) == share
