@@ -12,9 +12,11 @@ from urllib.parse import urlsplit
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from playwright.sync_api import Browser, ConsoleMessage, Page, Route, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
 
 from tests.web.conftest import lab as lab
+
+LIMIT_MS = 120_000
 
 Open = Callable[..., Page]
 
@@ -95,6 +97,6 @@ def open_page(browser: Browser, address: str) -> Iterator[Open]:
 
 
 def settle(page: Page) -> None:
-    """Waits until every chart of the page is drawn."""
-    plots = "[...document.querySelectorAll('figure:not([hidden]) .plot')]"
-    page.wait_for_function(f"{plots}.every((plot) => plot.querySelector('.main-svg'))")
+    """Waits until every chart is drawn; the policy of the pages forbids to wait for a JavaScript expression."""
+    undrawn = page.locator("figure:not([hidden]) .plot:not(:has(.main-svg))")
+    expect(undrawn).to_have_count(0, timeout=LIMIT_MS)

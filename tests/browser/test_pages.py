@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Open, settle
+from tests.browser.conftest import LIMIT_MS, Open, settle
 from tests.web.conftest import Lab
 
 PATHS = {
@@ -40,7 +41,7 @@ def test_the_theme_can_be_chosen_and_stays(lab: Lab, open_page: Open) -> None:
     toggle.click()
     toggle.click()
     assert toggle.text_content() == "Theme: dark"
-    page.wait_for_function(f"{ink} !== '{light[1]}'")
+    expect(page.locator(".plot .xtick text").first).not_to_have_css("fill", light[1], timeout=LIMIT_MS)
     assert page.evaluate(paper) != light[0]
     page.reload()
     settle(page)

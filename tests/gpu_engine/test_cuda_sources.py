@@ -12,9 +12,10 @@ from gpu_engine.cpms import convert
 from gpu_engine.cuda.load import FLAGS, CudaSource
 from gpu_engine.formats import FORMATS
 from gpu_engine.measure.cuda import PROBES
+from gpu_engine.pagerank import cuda_ranks
 from tests.gpu_engine.cpms import kernels
 
-OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE)
+OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, cuda_ranks.SOURCE)
 """The sources that belong to no format."""
 
 SOURCES = sorted({k.source for f in FORMATS for k in f.kernels if k.source} | {*OTHERS}, key=lambda s: s.file)

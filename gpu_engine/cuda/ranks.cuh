@@ -1,0 +1,85 @@
+#pragma once
+#include "segments.cuh"
+
+/// How ranks or matrix values are stored: `Unit` is what their array holds, load keeps a value in the caches, stream
+/// does not, store returns what was kept.
+struct Fp64 {
+  using Unit = double;
+  static __device__ __forceinline__ double load(const Unit *base, long long i) { return __ldg(base + i); }
+  static __device__ __forceinline__ double read_once(const Unit *base, long long i) { return stream(base + i); }
+  static __device__ __forceinline__ double store(Unit *base, long long i, double value) { return base[i] = value; }
+};
+
+struct Fp32 {
+  using Unit = float;
+  static __device__ __forceinline__ double load(const Unit *base, long long i) { return __ldg(base + i); }
+  static __device__ __forceinline__ double read_once(const Unit *base, long long i) { return stream(base + i); }
+  static __device__ __forceinline__ double store(Unit *base, long long i, double value) {
+    return base[i] = (float)value;
+  }
+};
+
+/// The first K of SEGMENTS segments.
+template <int SEGMENTS, int K> struct Head {
+  using Unit = typename UnitOf<SEGMENTS>::Type;
+  static __device__ __forceinline__ double load(const Unit *base, long long i) {
+    return load_segments<SEGMENTS, K>(base, i);
+  }
+  static __device__ __forceinline__ double read_once(const Unit *base, long long i) {
+    return stream_segments<SEGMENTS, K>(base, i);
+  }
+  static __device__ __forceinline__ double store(Unit *base, long long i, double value) {
+    return store_segments<SEGMENTS, K>(base, i, value);
+  }
+};
+
+enum Norm { L1 = 0, L2 = 1, LINF = 2 };
+
+/// Sums are spread over so many places, each of which few warps add to.
+constexpr int SLOTS = 1024;
+
+/// Sums of ranks are integers of this unit: they do not depend on which warp was first. n·2⁻⁶¹ is what rounding may
+/// add.
+constexpr double UNITS_OF_ONE = 0x1p60;
+
+/// What an iteration knows of the one before.
+struct State {
+  double base;        // what every page gets without a link: teleport and the rank of dangling pages
+  double gamma;       // norm of the last change
+  double factor;      // what a transition scales by
+  long long finished; // iterations
+  long long done;     // 1: the ranks have converged, iterations do nothing any more
+};
+
+__device__ __forceinline__ unsigned long long sum_warp(unsigned long long value) {
+#pragma unroll
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    value += __shfl_down_sync(FULL_WARP, value, offset);
+  return value;
+}
+
+/// Adds a share of every lane, not negative, to the warp's slot.
+__device__ __forceinline__ void add_rank(double share, unsigned long long *slots, long long warp) {
+  const unsigned long long total = sum_warp((unsigned long long)(share * UNITS_OF_ONE + 0.5));
+  if (threadIdx.x % WARP == 0 && total) atomicAdd(slots + warp % SLOTS, total);
+}
+
+/// Adds the change of every lane to the warp's slot: L1 in units, L2 as a sum of squares, LINF as the largest.
+__device__ __forceinline__ void add_change(int norm, double change, unsigned long long *slots, long long warp) {
+  const double size = change < 0.0 ? -change : change;
+  if (norm == L1) {
+    add_rank(size, slots, warp);
+    return;
+  }
+  double total = norm == L2 ? size * size : size;
+#pragma unroll
+  for (int offset = WARP / 2; offset > 0; offset /= 2) {
+    const double other = __shfl_down_sync(FULL_WARP, total, offset);
+    total = norm == L2 ? total + other : (other > total ? other : total);
+  }
+  if (threadIdx.x % WARP != 0) return;
+  if (norm == L2)
+    atomicAdd((double *)(slots + warp % SLOTS), total);
+  else
+    atomicMax(slots + warp % SLOTS, (unsigned long long)__double_as_longlong(total));
+}
