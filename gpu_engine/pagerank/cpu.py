@@ -4,15 +4,11 @@ Arithmetic is fp64. γ and the rank of dangling pages are added up from the valu
 the rows, so that the sums do not depend on which thread was first. Numba's cache sees only a function's own file: all
 that is compiled together stands here.
 
-Arguments that all share:
-    borders       int64 [parts + 1], rows; gammas, sums  float64 [parts], written
-    dangling      bool [n]
-    damping, base, norm  new := damping · Aᵀ·p + base, γ in L1, L2 (squared) or LINF
-    shift         log₂ of the values of a group: 5 for two segments, 6 for four
-    read, write   segments of values and p, and of new
+Arguments that all share: `borders` int64 [parts + 1], rows; `sums` float64 [2, parts], written: γ (squared in L2) and
+the rank of dangling pages.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -24,6 +20,23 @@ PARTS_A_THREAD = 8
 """Parts of the rows for each thread: enough that a part of long rows is not waited for."""
 
 L1, L2, LINF = 0, 1, 2
+
+
+class Rule(NamedTuple):
+    """new := damping · Aᵀ·p + base, with γ in `norm`; dangling  bool [n]."""
+
+    dangling: Any
+    damping: float
+    base: float
+    norm: int
+
+
+class Precision(NamedTuple):
+    """Segments read of values and p, and written of new; shift: log₂ of a group, 5 for two segments, 6 for four."""
+
+    shift: int
+    read: int
+    write: int
 
 
 @numba.njit(cache=True)
@@ -73,64 +86,42 @@ def _widened(gamma: Any, change: Any, norm: Any) -> Any:
 
 
 @numba.njit(cache=True)
-def _finish(
-    totals: Any, begin: Any, end: Any, dangling: Any, p: Any, new: Any, damping: Any, base: Any, norm: Any
-) -> Any:
+def _joined(found: Any, more: Any, norm: Any) -> Any:
+    """(γ, rank of dangling pages) of two sets of rows together."""
+    return (max(found[0], more[0]) if norm == LINF else found[0] + more[0]), found[1] + more[1]
+
+
+@numba.njit(cache=True)
+def _finish(totals: Any, begin: Any, end: Any, p: Any, new: Any, rule: Any) -> Any:
     """Ranks of fp64 or fp32 from the sums of rows begin to end; (γ, rank of dangling pages) of these rows."""
     gamma, lost = 0.0, 0.0
     for row in range(begin, end):
-        new[row] = damping * totals[row - begin] + base
+        new[row] = rule.damping * totals[row - begin] + rule.base
         kept = np.float64(new[row])
-        gamma = _widened(gamma, kept - np.float64(p[row]), norm)
-        if dangling[row]:
+        gamma = _widened(gamma, kept - np.float64(p[row]), rule.norm)
+        if rule.dangling[row]:
             lost += kept
     return gamma, lost
 
 
 @numba.njit(cache=True)
-def _finish_segments(
-    totals: Any,
-    begin: Any,
-    end: Any,
-    dangling: Any,
-    p: Any,
-    new: Any,
-    damping: Any,
-    base: Any,
-    norm: Any,
-    shift: Any,
-    read: Any,
-    write: Any,
-) -> Any:
+def _finish_segments(totals: Any, begin: Any, end: Any, p: Any, new: Any, rule: Any, precision: Any) -> Any:
     """The same for segments."""
     gamma, lost = 0.0, 0.0
     for row in range(begin, end):
-        kept = _store(new, row, damping * totals[row - begin] + base, shift, write)
-        gamma = _widened(gamma, kept - _load(p, row, shift, read), norm)
-        if dangling[row]:
+        value = rule.damping * totals[row - begin] + rule.base
+        kept = _store(new, row, value, precision.shift, precision.write)
+        gamma = _widened(gamma, kept - _load(p, row, precision.shift, precision.read), rule.norm)
+        if rule.dangling[row]:
             lost += kept
     return gamma, lost
 
 
 @numba.njit(parallel=True, cache=True)
-def csr_step(
-    borders: Any,
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    dangling: Any,
-    p: Any,
-    new: Any,
-    damping: float,
-    base: float,
-    norm: int,
-    gammas: Any,
-    sums: Any,
-) -> None:
+def csr_step(borders: Any, indptr: Any, indices: Any, values: Any, p: Any, new: Any, rule: Any, sums: Any) -> None:
     """Ranks and values in fp64, or both in fp32."""
     for part in numba.prange(borders.size - 1):
-        totals = np.empty(STRIP)
-        gamma, lost = 0.0, 0.0
+        totals, found = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             for row in range(begin, end):
@@ -138,143 +129,83 @@ def csr_step(
                 for entry in range(indptr[row], indptr[row + 1]):
                     total += np.float64(values[entry]) * np.float64(p[indices[entry]])
                 totals[row - begin] = total
-            found = _finish(totals, begin, end, dangling, p, new, damping, base, norm)
-            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
-        gammas[part], sums[part] = gamma, lost
+            found = _joined(found, _finish(totals, begin, end, p, new, rule), rule.norm)
+        sums[0, part], sums[1, part] = found
 
 
 @numba.njit(parallel=True, cache=True)
 def csr_step_free(
-    borders: Any,
-    indptr: Any,
-    indices: Any,
-    shares: Any,
-    dangling: Any,
-    p: Any,
-    scaled: Any,
-    new: Any,
-    new_scaled: Any,
-    damping: float,
-    base: float,
-    norm: int,
-    gammas: Any,
-    sums: Any,
+    borders: Any, indptr: Any, indices: Any, shares: Any, p: Any, new: Any, scaled: Any, rule: Any, sums: Any
 ) -> None:
-    """Ranks in fp64, no values: scaled [n] is p times shares, 1/out-degree; new_scaled is written for new."""
+    """Ranks in fp64, no values: scaled is (p, new) times shares, 1/out-degree; the second is written."""
+    old, following = scaled
     for part in numba.prange(borders.size - 1):
-        totals = np.empty(STRIP)
-        gamma, lost = 0.0, 0.0
+        totals, found = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             for row in range(begin, end):
                 total = 0.0
                 for entry in range(indptr[row], indptr[row + 1]):
-                    total += scaled[indices[entry]]
+                    total += old[indices[entry]]
                 totals[row - begin] = total
-            found = _finish(totals, begin, end, dangling, p, new, damping, base, norm)
-            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
+            found = _joined(found, _finish(totals, begin, end, p, new, rule), rule.norm)
             for row in range(begin, end):
-                new_scaled[row] = new[row] * shares[row]
-        gammas[part], sums[part] = gamma, lost
+                following[row] = new[row] * shares[row]
+        sums[0, part], sums[1, part] = found
 
 
 @numba.njit(parallel=True, cache=True)
 def csr_step_segments(
-    borders: Any,
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    dangling: Any,
-    p: Any,
-    new: Any,
-    shift: int,
-    read: int,
-    write: int,
-    damping: float,
-    base: float,
-    norm: int,
-    gammas: Any,
-    sums: Any,
+    borders: Any, indptr: Any, indices: Any, values: Any, p: Any, new: Any, precision: Any, rule: Any, sums: Any
 ) -> None:
-    """Units of segments: `read` of the values and of p, `write` of new."""
+    """Values, p and new as units of segments."""
     for part in numba.prange(borders.size - 1):
-        totals = np.empty(STRIP)
-        gamma, lost = 0.0, 0.0
+        totals, found = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             for row in range(begin, end):
                 total = 0.0
                 for entry in range(indptr[row], indptr[row + 1]):
-                    rank = _load(p, np.int64(indices[entry]), shift, read)
-                    total += _load(values, np.int64(entry), shift, read) * rank
+                    rank = _load(p, np.int64(indices[entry]), precision.shift, precision.read)
+                    total += _load(values, np.int64(entry), precision.shift, precision.read) * rank
                 totals[row - begin] = total
-            found = _finish_segments(totals, begin, end, dangling, p, new, damping, base, norm, shift, read, write)
-            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
-        gammas[part], sums[part] = gamma, lost
+            found = _joined(found, _finish_segments(totals, begin, end, p, new, rule, precision), rule.norm)
+        sums[0, part], sums[1, part] = found
 
 
 @numba.njit(parallel=True, cache=True)
-def ell_step(
-    borders: Any,
-    columns: Any,
-    values: Any,
-    dangling: Any,
-    p: Any,
-    new: Any,
-    damping: float,
-    base: float,
-    norm: int,
-    gammas: Any,
-    sums: Any,
-) -> None:
+def ell_step(borders: Any, columns: Any, values: Any, p: Any, new: Any, rule: Any, sums: Any) -> None:
     """As csr_step, for columns and values [width · n] slot by slot; padding has column 0 and value 0."""
-    n = dangling.size
+    n = rule.dangling.size
     for part in numba.prange(borders.size - 1):
-        totals = np.empty(STRIP)
-        gamma, lost = 0.0, 0.0
+        totals, found = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             totals[: end - begin] = 0.0
             for slot in range(begin, columns.size, n):
                 for row in range(end - begin):
                     totals[row] += np.float64(values[slot + row]) * np.float64(p[columns[slot + row]])
-            found = _finish(totals, begin, end, dangling, p, new, damping, base, norm)
-            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
-        gammas[part], sums[part] = gamma, lost
+            found = _joined(found, _finish(totals, begin, end, p, new, rule), rule.norm)
+        sums[0, part], sums[1, part] = found
 
 
 @numba.njit(parallel=True, cache=True)
 def ell_step_segments(
-    borders: Any,
-    columns: Any,
-    values: Any,
-    dangling: Any,
-    p: Any,
-    new: Any,
-    shift: int,
-    read: int,
-    write: int,
-    damping: float,
-    base: float,
-    norm: int,
-    gammas: Any,
-    sums: Any,
+    borders: Any, columns: Any, values: Any, p: Any, new: Any, precision: Any, rule: Any, sums: Any
 ) -> None:
     """As csr_step_segments, for columns and values [width · n] slot by slot."""
-    n = dangling.size
+    n = rule.dangling.size
     for part in numba.prange(borders.size - 1):
-        totals = np.empty(STRIP)
-        gamma, lost = 0.0, 0.0
+        totals, found = np.empty(STRIP), (0.0, 0.0)
         for begin in range(borders[part], borders[part + 1], STRIP):
             end = min(begin + STRIP, borders[part + 1])
             totals[: end - begin] = 0.0
             for slot in range(begin, columns.size, n):
                 for row in range(end - begin):
-                    rank = _load(p, np.int64(columns[slot + row]), shift, read)
-                    totals[row] += _load(values, np.int64(slot + row), shift, read) * rank
-            found = _finish_segments(totals, begin, end, dangling, p, new, damping, base, norm, shift, read, write)
-            gamma, lost = max(gamma, found[0]) if norm == LINF else gamma + found[0], lost + found[1]
-        gammas[part], sums[part] = gamma, lost
+                    rank = _load(p, np.int64(columns[slot + row]), precision.shift, precision.read)
+                    totals[row] += _load(values, np.int64(slot + row), precision.shift, precision.read) * rank
+            found = _joined(found, _finish_segments(totals, begin, end, p, new, rule, precision), rule.norm)
+        sums[0, part], sums[1, part] = found
 
 
 @numba.njit(parallel=True, cache=True)
@@ -288,15 +219,15 @@ def mass_of_segments(borders: Any, p: Any, shift: int, k: int, mass: Any) -> Non
 
 
 @numba.njit(parallel=True, cache=True)
-def scale_segments(borders: Any, dangling: Any, p: Any, factor: float, shift: int, k: int, sums: Any) -> None:
-    """p := factor · p, cut to k segments; sums [parts]: the rank of dangling pages afterwards."""
+def scale_segments(borders: Any, dangling: Any, p: Any, factor: float, shift: int, k: int, lost: Any) -> None:
+    """p := factor · p, cut to k segments; lost [parts]: the rank of dangling pages afterwards."""
     for part in numba.prange(borders.size - 1):
-        lost = 0.0
+        total = 0.0
         for row in range(borders[part], borders[part + 1]):
             kept = _store(p, row, factor * _load(p, row, shift, k), shift, k)
             if dangling[row]:
-                lost += kept
-        sums[part] = lost
+                total += kept
+        lost[part] = total
 
 
 def parts(indptr: Any) -> Any:

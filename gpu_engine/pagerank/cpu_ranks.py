@@ -32,7 +32,7 @@ class CpuRanks(ABC):
         self._dangling = np.zeros(graph.n, bool)
         self._dangling[graph.dangling] = True
         self._borders = cpu.parts(graph.pull.indptr)
-        self._gammas, self._sums = np.zeros(self._borders.size - 1), np.zeros(self._borders.size - 1)
+        self._sums = np.zeros((2, self._borders.size - 1))
         self._lost = 0.0
 
     def reset(self, first: int = 1) -> None:
@@ -42,14 +42,14 @@ class CpuRanks(ABC):
 
     def step(self, read: int, write: int) -> float:
         """One iteration that reads and writes so many segments; returns γ of the values as they were stored."""
-        n = max(self._graph.n, 1)
-        base = (1.0 - self._params.damping + self._params.dangling_factor * self._lost) / n
-        self._step(read, write, base)
-        self._lost = math.fsum(self._sums)
-        if self._params.norm == "Linf":
-            return float(self._gammas.max(initial=0.0))
-        gamma = math.fsum(self._gammas)
-        return math.sqrt(gamma) if self._params.norm == "L2" else gamma
+        params = self._params
+        base = (1.0 - params.damping + params.dangling_factor * self._lost) / max(self._graph.n, 1)
+        self._step(read, write, cpu.Rule(self._dangling, params.damping, base, NORMS[params.norm]))
+        self._lost = math.fsum(self._sums[1])
+        if params.norm == "Linf":
+            return float(self._sums[0].max())
+        gamma = math.fsum(self._sums[0])
+        return math.sqrt(gamma) if params.norm == "L2" else gamma
 
     @abstractmethod
     def raise_precision(self, k: int) -> None:
@@ -64,13 +64,8 @@ class CpuRanks(ABC):
         """Sets all ranks, and returns what the storage keeps of the value in its first segments."""
 
     @abstractmethod
-    def _step(self, read: int, write: int, base: float) -> None:
+    def _step(self, read: int, write: int, rule: cpu.Rule) -> None:
         """Writes the new ranks and the sums of the parts."""
-
-    @property
-    def _tail(self) -> tuple[Any, ...]:
-        """The last arguments of every compiled step but `base`, which stands between the two of them."""
-        return NORMS[self._params.norm], self._gammas, self._sums
 
 
 class PlainRanks(CpuRanks):
@@ -79,9 +74,9 @@ class PlainRanks(CpuRanks):
     def __init__(self, graph: TransitionMatrix, params: PageRankParams, layout: str, dtype: Any) -> None:
         super().__init__(graph, params)
         self._p, self._new = np.zeros(graph.n, dtype), np.zeros(graph.n, dtype)
-        self._is_ell = layout == "ell"
-        arrays = _ell(graph) if self._is_ell else _csr(graph)
-        self._arrays = (*arrays[:-1], arrays[-1].astype(dtype))
+        *pattern, values = _ell(graph) if layout == "ell" else _csr(graph)
+        self._matrix = (*pattern, values.astype(dtype))
+        self._pull: Any = _steps(layout)[0]
 
     def raise_precision(self, _k: int) -> None:
         """There is none to raise."""
@@ -94,9 +89,8 @@ class PlainRanks(CpuRanks):
         self._p[:] = value
         return float(self._p.dtype.type(value))
 
-    def _step(self, _read: int, _write: int, base: float) -> None:
-        step: Any = cpu.ell_step if self._is_ell else cpu.csr_step
-        step(self._borders, *self._arrays, self._dangling, self._p, self._new, self._params.damping, base, *self._tail)
+    def _step(self, _read: int, _write: int, rule: cpu.Rule) -> None:
+        self._pull(self._borders, *self._matrix, self._p, self._new, rule, self._sums)
         self._p, self._new = self._new, self._p
 
 
@@ -106,7 +100,8 @@ class FreeRanks(CpuRanks):
     def __init__(self, graph: TransitionMatrix, params: PageRankParams) -> None:
         super().__init__(graph, params)
         self._shares = 1.0 / np.maximum(graph.out_degrees, 1)
-        self._p, self._new, self._scaled, self._new_scaled = (np.zeros(graph.n) for _ in range(4))
+        self._p, self._new = np.zeros(graph.n), np.zeros(graph.n)
+        self._scaled = np.zeros(graph.n), np.zeros(graph.n)
 
     def raise_precision(self, _k: int) -> None:
         """There is none to raise."""
@@ -117,25 +112,13 @@ class FreeRanks(CpuRanks):
 
     def _fill(self, value: float, _first: int) -> float:
         self._p[:] = value
-        np.multiply(self._p, self._shares, out=self._scaled)
+        np.multiply(self._p, self._shares, out=self._scaled[0])
         return value
 
-    def _step(self, _read: int, _write: int, base: float) -> None:
-        cpu.csr_step_free(
-            self._borders,
-            *_csr(self._graph)[:-1],
-            self._shares,
-            self._dangling,
-            self._p,
-            self._scaled,
-            self._new,
-            self._new_scaled,
-            self._params.damping,
-            base,
-            *self._tail,
-        )
-        self._p, self._new = self._new, self._p
-        self._scaled, self._new_scaled = self._new_scaled, self._scaled
+    def _step(self, _read: int, _write: int, rule: cpu.Rule) -> None:
+        pattern = self._graph.pull.indptr, self._graph.pull.indices
+        cpu.csr_step_free(self._borders, *pattern, self._shares, self._p, self._new, self._scaled, rule, self._sums)
+        self._p, self._new, self._scaled = self._new, self._p, (self._scaled[1], self._scaled[0])
 
 
 class SegmentedRanks(CpuRanks):
@@ -143,9 +126,9 @@ class SegmentedRanks(CpuRanks):
 
     def __init__(self, graph: TransitionMatrix, params: PageRankParams, layout: str, segments: int) -> None:
         super().__init__(graph, params)
-        self._segments = segments
-        self._is_ell = layout == "ell"
-        *self._pattern, values = _ell(graph) if self._is_ell else _csr(graph)
+        self._segments, self._shift = segments, SHIFTS[segments]
+        *self._pattern, values = _ell(graph) if layout == "ell" else _csr(graph)
+        self._pull_plain, self._pull = _steps(layout)
         self._values = cpms.to_cpms(cpms.padded(values, segments), values.size, segments)
         self._p, self._new = (cpms.allocate(graph.n, segments) for _ in range(2))
         self._read = 1
@@ -153,12 +136,12 @@ class SegmentedRanks(CpuRanks):
 
     def raise_precision(self, k: int) -> None:
         """Two passes: Σ|p|, then the scaling."""
-        shift, mass = SHIFTS[self._segments], np.empty_like(self._sums)
-        cpu.mass_of_segments(self._borders, self._p.units, shift, k, mass)
+        mass, lost = np.empty_like(self._sums)
+        cpu.mass_of_segments(self._borders, self._p.units, self._shift, k, mass)
         total = math.fsum(mass)
         if total > 0.0:
-            cpu.scale_segments(self._borders, self._dangling, self._p.units, 1.0 / total, shift, k, self._sums)
-            self._lost = math.fsum(self._sums)
+            cpu.scale_segments(self._borders, self._dangling, self._p.units, 1.0 / total, self._shift, k, lost)
+            self._lost = math.fsum(lost)
         if k == self._segments:
             self._convert()
 
@@ -181,18 +164,21 @@ class SegmentedRanks(CpuRanks):
             self._convert()
         return float(kept[0]) if kept.size else 0.0
 
-    def _step(self, read: int, write: int, base: float) -> None:
-        ends = self._params.damping, base, *self._tail
+    def _step(self, read: int, write: int, rule: cpu.Rule) -> None:
         if self._plain is not None:
             values, p, new = self._plain
-            step: Any = cpu.ell_step if self._is_ell else cpu.csr_step
-            step(self._borders, *self._pattern, values, self._dangling, p, new, *ends)
+            self._pull_plain(self._borders, *self._pattern, values, p, new, rule, self._sums)
             self._plain = values, new, p
             return
-        in_segments: Any = cpu.ell_step_segments if self._is_ell else cpu.csr_step_segments
-        units = self._values.units, self._dangling, self._p.units, self._new.units
-        in_segments(self._borders, *self._pattern, *units, SHIFTS[self._segments], read, write, *ends)
+        units = self._values.units, self._p.units, self._new.units
+        precision = cpu.Precision(self._shift, read, write)
+        self._pull(self._borders, *self._pattern, *units, precision, rule, self._sums)
         self._p, self._new, self._read = self._new, self._p, write
+
+
+def _steps(layout: str) -> tuple[Any, Any]:
+    """The compiled iterations of a layout: plain, and in segments."""
+    return (cpu.ell_step, cpu.ell_step_segments) if layout == "ell" else (cpu.csr_step, cpu.csr_step_segments)
 
 
 def _csr(graph: TransitionMatrix) -> tuple[Any, Any, Any]:
