@@ -6,7 +6,7 @@ from statistics import geometric_mean
 
 from gpu_engine.competitors import BEST
 from gpu_engine.formats import find_kernel
-from gpu_engine.gpu_bench.subjects import SMALL, Subject
+from gpu_engine.gpu_bench.subjects import SMALL, Group, Subject
 from gpu_engine.recordings import MatrixRecord, Recording
 from gpu_engine.records import CACHES, Cache, Measurement
 
@@ -105,10 +105,17 @@ def _is_collected(subject: Subject) -> bool:
     return subject.group == "collection" and subject.name not in SMALL
 
 
+def _is_in(group: Group) -> Callable[[Subject], bool]:
+    return lambda subject: subject.group == group
+
+
 CONTESTS: tuple[tuple[str, Callable[[Subject], bool], Callable[[str], bool]], ...] = (
-    ("random values, given order, no compression", _is_family, is_plain),
-    ("random values, compressed layouts in the choice", _is_family, is_ours),
+    ("eleven matrices, no compression", _is_family, is_plain),
+    ("eleven matrices, one kernel for all of them", _is_family, lambda kernel: kernel == "split/tile"),
+    ("eleven matrices, compressed layouts in the choice", _is_family, is_ours),
     ("graphs with all values 1, compressed layouts in the choice", lambda s: s.is_natural, is_ours),
+    ("matrices held out from the advisor, no compression", _is_in("held out"), is_plain),
+    ("unlike row lengths, no compression", _is_in("row lengths"), is_plain),
     ("matrices of the collection, no compression", _is_collected, is_plain),
     ("matrices of the collection, compressed layouts in the choice", _is_collected, is_ours),
 )
@@ -169,7 +176,7 @@ def _orders(findings: Findings, cache: Cache) -> Iterator[str]:
             )
             lines.append(f"| {' | '.join(cells)} |")
     if lines:
-        yield from _table(f"random values in a new order, {cache}", ORDERED_HEAD, lines)
+        yield from _table(f"eleven matrices in a new order, {cache}", ORDERED_HEAD, lines)
 
 
 def _is_ordered(kernel: str, end: str) -> bool:

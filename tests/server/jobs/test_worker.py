@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -51,12 +52,17 @@ class Worker:
 
     def left(self) -> list[str]:
         """Names of what was ever seen and still runs."""
-        running = [process for process in self._seen.values() if process.is_running()]
-        return [process.name() for process in running if process.status() != psutil.STATUS_ZOMBIE]
+        names = []
+        for process in self._seen.values():
+            # One that ends while it is asked is not left.
+            with suppress(psutil.NoSuchProcess):
+                if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                    names.append(process.name())
+        return names
 
     def kill_all(self) -> None:
         for process in self.family().values():
-            if process.is_running():
+            with suppress(psutil.NoSuchProcess):
                 process.kill()
         self.process.wait()
 
