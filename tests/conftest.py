@@ -28,6 +28,18 @@ ADDRESS = "http://127.0.0.1:8000"
 
 AddMatrix = Callable[..., str]
 
+TOGETHER = ("tests/browser/", "tests/server/jobs/")
+"""Folders whose tests share something dear: a browser, a Ray. One of the processes that share the tests gets each."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keeps the tests of a file, and of a folder of TOGETHER, in one process."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            path = item.path.relative_to(config.rootpath).as_posix()
+            folder = next((folder for folder in TOGETHER if path.startswith(folder)), path)
+            item.add_marker(pytest.mark.xdist_group(folder))
+
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
