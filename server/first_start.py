@@ -27,7 +27,7 @@ SAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 """(name, family, parameters): rows that are all alike, which ELL likes, and rows that are not."""
 
 STUDY = "formats"
-KERNELS = ("csr/scalar", "csr/vector", "split/tile", "packed/tile", "coo/segmented", "ell/thread", "sellp/t1")
+KERNELS = ("csr/scalar", "csr/vector", "split/tile", "coo/segmented", "ell/thread")
 PARAMS: dict[str, Any] = {"rounds": 9, "kernels": list(KERNELS)}
 """Somebody waits for this page: the fewest rounds that carry a verdict, and kernels enough to show what they differ by,
 each of which has to be compiled now.
