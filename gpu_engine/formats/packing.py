@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gpu_engine.features import NARROW_SPAN
 from gpu_engine.formats.base import array_module, blocks
-
-NARROW_SPAN = 2**16
-"""A part whose columns span fewer has 16-bit columns."""
 
 WIDE = -1
 CODES = 2**8
@@ -24,7 +22,7 @@ class PackedColumns:
     """Columns of a layout that is a sequence of slots in parts; slots without an entry hold anything.
 
     borders  integers [parts + 1], the slot where each part begins
-    bases    int32 [parts], the smallest column of a narrow part, WIDE for a wide one
+    bases    int32 [parts], the smallest column of a narrow part (its columns span less than NARROW_SPAN), WIDE else
     places   int64 [parts], where its columns begin in `narrow` or `wide`
     narrow   uint16, column − base; wide  int32, the columns themselves; one element a slot
     """
