@@ -1,5 +1,8 @@
 #include "common.cuh"
 
+/// Steps whose entries are loaded before the first of them is added.
+constexpr int AHEAD = 2;
+
 /// y += A·x for entries sorted by row; a warp takes 32·steps consecutive entries, its lanes 32 at a time. Lanes keep
 /// their sum while the whole warp stays in its rows.
 __global__ void coo_segmented(long long nnz, int steps, const int *__restrict__ rows, const int *__restrict__ columns,
@@ -10,17 +13,30 @@ __global__ void coo_segmented(long long nnz, int steps, const int *__restrict__ 
   if (begin >= nnz) return;
   int row = NO_ROW;
   double total = 0.0;
-  for (int step = 0; step < steps; ++step) {
-    const long long entry = begin + step * WARP + lane;
-    const bool inside = entry < nnz;
-    const int next = inside ? stream(rows + entry) : NO_ROW;
-    const bool moved = row != NO_ROW && next != row;
-    if (__any_sync(FULL_WARP, moved)) {
-      add_runs(row, total, y);
-      total = 0.0;
+  for (int step = 0; step < steps; step += AHEAD) {
+    int next[AHEAD], column[AHEAD];
+    double product[AHEAD];
+#pragma unroll
+    for (int item = 0; item < AHEAD; ++item) {
+      const long long entry = begin + (step + item) * WARP + lane;
+      const bool inside = step + item < steps && entry < nnz;
+      next[item] = inside ? stream(rows + entry) : NO_ROW;
+      column[item] = inside ? stream(columns + entry) : -1;
+      product[item] = inside ? stream(values + entry) : 0.0;
     }
-    row = next;
-    if (inside) total += stream(values + entry) * __ldg(x + stream(columns + entry));
+#pragma unroll
+    for (int item = 0; item < AHEAD; ++item)
+      if (column[item] >= 0) product[item] *= __ldg(x + column[item]);
+#pragma unroll
+    for (int item = 0; item < AHEAD; ++item) {
+      const bool moved = row != NO_ROW && next[item] != row;
+      if (__any_sync(FULL_WARP, moved)) {
+        add_runs(row, total, y);
+        total = 0.0;
+      }
+      row = next[item];
+      total += product[item];
+    }
   }
   add_runs(row, total, y);
 }

@@ -15,8 +15,11 @@ from gpu_engine.formats.base import Format, Kernel, array_module, row_of_entries
 
 SOURCE = CudaSource(__package__, "coo.cu", ("coo_segmented",))
 BLOCK = 128
-STEPS = 16
-"""Entries of a warp: 32 lanes × STEPS; fewer atomics a nonzero with more steps, fewer warps in flight."""
+STEPS, STEPS_WHILE_SMALL = 4, 2
+"""Entries of a warp: 32 lanes × steps, two steps in flight; fewer atomics a nonzero with more steps, fewer warps."""
+
+SMALL = 2**20
+"""Nonzeros below which warps are too few to hide what a further step waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,10 @@ def cuda_add(layout: CooLayout, x: Any, y: Any) -> None:
     """y += A·x on the current GPU."""
     nnz = int(layout.values.size)
     if nnz:
-        warps = -(-nnz // (32 * STEPS))
+        steps = STEPS if nnz >= SMALL else STEPS_WHILE_SMALL
+        warps = -(-nnz // (32 * steps))
         blocks = -(-warps // (BLOCK // 32))
-        arguments = (np.int64(nnz), np.int32(STEPS), layout.rows, layout.columns, layout.values, x, y)
+        arguments = (np.int64(nnz), np.int32(steps), layout.rows, layout.columns, layout.values, x, y)
         SOURCE.function("coo_segmented")((blocks,), (BLOCK,), arguments)
 
 
