@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from gpu_engine.recordings import collected, generated
 
-Group = Literal["families", "pattern", "row lengths", "collection", "held out"]
+Group = Literal["families", "pattern", "row lengths", "collection", "small", "held out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,8 @@ class Subject:
 
     name    as tables and records call it
     group   `families`: the eleven with random values; `pattern`: their graphs, all values 1; `row lengths`: for PELLR
-            against ELLR; `collection`: real ones; `held out`: generated ones that the advisor was not fitted to
+            against ELLR; `collection`: real ones; `small`: generated
+            ones of at most some 10⁵ nonzeros, for the advisor's costs of a launch; `held out`: generated ones that the advisor was not fitted to
     source  `generated(…)` or `collected(…)`
     orders  orders that are measured beside the given one
     """
@@ -84,6 +85,25 @@ COLLECTED = (
 SMALL = ("qh1484", "lnsp3937")
 """Fewer than 10⁵ nonzeros: beside the paper's figures, but in no geometric mean."""
 
+FEW: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("plane-5-small", "stencil", {"points": 5, "nx": 150, "ny": 120}),
+    ("space-27-small", "stencil", {"points": 27, "nx": 24, "ny": 24, "nz": 24}),
+    ("fem3-small", "fem", {"block": 3, "nx": 11, "ny": 11, "nz": 11}),
+    ("fem6-small", "fem", {"block": 6, "nx": 6, "ny": 6, "nz": 6}),
+    ("del16-small", "delaunay", {"n": 2**16, "seed": 3}),
+    ("rgg14-small", "rgg", {"n": 2**14, "degree": 18.0, "seed": 3}),
+    ("road-small", "road", {"length": 300, "width": 300, "seed": 3}),
+    ("web-small", "web", {"n": 60_000, "mean": 8.0, "seed": 3}),
+    ("web-400k", "web", {"n": 400_000, "mean": 9.0, "seed": 3}),
+    ("rmat-13", "rmat", {"scale": 13, "edge_factor": 16, "seed": 3}),
+    ("rmat-16", "rmat", {"scale": 16, "edge_factor": 8, "seed": 3}),
+    ("powerlaw-small", "powerlaw", {"n": 20_000, "mean": 9.0, "seed": 3}),
+    ("exponential-small", "rows", {"n": 25_000, "lengths": "exponential", "mean": 10.0, "seed": 3}),
+    ("lognormal-small", "rows", {"n": 12_000, "lengths": "lognormal", "mean": 30.0, "sigma": 30.0, "seed": 3}),
+    ("constant-small", "rows", {"n": 30_000, "lengths": "constant", "mean": 16.0, "seed": 3}),
+    ("dense-rows-small", "dense_rows", {"n": 18_000, "dense": 4, "mean": 5.0, "seed": 3}),
+)
+
 HELD_OUT: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("plane-5", "stencil", {"points": 5, "nx": 2000, "ny": 1500}),
     ("plane-9", "stencil", {"points": 9, "nx": 900, "ny": 900}),
@@ -119,5 +139,6 @@ SUBJECTS: tuple[Subject, ...] = (
     *_families(),
     *(Subject(name, "row lengths", generated("rows", {"n": 2**20} | params)) for name, params in ROW_LENGTHS),
     *(Subject(name.partition("/")[2], "collection", collected(name)) for name in COLLECTED),
+    *(Subject(name, "small", generated(family, params)) for name, family, params in FEW),
     *(Subject(name, "held out", generated(family, params)) for name, family, params in HELD_OUT),
 )

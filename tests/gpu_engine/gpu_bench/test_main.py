@@ -122,5 +122,5 @@ def test_what_is_measured_on_a_subject() -> None:
 def test_the_subjects_have_names_of_their_own_and_every_group_has_some() -> None:
     assert len({subject.name for subject in SUBJECTS}) == len(SUBJECTS)
     count = {group: sum(s.group == group for s in SUBJECTS) for group in {s.group for s in SUBJECTS}}
-    assert count == {"families": 11, "pattern": 8, "row lengths": 5, "collection": 14, "held out": 19}
+    assert count == {"families": 11, "pattern": 8, "row lengths": 5, "collection": 14, "small": 16, "held out": 19}
     assert sum(subject.is_natural for subject in SUBJECTS) == 11
