@@ -151,7 +151,7 @@ def parse(document: Any) -> Recording:
         _parsed(DeviceInfo, document["device"], "details"),
         None if profile is None else _profile(profile),
         tuple(_parsed(MatrixRecord, entry, "features", "source") for entry in document["matrices"]),
-        tuple(_parsed(Measurement, entry, "environment") for entry in document["measurements"]),
+        tuple(_parsed(Measurement, entry, "environment", "phases_s") for entry in document["measurements"]),
         tuple(
             Trace(_text(entry["case"]), {name: tuple(values) for name, values in entry["arrays"].items()})
             for entry in document["traces"]

@@ -142,6 +142,11 @@ class Measurement:
     energy_j            joules per product, None where the device has no energy counter
     reference_gap       relative gap between the two entries of the reference kernel in the same rounds
     clock_hz            median SM clock, None on a CPU
+    iterations          of PageRank until γ < ε, or the most allowed; the times are then those of a whole run
+    iterations_by_segments  how many of them wrote 1, 2 … segments; empty for values without segments
+    phases_s            seconds of a run by phase: those of the trace `*_s`, added up
+    residual, mass_error, distance, overlap  of the ranks, as gpu_engine/pagerank/verify.py defines them
+    top_pages           the pages of the highest ranks, descending, and these ranks in top_ranks
     samples_s           medians of the rounds, in the order they were taken
     environment         device, driver, versions, hash of the kernel's source
     """
@@ -171,6 +176,15 @@ class Measurement:
     energy_j: float | None = None
     reference_gap: float | None = None
     clock_hz: float | None = None
+    iterations: int | None = None
+    iterations_by_segments: tuple[int, ...] = ()
+    phases_s: Mapping[str, float] = field(default_factory=dict)
+    residual: float | None = None
+    mass_error: float | None = None
+    distance: float | None = None
+    overlap: float | None = None
+    top_pages: tuple[int, ...] = ()
+    top_ranks: tuple[float, ...] = ()
     note: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     samples_s: tuple[float, ...] = ()
@@ -178,7 +192,12 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Per-iteration arrays of a case; all arrays have the same length."""
+    """Per-iteration arrays of a case; all arrays have the same length.
+
+    Of `pagerank`: gamma; read and written, in segments (0: values without segments); seconds of the phases pull_s
+    (product, teleport, sums), settle_s (sums to γ and the next base), scale_s (‖p‖₁ = 1 at a change of precision) and
+    convert_s (segments to fp64, in place); gather_s, the probe that gathers p at this precision, 0 where there is none.
+    """
 
     case: str
     arrays: Mapping[str, tuple[float, ...]]
@@ -210,7 +229,8 @@ def _plain(value: Any) -> Any:
 def measurement_from_json(fields: Mapping[str, Any]) -> Measurement:
     """The inverse of `as_json` for a Measurement; raises TypeError on unknown fields."""
     values = dict(fields)
-    values["samples_s"] = tuple(values.get("samples_s", ()))
+    for name in ("samples_s", "iterations_by_segments", "top_pages", "top_ranks"):
+        values[name] = tuple(values.get(name, ()))
     return Measurement(**values)
 
 

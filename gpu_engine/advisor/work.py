@@ -14,26 +14,27 @@ Features = Mapping[str, Any]
 POINTER_32_MAX = 2**31
 """Nonzeros from which row pointers take 8 bytes."""
 
-READ_PADDING = 0.3
+READ_PADDING = 0.39
 """Share of a slice's padding that is fetched though no lane asks for it: a sector holds four lanes' values."""
 
-SCALAR_WASTE_FROM, SCALAR_WASTE_TO, SCALAR_WASTE = 6.0, 22.0, 1.9
+SCALAR_WASTE = 1.6
+SCALAR_WASTE_FROM, SCALAR_WASTE_TO = 6.0, 22.0
 """One thread a row of CSR fetches a sector for each entry; the first-level cache keeps it for rows up to so long."""
 
-SCATTERED_ROW = 8.0
+SCATTERED_ROW = 7.4
 """Bytes a row by which writing y in another order costs more than in this one."""
 
 STRIP_ROW = 4.0 + 24.0 / WARP
 """Bytes a row of `biell` and `bijad` beside the slots."""
 
-NEXT_PASS = 0.25
+NEXT_PASS = 0.26
 """A further pass of a row's lanes over it, in first ones."""
 
-CONSTANT_SLOT = 0.8
+CONSTANT_SLOT = 0.79
 """What a slot of `packed` costs where one value is known to all, over one whose value is loaded."""
 
-LONG = 110.0
-"""Entries of a row from which the lanes that sum a tile mostly wait for it."""
+CODED_SLOT = 1.5
+"""The same where its value is looked up in a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +80,9 @@ def _in_slices(f: Features) -> float:
 
 
 def _in_long_rows(f: Features) -> float:
-    """Entries, weighed by the mean length of the row that an entry is in: ave + σ²/ave."""
+    """Entries, weighed by the mean length of the row that an entry is in, ave + σ²/ave, against a tile."""
     length = f["ave"] + f["sigma"] ** 2 / max(f["ave"], 1.0)
-    return float(f["nnz"] * length / (length + LONG))
+    return float(f["nnz"] * length / (length + split.TILE))
 
 
 def _spread(f: Features, most: float = 1.0) -> float:
@@ -159,12 +160,17 @@ def _packed_bytes(f: Features, narrow: float) -> tuple[float, float]:
     return 4.0 - 2.0 * narrow, value
 
 
+def _packed_slot(value_bytes: float) -> float:
+    """Cost of a slot with values of so many bytes, over one with plain values."""
+    return {0.0: CONSTANT_SLOT, 1.0: CODED_SLOT}.get(value_bytes, 1.0)
+
+
 def packed_tiles(f: Features) -> Work:
     """`packed`: the tiles of `split` in fewer bytes."""
     plain = tiles(f)
     column, value = _packed_bytes(f, f["narrow_runs"])
     stored = (column + value) * f["nnz"] + _pointers(f) + 36.0 * f["nnz"] / packed.TILE
-    slots = f["nnz"] * (1.0 if value else CONSTANT_SLOT)
+    slots = f["nnz"] * _packed_slot(value)
     return dataclasses.replace(plain, stored_bytes=stored, moved_bytes=stored + _vectors(f), slots=slots)
 
 
@@ -199,8 +205,10 @@ def packed_slices(lanes: int) -> Callable[[Features], Work]:
     """`sellp-packed`; a constant value takes no bytes."""
 
     def work(f: Features) -> Work:
-        slot = sum(_packed_bytes(f, f["narrow_slices"]))
-        return _walked(f, float(WARP * f["n_iter_ellr"]), slot, 4.6, _in_slices(f), lanes)
+        column, value = _packed_bytes(f, f["narrow_slices"])
+        walked = _walked(f, float(WARP * f["n_iter_ellr"]), column + value, 4.6, _in_slices(f), lanes)
+        slot = _packed_slot(value)
+        return dataclasses.replace(walked, slots=slot * walked.slots, longest=slot * walked.longest)
 
     return work
 

@@ -1,9 +1,9 @@
 #pragma once
 #include "common.cuh"
 
-/// Σ values·x over the first `length` slots of the row at `place` of columns and values [width, n_rows]. AHEAD slots are
-/// in flight: a thread that waits for each x before it asks for the next slot takes three times as long where few rows
-/// are long.
+/// Σ values·x over the first `length` slots of the row at `place` of columns and values [width, n_rows]. AHEAD slots
+/// are in flight: a thread that waits for each x before it asks for the next slot takes three times as long where few
+/// rows are long.
 template <int AHEAD>
 __device__ __forceinline__ double sum_slots(int length, int place, int n_rows, const int *__restrict__ columns,
                                             const double *__restrict__ values, const double *__restrict__ x) {

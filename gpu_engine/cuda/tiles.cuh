@@ -11,15 +11,31 @@ __device__ __forceinline__ double sum_group(double value, int lanes) {
   return value;
 }
 
-/// y := A·x for the rows of the block's tile, but for those that its borders cut: of these it leaves its part in
-/// heads[tile] (the row began earlier) or tails[tile] (it goes on). Tiles as gpu_engine/formats/tiles.py cuts them;
-/// entries.load(begin, first place, places, columns, factors) gives those of this lane, column −1 past the end.
+/// Σ products[from … to), the whole warp at work; every lane holds it.
+__device__ __forceinline__ double sum_range(const double *products, int from, int to) {
+  double total = 0.0;
+  for (int place = from + threadIdx.x % WARP; place < to; place += WARP)
+    total += products[place];
+#pragma unroll
+  for (int offset = WARP / 2; offset > 0; offset /= 2)
+    total += __shfl_xor_sync(FULL_WARP, total, offset);
+  return total;
+}
+
+/// Entries a lane from which a row waits for the whole warp instead of its own group of lanes.
+constexpr int LONG = 16;
+
+/// Sums the rows of the block's tile, but for those that its borders cut: of these it leaves its part in heads[tile]
+/// (the row began earlier) or tails[tile] (it goes on). Tiles as gpu_engine/formats/tiles.py cuts them.
+/// entries.load(begin, first place, places, columns, factors) gives those of this lane, column −1 past the end;
+/// gather(column) is what an entry is multiplied by. rows.ask(row) is called by one lane a row early in its pass, then
+/// rows.take(row, sum) by the same lane.
 /// Products wait in shared memory; groups of lanes, as wide as the rows of the tile allow, sum them.
-template <typename Pointer, int THREADS, int ITEMS, typename Entries>
+template <typename Pointer, int THREADS, int ITEMS, typename Entries, typename Gather, typename Rows>
 __device__ __forceinline__ void
 multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
-              const Pointer *__restrict__ indptr, const Entries &entries, const double *__restrict__ x,
-              double *__restrict__ y, double *__restrict__ heads, double *__restrict__ tails) {
+              const Pointer *__restrict__ indptr, const Entries &entries, const Gather &gather,
+              double *__restrict__ heads, double *__restrict__ tails, Rows &&sums) {
   __shared__ double products[THREADS * ITEMS];
   const int tile = blockIdx.x;
   const Pointer begin = __ldg(borders + tile);
@@ -39,46 +55,52 @@ multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ 
   // Asked for here so that the pointers of the first pass arrive together with x.
   Pointer row_begin = 0, row_end = 0;
   if (number < rows) row_begin = __ldg(indptr + first + number), row_end = __ldg(indptr + first + number + 1);
+  if (number < rows && lane == 0) sums.ask(first + number);
 #pragma unroll
   for (int item = 0; item < ITEMS; ++item)
-    if (columns[item] >= 0) factors[item] *= __ldg(x + columns[item]);
+    if (columns[item] >= 0) factors[item] *= gather(columns[item]);
 #pragma unroll
   for (int item = 0; item < ITEMS; ++item)
     products[mine + item * WARP] = factors[item];
   __syncthreads();
   for (int pass = 0; pass < rows; pass += step, number += step) {
     const bool inside = number < rows;
-    if (pass > 0 && inside) row_begin = __ldg(indptr + first + number), row_end = __ldg(indptr + first + number + 1);
-    const bool head = row_begin<begin, tail = row_end> begin + count;
-    double total = 0.0;
-    if (inside) {
-      const int end = tail ? count : (int)(row_end - begin);
-      for (int place = (head ? 0 : (int)(row_begin - begin)) + lane; place < end; place += lanes)
-        total += products[place];
+    if (pass > 0 && inside) {
+      row_begin = __ldg(indptr + first + number), row_end = __ldg(indptr + first + number + 1);
+      if (lane == 0) sums.ask(first + number);
     }
+    const bool head = inside && row_begin < begin, tail = inside && row_end > begin + count;
+    const int from = inside && !head ? (int)(row_begin - begin) : 0;
+    const int to = inside ? (tail ? count : (int)(row_end - begin)) : 0;
+    const bool waits = lanes < WARP && to - from > LONG * lanes;
+    double total = 0.0;
+    if (!waits)
+      for (int place = from + lane; place < to; place += lanes)
+        total += products[place];
     total = sum_group(total, lanes);
+    for (unsigned waiting = __ballot_sync(FULL_WARP, waits && lane == 0); waiting; waiting &= waiting - 1) {
+      const int leader = __ffs(waiting) - 1;
+      const double sum = sum_range(products, __shfl_sync(FULL_WARP, from, leader), __shfl_sync(FULL_WARP, to, leader));
+      if (threadIdx.x % WARP == leader) total = sum;
+    }
     if (inside && lane == 0) {
       if (head)
         heads[tile] = total;
       else if (tail)
         tails[tile] = total;
       else
-        y[first + number] = total;
+        sums.take(first + number, total);
     }
   }
 }
 
-/// y of the rows that borders cut, a warp a row: the tail of tile first_tiles[k], then heads up to last_tiles[k].
-__global__ void join_cut_rows(int n_cut, const int *__restrict__ rows, const int *__restrict__ first_tiles,
-                              const int *__restrict__ last_tiles, const double *__restrict__ heads,
-                              const double *__restrict__ tails, double *__restrict__ y) {
-  const int number = (int)(((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP);
+/// The sum of a row that borders cut, one warp: the tail of the first tile, then the heads up to the last; lane 0 holds
+/// it.
+__device__ __forceinline__ double join_parts(int first, int last, const double *__restrict__ heads,
+                                             const double *__restrict__ tails) {
   const int lane = threadIdx.x % WARP;
-  if (number >= n_cut) return;
-  const int first = first_tiles[number], last = last_tiles[number];
   double total = lane == 0 ? tails[first] : 0.0;
   for (int tile = first + 1 + lane; tile <= last; tile += WARP)
     total += heads[tile];
-  total = sum_lanes<WARP>(total);
-  if (lane == 0) y[rows[number]] = total;
+  return sum_lanes<WARP>(total);
 }

@@ -1,5 +1,5 @@
 #include "packed.cuh"
-#include "tiles.cuh"
+#include "product.cuh"
 
 /// The entries of the block's tile, packed.
 template <int BYTES> struct PackedEntries {
@@ -12,7 +12,7 @@ template <int BYTES> struct PackedEntries {
   }
 };
 
-/// y := A·x but for cut rows, a block a tile of at most THREADS·ITEMS entries: multiply_tile, then join_cut_rows.
+/// y := A·x but for cut rows, a block a tile of at most THREADS·ITEMS entries: multiply_plain_tile, then join_cut_rows.
 template <typename Pointer, int THREADS, int ITEMS, int BYTES>
 __global__ void __launch_bounds__(THREADS)
     packed_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
@@ -21,5 +21,5 @@ __global__ void __launch_bounds__(THREADS)
                 const void *__restrict__ values, const double *__restrict__ table, const double *__restrict__ x,
                 double *__restrict__ y, double *__restrict__ heads, double *__restrict__ tails) {
   const PackedEntries<BYTES> entries{{bases, places, narrow, wide, values, table}};
-  multiply_tile<Pointer, THREADS, ITEMS>(borders, first_rows, indptr, entries, x, y, heads, tails);
+  multiply_plain_tile<Pointer, THREADS, ITEMS>(borders, first_rows, indptr, entries, x, y, heads, tails);
 }

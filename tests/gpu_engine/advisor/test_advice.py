@@ -9,7 +9,7 @@ import pytest
 
 from gpu_engine.advisor import ADVISED, EQUAL, NEEDED, advise, rank
 from gpu_engine.advisor.gpus import FITTED, GPUS
-from gpu_engine.advisor.model import MODELS
+from gpu_engine.advisor.model import LAUNCH_S, MODELS, predict
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.features import features
 from gpu_engine.generators import generate
@@ -52,8 +52,10 @@ def test_a_power_law_gets_equal_shares(graph: CsrMatrix) -> None:
 
 
 def test_constant_values_get_packed(graph: CsrMatrix) -> None:
-    ones = replace(graph, values=np.ones(graph.nnz))
-    assert best(features(ones)) == "packed/tile"
+    ones = features(replace(graph, values=np.ones(graph.nnz)))
+    packed, plain = (predict(kernel, ones).seconds for kernel in ("packed/tile", "split/tile"))
+    assert packed < 0.95 * plain
+    assert "packed" in formats(ones)[:2]
     assert best(features(graph)) != "packed/tile"
 
 
@@ -93,7 +95,9 @@ def test_nothing_is_said_of_a_matrix_without_entries() -> None:
 def test_the_smallest_matrix_is_a_matter_of_launches() -> None:
     one = CsrMatrix(1, 1, np.array([0, 1], np.int32), np.zeros(1, np.int32), np.ones(1))
     first = advise(features(one))[0]
-    assert first.predicted_s["H200"] == pytest.approx(2.4e-6, rel=0.05)
+    predicted = first.predicted_s["H200"]
+    assert predicted is not None
+    assert LAUNCH_S["warm"] < predicted < 1.5 * LAUNCH_S["warm"]
     assert "launch is the largest part" in first.reason
 
 
