@@ -103,6 +103,10 @@ def _line(m: Measurement) -> str:
     head = f"{m.matrix_id[-24:]:24} {m.kernel:18} {m.cache:4}"
     if m.median_s is None:
         return f"{head} {m.state}: {m.note}"
+    if m.iterations is not None:
+        split = f" ({'+'.join(map(str, m.iterations_by_segments))})" if m.iterations_by_segments else ""
+        ranks = f"residual {m.residual:.1e}, distance {m.distance:.1e} {m.note}"
+        return f"{head} {m.median_s * 1e3:10.3f} ms {m.iterations} iterations{split}, {ranks}"
     floor = (
         f"{(m.floor_s or 0) / m.median_s:6.1%} of floor, {(m.gather_floor_s or 0) / m.median_s:6.1%} of gather floor"
     )

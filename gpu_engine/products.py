@@ -21,9 +21,6 @@ GATHER, REPEAT, PERMUTE = "probe/gather", "probe/repeat", "probe/permute"
 PREPARATION = 0.25
 """Share of a matrix's progress that converting and checking takes."""
 
-FLOOR_SLACK = 0.9
-"""A time under this share of the floor of the bytes really moved is refused: the clock or the byte count is wrong."""
-
 
 @dataclass(frozen=True, slots=True)
 class SamplingPlan:
@@ -224,7 +221,7 @@ class ProductRun:
     def _timed(self, base: Measurement, candidate: _Candidate, cache: Cache, rounds: Rounds) -> Measurement:
         timing = rounds.timing(candidate.name, cache)
         moved = candidate.kernel.layout_bytes(candidate.layout) + 8 * self.host.n_rows
-        least = FLOOR_SLACK * moved / self._fastest_rate(moved, cache)
+        least = self.bench.least_s(moved, cache)
         if timing.median_s < least:
             note = f"refused: {timing.median_s:.3e} s is under {least:.3e} s, the floor of the {moved} bytes it moves"
             return dataclasses.replace(base, state="failed", note=note)
@@ -240,13 +237,6 @@ class ProductRun:
             order_s=self.reordered.seconds if self.reordered else None,
             permute_s=rounds.timing(PERMUTE, cache).median_s if self.reordered else None,
         )
-
-    def _fastest_rate(self, moved: int, cache: Cache) -> float:
-        """No product may beat this rate: a warm working set near the cache's size is served by it in part."""
-        profile = self.bench.profile
-        if cache == "warm" and moved <= 4 * profile.cache_bytes:
-            return max(point.best for point in profile.bandwidth)
-        return profile.memory.best
 
     def _reference_gap(self, rounds: Rounds, cache: Cache) -> float | None:
         try:

@@ -14,7 +14,7 @@ from server.deps import DatabaseDep, StoreDep
 from server.openapi import kept, listing
 from server.store import Store
 from web.figures import FIGURES, find_figure
-from web.measured import measured
+from web.measured import FORMATS_STUDY, PAGERANK_STUDY, measured, with_traces
 from web.pictures import Picture, picture
 from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection
 
@@ -42,7 +42,10 @@ def list_figures(request: Request) -> Response:
 
 @router.get("/figures/{name}", responses=kept(documents.PlotlyFigure, 404), openapi_extra=SELECTION)
 def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
-    """The figure of a selection (`job matrix device kernel cache baseline pair`, repeatable) as Plotly JSON."""
+    """The figure of a selection (`job matrix device kernel cache baseline pair`, repeatable) as Plotly JSON.
+
+    `first near stall replay`, given once, are of `pagerank-what-if`.
+    """
     figure = find_figure(name)
     selection = parse_selection(request.query_params.multi_items())
     with database.read() as session:
@@ -51,7 +54,11 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
 
 
 def _measurements(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:  # noqa: ARG001
-    return (measured(session, selection).shown,)
+    return (measured(session, FORMATS_STUDY, selection).shown,)
+
+
+def _runs(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:  # noqa: ARG001
+    return (with_traces(session, measured(session, PAGERANK_STUDY, selection)),)
 
 
 def _spy(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:
@@ -75,6 +82,7 @@ def _one_matrix(session: Session, store: Store, selection: Selection) -> tuple[A
 
 LOADERS: dict[str, Callable[[Session, Store, Selection], tuple[Any, ...]]] = {
     "measurements": _measurements,
+    "runs": _runs,
     "spy": _spy,
     "row_lengths": _row_lengths,
 }

@@ -53,6 +53,17 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class RunFinding:
+    """What is said of the runs of PageRank on a matrix and device, and where they are shown in full."""
+
+    matrix_id: str
+    matrix: str
+    device: str
+    sentences: tuple[str, ...]
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
 class JobLine:
     """A job in a list. share 0 … 1; note: queue position, remaining time, message or error in words."""
 
@@ -151,6 +162,7 @@ class HomePage:
     title: str
     topics: str
     findings: tuple[Finding, ...]
+    runs: tuple[RunFinding, ...]
     recorded: tuple[Link, ...]
     jobs: tuple[JobLine, ...]
     devices: tuple[DeviceLine, ...]
@@ -189,7 +201,8 @@ class Origin:
 class MatrixPage:
     """`/matrices/{id}`: features, advice, pictures, results so far, the button that measures; origin of a recorded one.
 
-    advice  predicted times by kernel and GPU, and the reason; None where nothing can be predicted
+    advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
+    studies  that can be made of it; devices: with the time that each study takes there
     """
 
     title: str
@@ -203,7 +216,9 @@ class MatrixPage:
     charts: tuple[Chart, ...]
     histogram: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
+    runs: tuple[RunFinding, ...]
     jobs: tuple[JobLine, ...]
+    studies: tuple[Choice, ...]
     devices: tuple[Choice, ...]
     origin: Origin | None
 
@@ -238,6 +253,41 @@ class FormatsPage:
 
 
 @dataclass(frozen=True, slots=True)
+class PageRankPage:
+    """`/pagerank`: runs of PageRank compared; every choice is in the address.
+
+    caveat     what times on a CPU say, empty on a GPU
+    runs       every run in numbers; top: the highest ranks; graphs: what is known of each matrix
+    paper      the paper's own rows, and remarks on them
+    structure  row lengths of the first matrices
+    what_if    fields of the schedule that is replayed; replays: the kernels whose trace it can be
+    kept       what the address says beside the choice of matrices; what_if_kept: beside that of the schedule
+    every      the same page of every matrix measured, empty where all are shown
+    """
+
+    title: str
+    topics: str
+    findings: tuple[RunFinding, ...]
+    caveat: str
+    figures: tuple[StudyFigure, ...]
+    runs: Table
+    top: Table
+    paper: Table
+    remarks: tuple[str, ...]
+    graphs: Table
+    structure: tuple[Chart, ...]
+    devices: tuple[Link, ...]
+    matrices: tuple[Choice, ...]
+    every: tuple[Link, ...]
+    what_if: tuple[Field, ...]
+    replays: tuple[Choice, ...]
+    kept: tuple[tuple[str, str], ...]
+    what_if_kept: tuple[tuple[str, str], ...]
+    downloads: tuple[Link, ...]
+    jobs: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JobsPage:
     """`/jobs`: the queue and its history."""
 
@@ -248,6 +298,22 @@ class JobsPage:
     jobs: tuple[JobLine, ...]
     first: str
     next: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobResults:
+    """What a job has found so far.
+
+    findings    of the formats study; runs: of the pagerank study, with every case in the table
+    comparison  the page of the study with these results; None while there are none
+    """
+
+    chart: Chart
+    findings: tuple[Finding, ...]
+    runs: tuple[RunFinding, ...]
+    cases: Table | None
+    comparison: Link | None
+    downloads: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,10 +329,7 @@ class JobPage:
     error: str
     retry_of: str
     counts: str
-    chart: Chart
-    findings: tuple[Finding, ...]
-    comparison: str
-    downloads: tuple[Link, ...]
+    results: JobResults
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,22 @@ A recording is to its device what a job is to one that is here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from gpu_engine.records import Measurement
+from gpu_engine.records import Measurement, Trace
 from server import recordings, results
 from server.jobs import queue
-from server.models import JobRow, JobState, MatrixRow
-from web.selection import VALUES_MAX, Selection
+from server.models import JobRow, JobState, MatrixRow, RecordedResultsRow, RecordingRow
+from web.selection import VALUES_MAX, WHAT_IF, Selection
 from web.shown import MatrixFeatures, Shown
 
-STUDY = "formats"
+FORMATS_STUDY, PAGERANK_STUDY = "formats", "pagerank"
+STUDY_PAGES = (FORMATS_STUDY, PAGERANK_STUDY)
+"""The studies with a page of their own, at the address of their name."""
+
 CACHE_DEFAULT = "warm"
 """As in the papers and in a solver."""
 
@@ -31,12 +34,14 @@ MATRICES_SHOWN = 20
 class Measured:
     """The results of a selection, and what else could be selected.
 
+    study         whose results they are
     selection     with the page's own choice of device, cache and matrices filled in
     jobs          the jobs behind the measurements, one per matrix and device; what was recorded has none
     measurements  of the selection; all_caches: the same in every cache state
     features      matrix id → name, shape and row lengths
     """
 
+    study: str
     selection: Selection
     jobs: tuple[JobRow, ...]
     measurements: tuple[Measurement, ...]
@@ -50,28 +55,30 @@ class Measured:
         """What the figures of the study are drawn from."""
         chosen = self.selection
         baseline = chosen.baseline[0] if chosen.baseline else ""
-        return Shown(self.measurements, self.features, chosen.kernel, chosen.pair, baseline)
+        what_if = {name: values[0] for name in WHAT_IF if (values := getattr(chosen, name))}
+        return Shown(self.measurements, self.features, chosen.kernel, chosen.pair, baseline, what_if=what_if)
 
 
-def measured(session: Session, selection: Selection) -> Measured:
-    """The newest results that fit the selection; raises NotFoundError for a job that does not exist."""
-    jobs = _candidates(session, selection)
+def measured(session: Session, study: str, selection: Selection) -> Measured:
+    """The newest results of a study that fit the selection; raises NotFoundError for a job that does not exist."""
+    jobs = _candidates(session, study, selection)
     # A selection of jobs shows their results and nothing else.
-    recorded = () if selection.job else recordings.device_ids(session, STUDY)
+    recorded = () if selection.job else recordings.device_ids(session, study)
     devices = tuple(dict.fromkeys((*(job.device for job in jobs), *recorded)))
     chosen_devices = selection.device or (devices if selection.job else devices[:1])
     here = [job for job in jobs if job.device in chosen_devices]
     elsewhere = [device for device in recorded if device in chosen_devices]
     own = (matrix for job in here for matrix in job.matrix_ids)
-    matrices = tuple(dict.fromkeys((*own, *recordings.matrix_ids(session, STUDY, elsewhere))))
+    matrices = tuple(dict.fromkeys((*own, *recordings.matrix_ids(session, study, elsewhere))))
     newest = _newest_matrices(here) or matrices[:MATRICES_SHOWN]
     chosen_matrices = selection.matrix or (matrices[:VALUES_MAX] if selection.job else newest)
     chosen = selection.with_(device=chosen_devices, cache=selection.cache or CACHE_DEFAULT, matrix=chosen_matrices)
     sources = _sources(here, chosen.matrix, chosen.device)
     found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted)]
-    found += recordings.measurements(session, STUDY, chosen.matrix, elsewhere)
+    found += recordings.measurements(session, study, chosen.matrix, elsewhere)
     found = [m for m in found if not chosen.kernel or m.kernel in chosen.kernel]
     return Measured(
+        study,
         chosen,
         tuple(job for job in here if job.id in sources),
         tuple(m for m in found if m.cache in chosen.cache),
@@ -82,6 +89,33 @@ def measured(session: Session, selection: Selection) -> Measured:
     )
 
 
+def with_traces(session: Session, seen: Measured) -> Shown:
+    """What is drawn of results that have traces, which are read for this alone: they are most of the bytes."""
+    wanted = {(m.device, m.case) for m in seen.measurements}
+    found = [(job.device, trace) for job in seen.jobs for trace in results.traces(session, (job.id,))]
+    found += _recorded_traces(session, seen)
+    traces = {(device, trace.case): trace for device, trace in found if (device, trace.case) in wanted}
+    return replace(seen.shown, traces=traces)
+
+
+def _recorded_traces(session: Session, seen: Measured) -> list[tuple[str, Trace]]:
+    """(device, trace) as recordings.measurements has its records: under the ids that matrices have here."""
+    query = (
+        select(MatrixRow.id, RecordingRow.device, RecordedResultsRow.measurements, RecordedResultsRow.traces)
+        .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
+        .join(RecordingRow)
+        .where(MatrixRow.id.in_(seen.selection.matrix), RecordingRow.study == seen.study)
+        .where(RecordingRow.device.in_(() if seen.selection.job else seen.selection.device))
+    )
+    found = []
+    for matrix_id, device, measurements, traces in session.execute(query):
+        for record in traces:
+            case = matrix_id + record["case"].removeprefix(measurements[0]["matrix_id"])
+            arrays = {name: tuple(values) for name, values in record["arrays"].items()}
+            found.append((device, Trace(case, arrays)))
+    return found
+
+
 def matrix_features(session: Session, ids: Iterable[str]) -> dict[str, MatrixFeatures]:
     """Features by id; a matrix that has been deleted is called so."""
     known = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(set(ids))))}
@@ -90,15 +124,16 @@ def matrix_features(session: Session, ids: Iterable[str]) -> dict[str, MatrixFea
 
 def _features(row: MatrixRow) -> MatrixFeatures:
     lengths = {name: row.features.get(name) for name in ("ave", "sigma", "max_min")}
-    return MatrixFeatures(row.name, row.n_rows, row.n_cols, row.nnz, **lengths)
+    empty = row.features.get("empty_rows")
+    return MatrixFeatures(row.name, row.n_rows, row.n_cols, row.nnz, **lengths, empty_rows=empty)
 
 
-def _candidates(session: Session, selection: Selection) -> list[JobRow]:
-    """Jobs with results, the newest first; those of a chosen matrix even when they are old."""
+def _candidates(session: Session, study: str, selection: Selection) -> list[JobRow]:
+    """Jobs of the study with results, the newest first; those of a chosen matrix even when they are old."""
     if selection.job:
-        return [queue.get_job(session, job_id) for job_id in selection.job]
-    pages = [queue.list_jobs(session, study=STUDY, matrix_id=matrix, limit=JOBS_MAX) for matrix in selection.matrix]
-    pages.append(queue.list_jobs(session, study=STUDY, limit=JOBS_MAX))
+        return [job for job in (queue.get_job(session, job_id) for job_id in selection.job) if job.study == study]
+    pages = [queue.list_jobs(session, study=study, matrix_id=matrix, limit=JOBS_MAX) for matrix in selection.matrix]
+    pages.append(queue.list_jobs(session, study=study, limit=JOBS_MAX))
     unique = {job.id: job for page in pages for job in page.items if job.cases_done}
     return sorted(unique.values(), key=lambda job: job.created_at, reverse=True)
 

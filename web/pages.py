@@ -17,12 +17,18 @@ from server.results import csv_text
 from web import assets, units
 from web.comparison import NAMED
 from web.contexts import ErrorPage
-from web.measured import measured
+from web.measured import FORMATS_STUDY, PAGERANK_STUDY, measured, with_traces
 from web.selection import parse_options, parse_selection
-from web.views import formats, home, jobs, matrices
+from web.views import formats, home, jobs, matrices, pagerank
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-NAVIGATION = (("Formats", "/formats"), ("Matrices", "/matrices"), ("Jobs", "/jobs"), ("Devices", "/devices"))
+NAVIGATION = (
+    ("Formats", "/formats"),
+    ("PageRank", "/pagerank"),
+    ("Matrices", "/matrices"),
+    ("Jobs", "/jobs"),
+    ("Devices", "/devices"),
+)
 MACHINE_PATHS = ("/api/", "/static/", "/healthz", "/readyz", "/metrics")
 
 
@@ -87,13 +93,36 @@ def show_formats(request: Request, database: DatabaseDep) -> Response:
 @router.get("/formats.json")
 def formats_json(request: Request, database: DatabaseDep) -> Response:
     """The measurements of the comparison, as the results of a job."""
-    return JSONResponse(results_document(_measurements(request, database), []))
+    return JSONResponse(results_document(_measurements(request, database, FORMATS_STUDY), []))
 
 
 @router.get("/formats.csv")
 def formats_csv(request: Request, database: DatabaseDep) -> Response:
     """The measurements of the comparison as CSV."""
-    return Response(csv_text(_measurements(request, database)), media_type="text/csv; charset=utf-8")
+    return _csv(_measurements(request, database, FORMATS_STUDY))
+
+
+@router.get("/pagerank")
+def show_pagerank(request: Request, database: DatabaseDep) -> Response:
+    """Runs of PageRank compared."""
+    selection = parse_selection(request.query_params.multi_items())
+    with database.read() as session:
+        return render(request, "pagerank.html", pagerank.page(session, selection))
+
+
+@router.get("/pagerank.json")
+def pagerank_json(request: Request, database: DatabaseDep) -> Response:
+    """The measurements and traces of the page, as the results of a job."""
+    selection = parse_selection(request.query_params.multi_items())
+    with database.read() as session:
+        shown = with_traces(session, measured(session, PAGERANK_STUDY, selection))
+    return JSONResponse(results_document(list(shown.measurements), list(shown.traces.values())))
+
+
+@router.get("/pagerank.csv")
+def pagerank_csv(request: Request, database: DatabaseDep) -> Response:
+    """The measurements of the page as CSV."""
+    return _csv(_measurements(request, database, PAGERANK_STUDY))
 
 
 @router.get("/jobs")
@@ -120,10 +149,14 @@ def show_devices(request: Request, database: DatabaseDep) -> Response:
         return render(request, "devices.html", home.devices_page(session))
 
 
-def _measurements(request: Request, database: DatabaseDep) -> list[Measurement]:
+def _measurements(request: Request, database: DatabaseDep, study: str) -> list[Measurement]:
     selection = parse_selection(request.query_params.multi_items())
     with database.read() as session:
-        return list(measured(session, selection).measurements)
+        return list(measured(session, study, selection).measurements)
+
+
+def _csv(found: list[Measurement]) -> Response:
+    return Response(csv_text(found), media_type="text/csv; charset=utf-8")
 
 
 Handler = Callable[[Request, Any], Awaitable[Response]]

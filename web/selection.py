@@ -16,7 +16,9 @@ VALUES_MAX = 100
 class Selection:
     """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
 
-    pair  formats: the first against each of the others; alone, against every other format measured
+    pair                formats: the first against each of the others; alone, against every other format measured
+    first, near, stall  of another schedule of PageRank's precisions, one value each; replay: the kernel whose trace is
+                        replayed under it
     """
 
     job: tuple[str, ...] = ()
@@ -26,6 +28,10 @@ class Selection:
     cache: tuple[str, ...] = ()
     baseline: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    stall: tuple[str, ...] = ()
+    replay: tuple[str, ...] = ()
 
     def with_(self, **changes: Any) -> "Selection":
         """The same selection with some parameters replaced, each by one value or a tuple of them."""
@@ -39,6 +45,9 @@ class Selection:
 
 NAMES = tuple(field.name for field in fields(Selection))
 
+WHAT_IF = ("first", "near", "stall", "replay")
+"""Given once at most: they are one schedule."""
+
 
 def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
     """The selection of (name, value) pairs, repeats kept once; raises ParameterError on unknown names or caches."""
@@ -50,6 +59,8 @@ def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
     for name, values in chosen.items():
         if len(values) > VALUES_MAX:
             raise ParameterError(f"{name} is given {len(values)} times; at most {VALUES_MAX} are shown at once.")
+        if name in WHAT_IF and len(values) > 1:
+            raise ParameterError(f"{name} is given {len(values)} times; give it once.")
     selection = Selection(**{name: tuple(values) for name, values in chosen.items()})
     for cache in selection.cache:
         if cache not in CACHES:

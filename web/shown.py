@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gpu_engine.records import Measurement
+from gpu_engine.records import Measurement, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +11,7 @@ class MatrixFeatures:
     """The features of a matrix; ave, sigma and max_min are None where they are not known, as of a deleted one.
 
     ave, sigma, max_min  mean, standard deviation, and maximum − minimum of the row lengths
+    empty_rows           of a graph: its dangling pages; None where it is not known
     """
 
     name: str
@@ -20,6 +21,7 @@ class MatrixFeatures:
     ave: float | None = None
     sigma: float | None = None
     max_min: float | None = None
+    empty_rows: int | None = None
 
     @property
     def compulsory_bytes(self) -> int:
@@ -33,6 +35,8 @@ class Shown:
 
     matrices  features by matrix id
     kernels   that the reader chose; pair, baseline: as in Selection; empty: the figure's own choice
+    traces    by device and case
+    what_if   of Selection's first, near, stall and replay those that the reader chose
     """
 
     measurements: Sequence[Measurement] = ()
@@ -40,6 +44,8 @@ class Shown:
     kernels: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
     baseline: str = ""
+    traces: Mapping[tuple[str, str], Trace] = field(default_factory=dict)
+    what_if: Mapping[str, str] = field(default_factory=dict)
 
     def matrix(self, matrix_id: str) -> MatrixFeatures:
         """The features of a matrix; an unknown one is called by its id and has no others."""

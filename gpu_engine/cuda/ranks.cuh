@@ -33,6 +33,24 @@ template <int SEGMENTS, int K> struct Head {
   }
 };
 
+/// No values: every link of a page carries the same share, and what stands for p is p over the out-degree.
+struct None {
+  using Unit = double;
+  static __device__ __forceinline__ double read_once(const Unit *, long long) { return 1.0; }
+};
+
+/// What is known of a page beside its rank: whether it dangles; without values, its out-degree.
+template <typename Values> struct PageOf {
+  using Type = unsigned char;
+  static __device__ __forceinline__ double links(Type) { return 1.0; }
+  static __device__ __forceinline__ bool dangles(Type page) { return page; }
+};
+template <> struct PageOf<None> {
+  using Type = int;
+  static __device__ __forceinline__ double links(Type degree) { return degree > 0 ? degree : 1; }
+  static __device__ __forceinline__ bool dangles(Type degree) { return degree == 0; }
+};
+
 enum Norm { L1 = 0, L2 = 1, LINF = 2 };
 
 /// Sums are spread over so many places, each of which few warps add to.
@@ -44,11 +62,9 @@ constexpr double UNITS_OF_ONE = 0x1p60;
 
 /// What an iteration knows of the one before.
 struct State {
-  double base;        // what every page gets without a link: teleport and the rank of dangling pages
-  double gamma;       // norm of the last change
-  double factor;      // what a transition scales by
-  long long finished; // iterations
-  long long done;     // 1: the ranks have converged, iterations do nothing any more
+  double base;   // what every page gets without a link: teleport and the rank of dangling pages
+  double gamma;  // norm of the last change
+  double factor; // what the ranks, as they are stored, are to be multiplied by
 };
 
 __device__ __forceinline__ unsigned long long sum_warp(unsigned long long value) {
@@ -64,19 +80,23 @@ __device__ __forceinline__ void add_rank(double share, unsigned long long *slots
   if (threadIdx.x % WARP == 0 && total) atomicAdd(slots + warp % SLOTS, total);
 }
 
-/// Adds the change of every lane to the warp's slot: L1 in units, L2 as a sum of squares, LINF as the largest.
-__device__ __forceinline__ void add_change(int norm, double change, unsigned long long *slots, long long warp) {
-  const double size = change < 0.0 ? -change : change;
+/// Of all lanes, L2 the sum and LINF the largest; the first lane holds it.
+__device__ __forceinline__ double join_sizes(int norm, double size) {
+#pragma unroll
+  for (int offset = WARP / 2; offset > 0; offset /= 2) {
+    const double other = __shfl_down_sync(FULL_WARP, size, offset);
+    size = norm == L2 ? size + other : (other > size ? other : size);
+  }
+  return size;
+}
+
+/// Adds what changed in the pages of every lane to the warp's slot: L1 in units, L2 a sum of squares, LINF the largest.
+__device__ __forceinline__ void add_change(int norm, double size, unsigned long long *slots, long long warp) {
   if (norm == L1) {
     add_rank(size, slots, warp);
     return;
   }
-  double total = norm == L2 ? size * size : size;
-#pragma unroll
-  for (int offset = WARP / 2; offset > 0; offset /= 2) {
-    const double other = __shfl_down_sync(FULL_WARP, total, offset);
-    total = norm == L2 ? total + other : (other > total ? other : total);
-  }
+  const double total = join_sizes(norm, size);
   if (threadIdx.x % WARP != 0) return;
   if (norm == L2)
     atomicAdd((double *)(slots + warp % SLOTS), total);

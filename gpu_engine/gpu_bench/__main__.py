@@ -4,43 +4,66 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_engine import recordings
 from gpu_engine.device import find_device
 from gpu_engine.errors import InputError, SparsightError
-from gpu_engine.gpu_bench.formats import measure
+from gpu_engine.gpu_bench import formats, pagerank, pagerank_tables, tables
 from gpu_engine.gpu_bench.resources import resources_table
 from gpu_engine.gpu_bench.shelf import Shelf
-from gpu_engine.gpu_bench.subjects import SUBJECTS, Subject
-from gpu_engine.gpu_bench.tables import report
+from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import RECORDED, Recording
-from gpu_engine.records import Measurement, as_json, dumps
+from gpu_engine.records import Measurement, Record, Trace, as_json, dumps
 
-FILE = "formats.json"
-TABLES = "formats.md"
 RESOURCES = "kernels.md"
 
 
-def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] = SUBJECTS) -> int:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The benchmark of one study: its matrices, how they are measured, the tables, and what is recorded of it."""
+
+    subjects: Sequence[Subject]
+    measure: Callable[[Sequence[Subject], Shelf, Bench, int, Callable[[str], None]], Iterator[Record]]
+    report: Callable[[Sequence[Subject], Recording], str]
+    recorded: Callable[[Recording], Recording]
+
+
+def in_given_order(recording: Recording) -> Recording:
+    """Without the kernels in a new order: a page compares products of the matrix as it is."""
+    kept = tuple(m for m in recording.measurements if "+" not in m.kernel)
+    return dataclasses.replace(recording, measurements=kept)
+
+
+PARTS = {
+    "formats": Part(SUBJECTS, formats.measure, tables.report, in_given_order),
+    "pagerank": Part(GRAPH_SUBJECTS, pagerank.measure, pagerank_tables.report, lambda recording: recording),
+}
+
+
+def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] | None = None) -> int:
     """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
     arguments = _parser().parse_args(argv)
+    part = PARTS[arguments.study]
+    subjects = part.subjects if subjects is None else subjects
     try:
         if arguments.measured:
-            recording = recordings.parse(json.loads((arguments.folder / FILE).read_text(encoding="utf-8")))
+            file = arguments.folder / f"{arguments.study}.json"
+            recording = recordings.parse(json.loads(file.read_text(encoding="utf-8")))
         else:
             chosen, shelf = _chosen(subjects, arguments)
             shelf.fill(chosen, _say)
             if arguments.make:
                 return 0
             recording = _measure(chosen, shelf, arguments)
-        sys.stdout.write(report(subjects, recording))
+        sys.stdout.write(part.report(subjects, recording))
         if arguments.record:
-            path = RECORDED / arguments.record / "formats.json.gz"
-            _say(f"recorded {path}: {recordings.write(path, in_given_order(recording))} bytes")
+            path = RECORDED / arguments.record / f"{arguments.study}.json.gz"
+            _say(f"recorded {path}: {recordings.write(path, part.recorded(recording))} bytes")
     except (SparsightError, OSError) as error:
         _say(f"error: {error}")
         return 2
@@ -61,32 +84,32 @@ def _measure(subjects: Sequence[Subject], shelf: Shelf, arguments: argparse.Name
     """Measures the subjects; what there is so far is written after each, so that an interruption costs little."""
     if not subjects:
         raise InputError("No matrix is left to measure: --only and --without exclude all of them.")
-    found: list[Measurement] = []
+    part, found = PARTS[arguments.study], list[Record]()
     with open_bench(find_device(arguments.device)) as bench:
         if bench.device.backend == "cuda":
             (arguments.folder / RESOURCES).write_text(resources_table(), encoding="utf-8")
         for number, subject in enumerate(subjects):
-            found += measure([subject], shelf, bench, arguments.rounds, _say)
-            recording = _recording(subjects[: number + 1], shelf, bench, found)
-            (arguments.folder / FILE).write_text(dumps(as_json(recording)), encoding="utf-8")
-            (arguments.folder / TABLES).write_text(report(subjects, recording), encoding="utf-8")
+            found += part.measure([subject], shelf, bench, arguments.rounds, _say)
+            recording = _recording(arguments.study, subjects[: number + 1], shelf, bench, found)
+            written = {"json": dumps(as_json(recording)), "md": part.report(subjects, recording)}
+            for ending, text in written.items():
+                (arguments.folder / f"{arguments.study}.{ending}").write_text(text, encoding="utf-8")
     return recording
 
 
-def in_given_order(recording: Recording) -> Recording:
-    """Without the kernels in a new order: a page compares products of the matrix as it is."""
-    kept = tuple(m for m in recording.measurements if "+" not in m.kernel)
-    return dataclasses.replace(recording, measurements=kept)
-
-
-def _recording(subjects: Sequence[Subject], shelf: Shelf, bench: Bench, found: Sequence[Measurement]) -> Recording:
+def _recording(
+    study: str, subjects: Sequence[Subject], shelf: Shelf, bench: Bench, found: Sequence[Record]
+) -> Recording:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     matrices = tuple(shelf.record(subject) for subject in subjects)
-    return Recording("formats", now, bench.device, bench.profile, matrices, tuple(found))
+    measurements = tuple(record for record in found if isinstance(record, Measurement))
+    traces = tuple(record for record in found if isinstance(record, Trace))
+    return Recording(study, now, bench.device, bench.profile, matrices, measurements, traces)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m gpu_engine.gpu_bench", description=__doc__)
+    parser.add_argument("--study", choices=PARTS, default="formats", help="what to measure")
     parser.add_argument("--folder", type=Path, default=Path("gpu-bench"), help="matrices, records and tables go here")
     parser.add_argument("--collection", type=Path, help="folder with files of the SuiteSparse Matrix Collection")
     parser.add_argument("--device", default="auto", help="cpu, cuda:0 …; auto: the first GPU, else the CPU")

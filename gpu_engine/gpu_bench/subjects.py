@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from gpu_engine.recordings import collected, generated
 
-Group = Literal["families", "pattern", "row lengths", "collection", "small", "held out"]
+Group = Literal["families", "pattern", "row lengths", "collection", "small", "held out", "graph"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +15,9 @@ class Subject:
 
     name    as tables and records call it
     group   `families`: the eleven with random values; `pattern`: their graphs, all values 1; `row lengths`: for PELLR
-            against ELLR; `collection`: real ones; `small`: generated
-            ones of at most some 10⁵ nonzeros, for the advisor's costs of a launch; `held out`: generated ones that the advisor was not fitted to
+            against ELLR; `collection`: real ones; `small`: generated ones
+            of at most some 10⁵ nonzeros, for the advisor's costs of a launch; `held out`: generated ones that the
+            advisor was not fitted to; `graph`: for PageRank
     source  `generated(…)` or `collected(…)`
     orders  orders that are measured beside the given one
     """
@@ -134,6 +135,30 @@ def _families() -> Iterable[Subject]:
         if family in GRAPHS:
             yield Subject(f"{name}, ones", "pattern", generated(family, params | {"values": "ones"}))
 
+
+LARGE_GRAPHS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("road50m", "road", {"length": 7200, "width": 7000, "kept": 0.6, "part": "lower", "values": "ones"}),
+)
+"""Graphs of 50 million pages: their heads fill what fp64 of half as many would."""
+
+
+def _graphs() -> Iterable[Subject]:
+    for name, family, params, _ in FAMILIES:
+        if family == "web":
+            yield Subject(
+                f"{name}, links", "graph", generated(family, params | {"values": "ones", "transposed": False})
+            )
+        elif family in GRAPHS:
+            yield Subject(f"{name}, ones", "graph", generated(family, params | {"values": "ones"}))
+        elif family != "powerlaw":
+            yield Subject(name, "graph", generated(family, params))
+    for name, family, params in LARGE_GRAPHS:
+        yield Subject(name, "graph", generated(family, params))
+    yield Subject("cnr-2000", "graph", collected("LAW/cnr-2000"))
+
+
+GRAPH_SUBJECTS: tuple[Subject, ...] = tuple(_graphs())
+"""The graphs of study `pagerank`: a row is a source."""
 
 SUBJECTS: tuple[Subject, ...] = (
     *_families(),

@@ -17,16 +17,23 @@ from gpu_engine.records import BandwidthPoint, Cache, DeviceInfo, DeviceProfile,
 
 SMALLEST_FOOTPRINT = 2**18
 
+FLOOR_SLACK = 0.9
+"""A time under this share of the floor of the bytes really moved is refused: the clock or the byte count is wrong."""
+
 LAYOUT_SHARE = {"cpu": 1 / 8, "cuda": 1 / 2}
 """Share of the memory that one layout may take: a host has other work to do, a GPU that is measured has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something to sample: `call` launches one product on the current stream and never allocates."""
+    """Something to sample: `call` launches one product on the current stream and never allocates.
+
+    before  what makes the state that the call starts from, untimed; None where it starts from any
+    """
 
     name: str
     call: Callable[[], None]
+    before: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,9 @@ class Rounds:
 
     def __iter__(self) -> Iterator[Slice]:
         slices = {
-            (e.name, cache): self._stopwatch.prepare(e.call, cache) for e in self._entries for cache in self._caches
+            (e.name, cache): self._stopwatch.prepare(e.call, cache, e.before)
+            for e in self._entries
+            for cache in self._caches
         }
         for number in range(self._rounds):
             for cache in self._caches:
@@ -156,6 +165,14 @@ class Bench:
         cache = self.stopwatch.cache_bytes
         self._profile = DeviceProfile(self.device.id, self.device.name, cache, tuple(points), now)
         yield self._profile
+
+    def least_s(self, moved_bytes: float, cache: Cache) -> float:
+        """Seconds under which no time is believed for something that moves so many bytes."""
+        profile = self.profile
+        if cache == "warm" and moved_bytes <= 4 * profile.cache_bytes:
+            # A warm working set near the cache's size is served by it in part.
+            return FLOOR_SLACK * moved_bytes / max(point.best for point in profile.bandwidth)
+        return FLOOR_SLACK * moved_bytes / profile.memory.best
 
     def rounds(self, entries: Sequence[Entry], caches: Sequence[Cache], rounds: int) -> Rounds:
         """Interleaved rounds over the entries."""

@@ -3,7 +3,7 @@
 import itertools
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -68,8 +68,12 @@ class CpuStopwatch:
     def synchronize(self) -> None:
         """Nothing runs in the background here."""
 
-    def prepare(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
+    def prepare(
+        self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None
+    ) -> Callable[[], list[float]]:
         """A slice: a function that takes a few samples of the call in that cache state, in seconds per call."""
+        if before is not None:
+            return lambda: [sum(self.time_parts([call], before))]
         call()
         if cache == "cold":
             return lambda: self._cold(call)
@@ -95,6 +99,11 @@ class CpuStopwatch:
             samples.append((time.perf_counter_ns() - begin) / 1e9)
         return samples
 
+    def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
+        """Seconds of each of some calls in a row, once, after `before`."""
+        before()
+        return [self.time_once(part)[1] for part in parts]
+
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
         """The result of `work` and its seconds."""
         begin = time.perf_counter_ns()
@@ -116,7 +125,7 @@ class CpuStopwatch:
         """A CPU's clock is not read."""
         return None
 
-    def energy_j(self, _: Callable[[], None], __: float) -> float | None:
+    def energy_j(self, _: Callable[[], None], __: float, ___: Callable[[], None] | None = None) -> float | None:
         """A CPU has no counter that this process may read."""
         return None
 

@@ -1,8 +1,9 @@
 """The stopwatch of a GPU: CUDA events inside a replayed CUDA graph, so that no time of the host is measured."""
 
 import ctypes
+import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -87,8 +88,12 @@ class CudaStopwatch:
         with _translate():
             self._stream.synchronize()
 
-    def prepare(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
+    def prepare(
+        self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None
+    ) -> Callable[[], list[float]]:
         """A slice: a function that takes a few samples of the call in that cache state, in seconds per call."""
+        if before is not None:
+            return self._prepare_after(before, call)
         call()
         self.synchronize()
         if cache == "cold":
@@ -98,6 +103,32 @@ class CudaStopwatch:
         repeats = max(1, min(REPEATS_MAX, round(SAMPLE_S / max(once, 1e-7))))
         graph, events = self._capture([None] * WARM_SAMPLES, call, repeats)
         return lambda: self._replay(graph, events, repeats)
+
+    def _prepare_after(self, before: Callable[[], None], call: Callable[[], None]) -> Callable[[], list[float]]:
+        """The same with something untimed before each sample; what `call` does to the host happens only once."""
+        before()
+        graph, events = self._capture([None], call, 1)
+        self._replay(graph, events, 1)
+
+        def sample() -> list[float]:
+            before()
+            return self._replay(graph, events, 1)
+
+        return sample
+
+    def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
+        """Seconds of each of some calls in a row, once, after `before`: events between them in one graph."""
+        before()
+        events = [cupy.cuda.Event() for _ in range(len(parts) + 1)]
+        self._stream.begin_capture()
+        try:
+            self._record(events[0])
+            for part, event in zip(parts, events[1:], strict=True):
+                part()
+                self._record(event)
+        finally:
+            graph = self._stream.end_capture()
+        return self._replay(graph, list(itertools.pairwise(events)), 1)
 
     def _flush(self) -> None:
         self._flush_buffer.data.memset_async(1, self._flush_buffer.nbytes)
@@ -156,12 +187,19 @@ class CudaStopwatch:
         """The SM clock now."""
         return float(pynvml.nvmlDeviceGetClockInfo(self._nvml, pynvml.NVML_CLOCK_SM)) * 1e6
 
-    def energy_j(self, call: Callable[[], None], seconds: float) -> float | None:
-        """Joules per call from the total-energy counter over about `seconds` of calls; None where there is none."""
+    def energy_j(
+        self, call: Callable[[], None], seconds: float, before: Callable[[], None] | None = None
+    ) -> float | None:
+        """Joules per call from the total-energy counter over about `seconds` of calls; None where there is none.
+
+        What runs before each call is measured apart and taken off.
+        """
         try:
             pynvml.nvmlDeviceGetTotalEnergyConsumption(self._nvml)
         except pynvml.NVMLError_NotSupported:
             return None
+        if before is not None:
+            return self._energy_after(before, call, seconds)
         graph, events = self._capture([None], call, REPEATS_MAX)
         once = self._replay(graph, events, REPEATS_MAX)[0] * REPEATS_MAX
         launches = max(1, round(seconds / once))
@@ -171,6 +209,23 @@ class CudaStopwatch:
                 graph.launch(self._stream)
             self._stream.synchronize()
         return (self._energy_mj() - begin) * 1e-3 / (launches * REPEATS_MAX)
+
+    def _energy_after(self, before: Callable[[], None], call: Callable[[], None], seconds: float) -> float:
+        """Joules of a call: those of as many times `before` and the call, less those of `before` alone."""
+        before()
+        graph, events = self._capture([None], call, 1)
+        times = max(1, round(seconds / self._replay(graph, events, 1)[0]))
+        spent = []
+        for runs in (True, False):
+            begin = self._energy_mj()
+            with _translate():
+                for _ in range(times):
+                    before()
+                    if runs:
+                        graph.launch(self._stream)
+                self._stream.synchronize()
+            spent.append(self._energy_mj() - begin)
+        return (spent[0] - spent[1]) * 1e-3 / times
 
     def _energy_mj(self) -> float:
         return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(self._nvml))

@@ -1,6 +1,6 @@
 """Stopwatch: what a backend brings to the bench."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -41,8 +41,17 @@ class Stopwatch(Protocol):
     def synchronize(self) -> None:
         """Waits for all launched work and raises what it did wrong."""
 
-    def prepare(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
-        """A slice: a function that takes a few samples of the call in that cache state, in seconds per call."""
+    def prepare(
+        self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None
+    ) -> Callable[[], list[float]]:
+        """A slice: a function that takes a few samples of the call in that cache state, in seconds per call.
+
+        before  makes the state that the call starts from: runs before every call and is not timed; warm only
+        """
+        ...
+
+    def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
+        """Seconds of each of some calls in a row, once, after `before`."""
         ...
 
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
@@ -57,7 +66,9 @@ class Stopwatch(Protocol):
         """Clock of the multiprocessors now; None where it is not read."""
         ...
 
-    def energy_j(self, call: Callable[[], None], seconds: float) -> float | None:
+    def energy_j(
+        self, call: Callable[[], None], seconds: float, before: Callable[[], None] | None = None
+    ) -> float | None:
         """Joules per call over about `seconds` of calls; None where the device has no counter."""
         ...
 

@@ -16,7 +16,7 @@ from gpu_engine.pagerank.schedule import (
     replay,
     start,
 )
-from gpu_engine.pagerank.verify import Verification, check, reference, verify
+from gpu_engine.pagerank.verify import Verification, Verifier, check, reference, top_pages, verify
 
 __all__ = [
     "PageRankParams",
@@ -24,6 +24,7 @@ __all__ = [
     "Step",
     "TransitionMatrix",
     "Verification",
+    "Verifier",
     "advance",
     "check",
     "converts",
@@ -33,6 +34,7 @@ __all__ = [
     "reference",
     "replay",
     "start",
+    "top_pages",
     "transition_matrix",
     "verify",
 ]

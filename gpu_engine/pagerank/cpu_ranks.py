@@ -1,10 +1,12 @@
 """Ranks on a CPU: the state of a run, one class for each way to store ranks and matrix values.
 
-All are used alike: `reset`, then `step` after `step`, with `raise_precision` after one that was a transition.
+All are used alike: `reset`, then `pull` and `settle` again and again, with `scale` and `convert` where a step of the
+schedule asks for them.
 """
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,27 +35,50 @@ class CpuRanks(ABC):
         self._dangling[graph.dangling] = True
         self._borders = cpu.parts(graph.pull.indptr)
         self._sums = np.zeros((2, self._borders.size - 1))
-        self._lost = 0.0
+        self._lost = self._gamma = 0.0
 
     def reset(self, first: int = 1) -> None:
         """p := e/n, as the storage holds it in its first segments."""
         start = self._fill(1.0 / max(self._graph.n, 1), first)
         self._lost = start * self._graph.dangling.size
 
-    def step(self, read: int, write: int) -> float:
-        """One iteration that reads and writes so many segments; returns γ of the values as they were stored."""
+    def rewinder(self, first: int = 1) -> Callable[[], None]:
+        """A reset."""
+        return lambda: self.reset(first)
+
+    def pull(self, read: int, write: int) -> None:
+        """The new ranks of an iteration that reads and writes so many segments."""
         params = self._params
         base = (1.0 - params.damping + params.dangling_factor * self._lost) / max(self._graph.n, 1)
         self._step(read, write, cpu.Rule(self._dangling, params.damping, base, NORMS[params.norm]))
+
+    def settle(self) -> None:
+        """γ and the rank of dangling pages from the sums of the parts."""
         self._lost = math.fsum(self._sums[1])
-        if params.norm == "Linf":
-            return float(self._sums[0].max())
-        gamma = math.fsum(self._sums[0])
-        return math.sqrt(gamma) if params.norm == "L2" else gamma
+        if self._params.norm == "Linf":
+            self._gamma = float(self._sums[0].max())
+        else:
+            gamma = math.fsum(self._sums[0])
+            self._gamma = math.sqrt(gamma) if self._params.norm == "L2" else gamma
+
+    def gamma(self) -> float:
+        """γ of the values as they were stored."""
+        return self._gamma
+
+    def scale(self, k: int) -> None:  # noqa: B027 (numbers have no precision to raise)
+        """Scales the ranks, written in k segments, to ‖p‖₁ = 1."""
+
+    def convert(self) -> None:  # noqa: B027 (numbers are what others become)
+        """Everything into fp64, in place."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """The matrix as stored and all rank vectors."""
+        return sum(int(array.nbytes) for array in self._arrays())
 
     @abstractmethod
-    def raise_precision(self, k: int) -> None:
-        """Scales the ranks, written in k segments, to ‖p‖₁ = 1; with all segments, turns everything into fp64."""
+    def _arrays(self) -> tuple[Any, ...]:
+        """All that is stored for an iteration."""
 
     @abstractmethod
     def ranks(self) -> Any:
@@ -78,12 +103,12 @@ class PlainRanks(CpuRanks):
         self._matrix = (*pattern, values.astype(dtype))
         self._pull: Any = _steps(layout)[0]
 
-    def raise_precision(self, _k: int) -> None:
-        """There is none to raise."""
-
     def ranks(self) -> Any:
         """A copy of p: float64 [n]."""
         return self._p.astype(np.float64)
+
+    def _arrays(self) -> tuple[Any, ...]:
+        return (*self._matrix, self._p, self._new)
 
     def _fill(self, value: float, _first: int) -> float:
         self._p[:] = value
@@ -103,12 +128,13 @@ class FreeRanks(CpuRanks):
         self._p, self._new = np.zeros(graph.n), np.zeros(graph.n)
         self._scaled = np.zeros(graph.n), np.zeros(graph.n)
 
-    def raise_precision(self, _k: int) -> None:
-        """There is none to raise."""
-
     def ranks(self) -> Any:
         """A copy of p: float64 [n]."""
         return self._p.copy()
+
+    def _arrays(self) -> tuple[Any, ...]:
+        pull = self._graph.pull
+        return (pull.indptr, pull.indices, self._shares, self._p, self._new, *self._scaled)
 
     def _fill(self, value: float, _first: int) -> float:
         self._p[:] = value
@@ -134,22 +160,23 @@ class SegmentedRanks(CpuRanks):
         self._read = 1
         self._plain: tuple[Any, Any, Any] | None = None
 
-    def raise_precision(self, k: int) -> None:
-        """Two passes: Σ|p|, then the scaling."""
+    def scale(self, k: int) -> None:
+        """Scales the ranks, written in k segments, to ‖p‖₁ = 1, in two passes: Σ|p|, then the scaling."""
         mass, lost = np.empty_like(self._sums)
         cpu.mass_of_segments(self._borders, self._p.units, self._shift, k, mass)
         total = math.fsum(mass)
         if total > 0.0:
             cpu.scale_segments(self._borders, self._dangling, self._p.units, 1.0 / total, self._shift, k, lost)
             self._lost = math.fsum(lost)
-        if k == self._segments:
-            self._convert()
 
     def ranks(self) -> Any:
         """A copy of p: float64 [n], cut to what was written last."""
         return cpms.read(self._p, self._read) if self._plain is None else self._plain[1].copy()
 
-    def _convert(self) -> None:
+    def _arrays(self) -> tuple[Any, ...]:
+        return (*self._pattern, *(a.storage for a in (self._values, self._p, self._new)))
+
+    def convert(self) -> None:
         """Everything into fp64, in place: plain kernels take over."""
         self._plain = cpms.to_ieee(self._values), cpms.to_ieee(self._p), cpms.to_ieee(self._new)
 
@@ -161,7 +188,7 @@ class SegmentedRanks(CpuRanks):
         kept = cpms.read(self._p, first)
         self._read = first
         if first == self._segments:
-            self._convert()
+            self.convert()
         return float(kept[0]) if kept.size else 0.0
 
     def _step(self, read: int, write: int, rule: cpu.Rule) -> None:

@@ -1,180 +1,220 @@
 """Ranks on a GPU: the state of a run in device memory, for each way to store ranks and matrix values.
 
-Used as those of cpu_ranks.py. An iteration is two launches: the pull with all that a page has to do for itself, and one
+Used as those of cpu_ranks.py. An iteration is two steps: the pull, with all that a page has to do for itself, and one
 warp that turns the sums into γ and the base of the next iteration.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gpu_engine import cpms
-from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import POINTERS, max_row_length
-from gpu_engine.formats.ell import fill_slots
+from gpu_engine.pagerank import cuda_pulls
+from gpu_engine.pagerank.cuda_pulls import BETWEEN, FP32, FP64, NONE, PULLS, Storage, head, pointer_of, source_of
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 
-FP64, FP32 = "Fp64", "Fp32"
-STEPS = {segments: [(k, w) for k in range(1, segments) for w in (k, k + 1)] for segments in cpms.SEGMENTS}
-"""(segments read, written) of the iterations in segments: at full precision everything is fp64."""
-
-
-def head(segments: int, k: int) -> str:
-    """The C++ type of values of which the first k segments are used."""
-    return f"Head<{segments}, {k}>"
-
-
-STORED = ((FP64, FP64), (FP32, FP32), *((head(s, k), head(s, w)) for s in STEPS for k, w in STEPS[s]))
-"""(type that is read, type that is written)."""
-
-WRITTEN = tuple(dict.fromkeys(head(s, w) for s in STEPS for k, w in STEPS[s] if w > k))
-"""What a transition scales."""
-
-SOURCE = CudaSource(
-    __package__,
-    "iterate.cu",
-    (
-        *(f"csr_thread<{pointer}, {read}, {read}, {write}>" for pointer in POINTERS for read, write in STORED),
-        *(f"ell_thread<{read}, {read}, {write}>" for read, write in STORED),
-        *(f"csr_free<{pointer}, {FP64}, {FP64}>" for pointer in POINTERS),
-        *(f"{kernel}<{stored}>" for kernel in ("add_mass", "scale") for stored in WRITTEN),
-        *("next_iteration", "set_factor", "set_base"),
-    ),
-)
-BLOCK = 128
-WARP = 32
 SLOTS = 1024
 """As ranks.cuh has it."""
 
 NORMS = {"L1": 0, "L2": 1, "Linf": 2}
-STATE = ("base", "gamma", "factor", "finished", "done")
-"""Fields of the State of ranks.cuh, 8 bytes each; the last two are integers."""
+STATE = ("base", "gamma", "factor")
+"""Fields of the State of ranks.cuh."""
+
+SETTLE_BLOCK = 256
+"""As between.cu has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is where: replaced, never changed, so that a run that was captured in a graph can begin again.
+
+    values   an array of numbers, Segmented, or None without values
+    p, next  arrays of numbers, or the storage of segments
+    kind     C++ type of the ranks in p
+    raised   whether the last pull raised the precision
+    """
+
+    values: Any
+    p: Any
+    next: Any
+    kind: str
+    raised: bool = False
 
 
 class CudaRanks:
-    """Ranks in fp64, fp32 or segments with the matrix in CSR or ELL, or in fp64 and CSR without values ("free")."""
+    """Ranks in fp64, fp32 or segments; the matrix in a layout of PULLS, its values stored alike or, `free`, absent.
+
+    Without values what is stored is p over the out-degree, so every link of a page must weigh the same. At a change of
+    precision the ranks are not touched: their sum comes out of the pull, and the next one multiplies by its inverse.
+    The pull that reaches full precision writes fp64.
+    """
 
     def __init__(
         self,
         graph: TransitionMatrix,
         params: PageRankParams,
         layout: str,
-        storage: str | int,
+        storage: Storage,
         xp: Any,
+        free: bool = False,
+        convert: bool = True,
     ) -> None:
-        """layout  "csr", "ell" or "free"; storage  FP64, FP32 or a number of segments; xp  CuPy"""
-        self._xp, self._params, self._n = xp, params, graph.n
-        self._layout = layout
+        """convert  at full precision turn the values into fp64, in place; else go on reading all their segments"""
+        self._xp, self._params, self._n, self._free = xp, params, graph.n, free
         self._segments = storage if isinstance(storage, int) else 0
-        self._storage = FP64 if self._segments else storage
+        self._number = FP64 if isinstance(storage, int) else storage
+        self._converts = convert
+        self._degrees = xp.asarray(graph.out_degrees)
         dangling = np.zeros(graph.n, np.uint8)
         dangling[graph.dangling] = 1
-        self._dangling, self._count = xp.asarray(dangling), int(graph.dangling.size)
-        self._degrees = xp.asarray(graph.out_degrees)
-        self._pattern, values = self._matrix(graph)
-        self._entries = values.size
-        self._values = self._stored(values)
-        self._p, self._next = self._stored(xp.zeros(graph.n)), self._stored(xp.zeros(graph.n))
-        self._changes, self._lost = xp.zeros(SLOTS, np.uint64), xp.zeros(SLOTS, np.uint64)
+        self._pages, self._count = (self._degrees if free else xp.asarray(dangling)), int(graph.dangling.size)
+        self._pull = PULLS[layout](graph, xp)
+        self._source = source_of(layout, storage, free, pointer_of(graph.pull))
+        self._slots = int(self._pull.links.size)
+        values = None if free else self._as_stored(self._pull.values)
+        del self._pull.values
+        room = cpms.padded_size(graph.n, self._segments) if self._segments else graph.n
+        p, following = (xp.zeros(room, np.float32 if storage == FP32 else np.float64) for _ in range(2))
+        self._stored = Stored(values, p, following, self._number)
+        self._sums = tuple(xp.zeros(SLOTS, np.uint64) for _ in range(3))
         self._state = xp.zeros(len(STATE), np.float64)
-        self._history = xp.zeros(params.iterations_max)
-        self._plain = not self._segments
-        self._read = 0
+
+    @property
+    def stored_bytes(self) -> int:
+        """The pattern, the values and two rank vectors."""
+        s = self._stored
+        values = 0 if s.values is None else int(self._units(s.values).nbytes)
+        return self._pull.nbytes + values + int(s.p.nbytes + s.next.nbytes)
 
     def reset(self, first: int = 1) -> None:
-        """p := e/n in the first segments; the sums are empty and no iteration is finished."""
-        value, n = 1.0 / max(self._n, 1), max(self._n, 1)
-        if self._segments and self._plain:
-            self._values = cpms.to_cpms(self._values, self._entries, self._segments)
-            self._p, self._next = (cpms.to_cpms(a, self._n, self._segments) for a in (self._p, self._next))
-            self._plain = False
-        if self._plain:
-            self._p.fill(value)
-            if self._layout == "free":
-                self._p /= self._xp.maximum(self._degrees, 1)
-            kept = float(np.asarray(value, np.float32)) if self._storage == FP32 else value
+        """p := e/n in the first segments; the sums are empty."""
+        value, n, s = 1.0 / max(self._n, 1), max(self._n, 1), self._stored
+        start = self._xp.full(self._n, value)
+        if self._free:
+            start /= self._xp.maximum(self._degrees, 1)
+        if self._segments > first:
+            values, kind = self._segmented(s.values), head(self._segments, first)
+            cpms.write(cpms.Segmented(s.p, self._n, self._segments), start, first)
+            # A dangling page counts as of degree 1, so it starts at 1/n with and without values.
+            value = _cut(value, 64 // self._segments * first)
         else:
-            cpms.write(self._p, self._xp.full(self._n, value), first)
-            kept = float(cpms.read(self._p, first)[0]) if self._n else 0.0
-        self._read = first
-        for sums in (self._changes, self._lost, self._state):
+            values, kind = s.values, self._number
+            s.p[: self._n] = start
+            value = float(np.float32(value)) if kind == FP32 else value
+        self._stored = Stored(values, s.p, s.next, kind)
+        if self._segments == first:
+            self.convert()
+        for sums in self._sums:
             sums.fill(0)
-        spread = self._params.dangling_factor * kept * self._count
-        self._state[0] = (1.0 - self._params.damping + spread) / n
-        if self._segments and first == self._segments:
-            self._convert()
+        spread = self._params.dangling_factor * value * self._count
+        self._state[:] = self._xp.asarray([(1.0 - self._params.damping + spread) / n, 0.0, 1.0])
 
-    def step(self, read: int, write: int) -> float:
-        """One iteration; waits for it and returns γ of the values as stored."""
-        self.launch(read, write)
-        return float(self._state[1])
+    def rewinder(self, first: int = 1) -> Callable[[], None]:
+        """A reset that holds for a captured run too, whose replays change the memory but nothing on the host.
 
-    def launch(self, read: int, write: int, may_end: bool = False) -> None:
-        """One iteration, launched on the current stream; `may_end`: iterations after γ < ε do nothing."""
+        To be asked for at the end of a run of the same steps.
+        """
+        end = self._stored
+
+        def rewind() -> None:
+            self._stored = end
+            self.reset(first)
+
+        return rewind
+
+    def pull(self, read: int, write: int) -> None:
+        """Launches a pull that reads and writes so many segments."""
+        s = self._stored
+        written = self._number if write >= self._segments else head(self._segments, write)
+        self._stored = replace(s, p=s.next, next=s.p, kind=written, raised=write > read)
         if self._n == 0:
             return
-        kinds = (self._storage,) * 2 if self._plain else (head(self._segments, read), head(self._segments, write))
-        sums = np.int32(NORMS[self._params.norm]), self._state, self._changes, self._lost
-        ranks = self._array(self._p), self._array(self._next), np.float64(self._params.damping), *sums
-        pointer = POINTERS[self._pattern[0].dtype.itemsize == 8]
-        if self._layout == "free":
-            self._pages(f"csr_free<{pointer}, {kinds[0]}, {kinds[1]}>", *self._pattern, self._degrees, *ranks)
-        else:
-            types = f"{kinds[0]}, {kinds[0]}, {kinds[1]}"
-            name = f"csr_thread<{pointer}, {types}>" if self._layout == "csr" else f"ell_thread<{types}>"
-            self._pages(name, *self._pattern, self._array(self._values), self._dangling, *ranks)
-        self._p, self._next, self._read = self._next, self._p, write
-        damping, epsilon = np.float64(self._params.damping), np.float64(self._params.epsilon)
-        spread, ends = np.float64(self._params.dangling_factor), np.int32(may_end)
-        history = self._history, np.int32(self._history.size)
-        arguments = np.int32(self._n), damping, spread, epsilon, sums[0], ends, *sums[1:], *history
-        SOURCE.function("next_iteration")((1,), (WARP,), arguments)
+        types = f"{self._values_kind(s)}, {s.kind}, {written}"
+        sums = np.int32(NORMS[self._params.norm]), self._state, *self._sums
+        ranks = self._pages, self._ranks(s.p, s.kind), self._ranks(s.next, written), np.float64(self._params.damping)
+        self._pull.launch(self._source, types, self._values(s), (*ranks, *sums))
 
-    def raise_precision(self, k: int) -> None:
-        """Scales the ranks, written in k segments, to ‖p‖₁ = 1; with all segments, turns everything into fp64."""
-        if not self._segments or self._n == 0:
+    def settle(self) -> None:
+        """Launches what makes γ and the base of the next iteration."""
+        if self._n == 0:
             return
-        kind, p = head(self._segments, k), self._array(self._p)
-        self._pages(f"add_mass<{kind}>", p, self._lost)
-        SOURCE.function("set_factor")((1,), (WARP,), (self._state, self._lost))
-        self._pages(f"scale<{kind}>", p, self._dangling, self._state, self._lost)
-        damping, spread = np.float64(self._params.damping), np.float64(self._params.dangling_factor)
-        SOURCE.function("set_base")((1,), (WARP,), (np.int32(self._n), damping, spread, self._state, self._lost))
-        if k == self._segments:
-            self._convert()
+        rule = np.float64(self._params.damping), np.float64(self._params.dangling_factor)
+        flags = np.int32(NORMS[self._params.norm]), np.int32(self._stored.raised)
+        BETWEEN.function("next_iteration")(
+            (1,), (SETTLE_BLOCK,), (np.int32(self._n), *rule, *flags, self._state, *self._sums)
+        )
+
+    def gamma(self) -> float:
+        """γ of the iteration before, of the values as stored; waits for it."""
+        return float(self._state[1])
+
+    def scale(self, k: int) -> None:
+        """Nothing: `settle` has found the factor, and the next pull applies it."""
+
+    def convert(self) -> None:
+        """The values into fp64, in place, unless they are to stay in segments."""
+        s = self._stored
+        if self._converts and isinstance(s.values, cpms.Segmented):
+            cpms.to_ieee(s.values)
+            self._stored = replace(s, values=s.values.storage)
 
     def ranks(self) -> Any:
         """A copy of p: float64 [n], on the host."""
-        p = self._p[: self._n].astype(np.float64) if self._plain else cpms.read(self._p, self._read)
-        if self._layout == "free":
+        s = self._stored
+        if s.kind in (FP64, FP32):
+            p = s.p[: self._n].astype(np.float64)
+        else:
+            k = next(k for k in range(1, self._segments) if s.kind == head(self._segments, k))
+            p = cpms.read(cpms.Segmented(s.p, self._n, self._segments), k)
+        if self._free:
             p = p * self._xp.maximum(self._degrees, 1)
+        p = p * float(self._state[2])
         return p if isinstance(p, np.ndarray) else p.get()
 
-    def _pages(self, kernel: str, *arguments: Any) -> None:
-        """A launch of one thread a page, the number of pages first."""
-        SOURCE.function(kernel)((-(-self._n // BLOCK),), (BLOCK,), (np.int32(self._n), *arguments))
+    def gather(self) -> Callable[[], None]:
+        """A call that streams the links and gathers p at the precision of the last reset, without work by rows."""
+        s = self._stored
+        kernel = self._source.function(f"gather_pages<{self._values_kind(s)}, {s.kind}>")
+        blocks = -(-self._slots // (cuda_pulls.PROBE_BLOCK * cuda_pulls.PROBE_LINKS))
+        arrays = self._pull.links, self._values(s), self._ranks(s.p, s.kind)
+        arguments = np.int64(self._slots), *arrays, np.float64(cuda_pulls.NEVER), self._xp.empty(1)
+        return lambda: kernel((blocks,), (cuda_pulls.PROBE_BLOCK,), arguments)
 
-    def _matrix(self, graph: TransitionMatrix) -> tuple[tuple[Any, ...], Any]:
-        """The pattern as the kernel of the layout takes it, and the values, on the device."""
-        pull, xp = graph.pull, self._xp
-        if self._layout == "ell":
-            columns, values = fill_slots(pull, max_row_length(pull), None, 0)
-            return (np.int32(columns.shape[0]), xp.asarray(columns.ravel())), xp.asarray(values.ravel())
-        return (xp.asarray(pull.indptr), xp.asarray(pull.indices)), xp.asarray(pull.values)
+    def _values_kind(self, s: Stored) -> str:
+        """The C++ type of the values that go with the ranks in p."""
+        if self._free:
+            return NONE
+        whole = isinstance(s.values, cpms.Segmented) and s.kind == self._number
+        return head(self._segments, self._segments) if whole else s.kind
 
-    def _stored(self, values: Any) -> Any:
+    def _values(self, s: Stored) -> Any:
+        """The values as kernels take them; where there are none, an array that they do not read."""
+        return self._state if s.values is None else self._units(s.values)
+
+    def _ranks(self, storage: Any, kind: str) -> Any:
+        """Ranks as kernels take them."""
+        return storage if kind == self._number else cpms.Segmented(storage, self._n, self._segments).units
+
+    def _as_stored(self, values: Any) -> Any:
         """The values as the storage has them."""
         if self._segments:
             return cpms.to_cpms(cpms.padded(values, self._segments), values.size, self._segments)
-        return values.astype(np.float32 if self._storage == FP32 else np.float64)
+        return values.astype(np.float32 if self._number == FP32 else np.float64, copy=False)
 
-    def _convert(self) -> None:
-        """Everything into fp64, in place: plain kernels take over."""
-        for segmented in (self._values, self._p, self._next):
-            cpms.to_ieee(segmented)
-        self._values, self._p, self._next = (a.storage for a in (self._values, self._p, self._next))
-        self._plain = True
+    def _segmented(self, values: Any) -> Any:
+        """The values in segments again."""
+        if values is None or isinstance(values, cpms.Segmented):
+            return values
+        return cpms.to_cpms(values, self._slots, self._segments)
 
     @staticmethod
-    def _array(stored: Any) -> Any:
+    def _units(stored: Any) -> Any:
         return stored.units if isinstance(stored, cpms.Segmented) else stored
+
+
+def _cut(value: float, bits: int) -> float:
+    """The value with its first `bits` bits, the others zero."""
+    mask = np.uint64((2**bits - 1) << (64 - bits))
+    return float((np.array([value]).view(np.uint64) & mask).view(np.float64)[0])

@@ -1,149 +1,185 @@
 #include "ranks.cuh"
+#include "tiles.cuh"
 
-/// What a thread that owns a page does once it has the sum of its links: writes the new rank and tells the change.
-/// All lanes of a warp come here; `row` is n or more where there is no page.
-template <typename Read, typename Write>
-__device__ __forceinline__ void finish_page(int n, long long row, double total, const unsigned char *dangling,
-                                            const typename Read::Unit *p, typename Write::Unit *next, double damping,
-                                            int norm, const State *state, unsigned long long *changes,
-                                            unsigned long long *lost) {
-  double change = 0.0, hanging = 0.0;
-  if (row < n) {
-    const double kept = Write::store(next, row, damping * total + state->base);
-    change = kept - Read::load(p, row);
-    if (dangling[row]) hanging = kept;
+template <typename A, typename B> struct Same {
+  static constexpr bool VALUE = false;
+};
+template <typename A> struct Same<A, A> {
+  static constexpr bool VALUE = true;
+};
+
+/// Writes new ranks, page by page, and keeps what they changed, the rank of those that dangle and, where the precision
+/// is raised, the sum of all, until `add`. The ranks that are read count state->factor times. Where there are no
+/// values, p and next are over the out-degree, a dangling page counting as of degree 1.
+template <typename Values, typename Read, typename Write> struct Finish {
+  using Page = PageOf<Values>;
+  static constexpr bool RAISES = !Same<Read, Write>::VALUE;
+  const typename Page::Type *__restrict__ pages;
+  const typename Read::Unit *__restrict__ p;
+  typename Write::Unit *__restrict__ next;
+  double damping, factor, base;
+  int norm;
+  double changed = 0.0, hanging = 0.0, mass = 0.0, old = 0.0;
+  typename Page::Type page = 0;
+
+  __device__ __forceinline__ Finish(const typename Page::Type *pages, const typename Read::Unit *p,
+                                    typename Write::Unit *next, double damping, int norm, const State *state)
+      : pages(pages), p(p), next(next), damping(damping), factor(state->factor), base(state->base), norm(norm) {}
+
+  /// Loads what `take` needs of the page, long before it is waited for.
+  __device__ __forceinline__ void ask(long long row) {
+    page = __ldg(pages + row);
+    old = Read::load(p, row);
   }
-  add_change(norm, change, changes, row / WARP);
-  add_rank(hanging, lost, row / WARP);
-}
+
+  /// The page that was asked for last; `total` is what the links to it carry.
+  __device__ __forceinline__ void take(long long row, double total) {
+    const double links = Page::links(page), rank = damping * (factor * total) + base;
+    const double kept = Write::store(next, row, links == 1.0 ? rank : rank / links);
+    const double change = (kept - factor * old) * links, size = change < 0.0 ? -change : change;
+    if (norm == L1)
+      changed += size;
+    else
+      changed = norm == L2 ? changed + size * size : (size > changed ? size : changed);
+    if (Page::dangles(page)) hanging += kept;
+    if (RAISES) mass += kept * links;
+  }
+
+  /// All lanes of a warp come here once.
+  __device__ __forceinline__ void add(unsigned long long *changes, unsigned long long *lost, unsigned long long *masses,
+                                      long long warp) {
+    add_change(norm, changed, changes, warp);
+    add_rank(hanging, lost, warp);
+    if (RAISES) add_rank(mass, masses, warp);
+  }
+};
 
 /// next := damping·Aᵀ·p + base, one thread a page; the rows of Aᵀ in CSR.
 template <typename Pointer, typename Values, typename Read, typename Write>
-__global__ void csr_thread(int n, const Pointer *__restrict__ indptr, const int *__restrict__ indices,
-                           const typename Values::Unit *__restrict__ values, const unsigned char *__restrict__ dangling,
-                           const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next,
-                           double damping, int norm, const State *__restrict__ state,
-                           unsigned long long *__restrict__ changes, unsigned long long *__restrict__ lost) {
+__global__ void
+csr_thread(int n, const Pointer *__restrict__ indptr, const int *__restrict__ indices,
+           const typename Values::Unit *__restrict__ values, const typename PageOf<Values>::Type *__restrict__ pages,
+           const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next, double damping, int norm,
+           const State *__restrict__ state, unsigned long long *__restrict__ changes,
+           unsigned long long *__restrict__ lost, unsigned long long *__restrict__ masses) {
   const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (state->done) return;
-  double total = 0.0;
-  if (row < n)
+  Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
+  if (row < n) {
+    finish.ask(row);
+    double total = 0.0;
     for (Pointer entry = indptr[row]; entry < indptr[row + 1]; ++entry)
       total += Values::read_once(values, entry) * Read::load(p, stream(indices + entry));
-  finish_page<Read, Write>(n, row, total, dangling, p, next, damping, norm, state, changes, lost);
+    finish.take(row, total);
+  }
+  finish.add(changes, lost, masses, row / WARP);
 }
+
+/// Slots of a row in flight.
+constexpr int SLOTS_AHEAD = 4;
 
 /// The same in ELLPACK: columns and values [width, n], padded with column 0 and value 0.
 template <typename Values, typename Read, typename Write>
-__global__ void ell_thread(int n, int width, const int *__restrict__ columns,
-                           const typename Values::Unit *__restrict__ values, const unsigned char *__restrict__ dangling,
+__global__ void
+ell_thread(int n, int width, const int *__restrict__ columns, const typename Values::Unit *__restrict__ values,
+           const typename PageOf<Values>::Type *__restrict__ pages, const typename Read::Unit *__restrict__ p,
+           typename Write::Unit *__restrict__ next, double damping, int norm, const State *__restrict__ state,
+           unsigned long long *__restrict__ changes, unsigned long long *__restrict__ lost,
+           unsigned long long *__restrict__ masses) {
+  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
+  if (row < n) {
+    finish.ask(row);
+    double total = 0.0;
+    for (int slot = 0; slot < width; slot += SLOTS_AHEAD) {
+      int column[SLOTS_AHEAD];
+      double factor[SLOTS_AHEAD];
+#pragma unroll
+      for (int item = 0; item < SLOTS_AHEAD; ++item) {
+        const long long at = (long long)(slot + item) * n + row;
+        column[item] = slot + item < width ? stream(columns + at) : -1;
+        factor[item] = slot + item < width ? Values::read_once(values, at) : 0.0;
+      }
+#pragma unroll
+      for (int item = 0; item < SLOTS_AHEAD; ++item)
+        if (column[item] >= 0) total += factor[item] * Read::load(p, column[item]);
+    }
+    finish.take(row, total);
+  }
+  finish.add(changes, lost, masses, row / WARP);
+}
+
+/// The entries of a tile in CSR.
+template <typename Values> struct Links {
+  const int *__restrict__ indices;
+  const typename Values::Unit *__restrict__ values;
+
+  template <int ITEMS>
+  __device__ __forceinline__ void load(long long begin, int mine, int count, int (&columns)[ITEMS],
+                                       double (&factors)[ITEMS]) const {
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+      const int place = mine + item * WARP;
+      columns[item] = place < count ? stream(indices + begin + place) : -1;
+      factors[item] = place < count ? Values::read_once(values, begin + place) : 0.0;
+    }
+  }
+};
+
+/// The same but for the pages whose rows are cut, a block a tile: multiply_tile, then join_pages.
+template <typename Pointer, int THREADS, int ITEMS, typename Values, typename Read, typename Write>
+__global__ void __launch_bounds__(THREADS, 10)
+    tile_pages(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
+               const Pointer *__restrict__ indptr, const int *__restrict__ indices,
+               const typename Values::Unit *__restrict__ values, double *__restrict__ heads, double *__restrict__ tails,
+               const typename PageOf<Values>::Type *__restrict__ pages, const typename Read::Unit *__restrict__ p,
+               typename Write::Unit *__restrict__ next, double damping, int norm, const State *__restrict__ state,
+               unsigned long long *__restrict__ changes, unsigned long long *__restrict__ lost,
+               unsigned long long *__restrict__ masses) {
+  Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
+  multiply_tile<Pointer, THREADS, ITEMS>(
+      borders, first_rows, indptr, Links<Values>{indices, values}, [p](int column) { return Read::load(p, column); },
+      heads, tails, finish);
+  finish.add(changes, lost, masses, (long long)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP);
+}
+
+/// The pages whose rows are cut, a warp a row.
+template <typename Values, typename Read, typename Write>
+__global__ void join_pages(int n_cut, const int *__restrict__ rows, const int *__restrict__ first_tiles,
+                           const int *__restrict__ last_tiles, const double *__restrict__ heads,
+                           const double *__restrict__ tails, const typename PageOf<Values>::Type *__restrict__ pages,
                            const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next,
                            double damping, int norm, const State *__restrict__ state,
-                           unsigned long long *__restrict__ changes, unsigned long long *__restrict__ lost) {
-  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (state->done) return;
-  double total = 0.0;
-  if (row < n)
-    for (int slot = 0; slot < width; ++slot) {
-      const long long at = (long long)slot * n + row;
-      total += Values::read_once(values, at) * Read::load(p, stream(columns + at));
-    }
-  finish_page<Read, Write>(n, row, total, dangling, p, next, damping, norm, state, changes, lost);
+                           unsigned long long *__restrict__ changes, unsigned long long *__restrict__ lost,
+                           unsigned long long *__restrict__ masses) {
+  const int number = (int)(((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP);
+  if (number >= n_cut) return;
+  Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
+  const int row = rows[number];
+  if (threadIdx.x % WARP == 0) finish.ask(row);
+  const double total = join_parts(first_tiles[number], last_tiles[number], heads, tails);
+  if (threadIdx.x % WARP == 0) finish.take(row, total);
+  finish.add(changes, lost, masses, number);
 }
 
-/// The same without values: `scaled` holds p over the out-degree, where a dangling page counts as of degree 1.
-template <typename Pointer, typename Read, typename Write>
-__global__ void csr_free(int n, const Pointer *__restrict__ indptr, const int *__restrict__ indices,
-                         const int *__restrict__ degrees, const typename Read::Unit *__restrict__ scaled,
-                         typename Write::Unit *__restrict__ next, double damping, int norm,
-                         const State *__restrict__ state, unsigned long long *__restrict__ changes,
-                         unsigned long long *__restrict__ lost) {
-  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (state->done) return;
-  double change = 0.0, hanging = 0.0;
-  if (row < n) {
-    double total = 0.0;
-    for (Pointer entry = indptr[row]; entry < indptr[row + 1]; ++entry)
-      total += Read::load(scaled, stream(indices + entry));
-    const int degree = degrees[row];
-    const double links = degree > 0 ? degree : 1;
-    const double kept = Write::store(next, row, (damping * total + state->base) / links);
-    change = (kept - Read::load(scaled, row)) * links;
-    if (degree == 0) hanging = kept;
-  }
-  add_change(norm, change, changes, row / WARP);
-  add_rank(hanging, lost, row / WARP);
-}
-
-/// Between two iterations, one warp: γ and the base of the next one from the slots, which it empties. history[k] is γ
-/// of iteration k. `may_end`: whether the precision of this iteration can tell that the ranks have converged.
-__global__ void next_iteration(int n, double damping, double spread, double epsilon, int norm, int may_end,
-                               State *__restrict__ state, unsigned long long *__restrict__ changes,
-                               unsigned long long *__restrict__ lost, double *__restrict__ history, int room) {
-  if (state->done) return;
-  const int lane = threadIdx.x;
-  unsigned long long hanging = 0, units = 0;
-  double size = 0.0;
-  for (int slot = lane; slot < SLOTS; slot += WARP) {
-    hanging += lost[slot];
-    const double other = __longlong_as_double((long long)changes[slot]);
-    if (norm == L1)
-      units += changes[slot];
-    else
-      size = norm == L2 ? size + other : (other > size ? other : size);
-    lost[slot] = changes[slot] = 0;
-  }
-  hanging = sum_warp(hanging), units = sum_warp(units);
+/// Streams links and gathers p as an iteration does, four links in flight a thread, without any work by rows: what no
+/// iteration can be faster than.
+template <typename Values, typename Read>
+__global__ void gather_pages(long long nnz, const int *__restrict__ indices,
+                             const typename Values::Unit *__restrict__ values,
+                             const typename Read::Unit *__restrict__ p, double never, double *__restrict__ out) {
+  constexpr int AHEAD = 4;
+  const long long first = (long long)blockIdx.x * blockDim.x * AHEAD + threadIdx.x;
+  int columns[AHEAD];
+  double factors[AHEAD];
 #pragma unroll
-  for (int offset = WARP / 2; offset > 0; offset /= 2) {
-    const double other = __shfl_down_sync(FULL_WARP, size, offset);
-    size = norm == L2 ? size + other : (other > size ? other : size);
+  for (int item = 0; item < AHEAD; ++item) {
+    const long long link = first + (long long)item * blockDim.x;
+    columns[item] = link < nnz ? stream(indices + link) : -1;
+    factors[item] = link < nnz ? Values::read_once(values, link) : 0.0;
   }
-  if (lane != 0) return;
-  const double gamma = norm == L1 ? units / UNITS_OF_ONE : (norm == L2 ? sqrt(size) : size);
-  state->gamma = gamma;
-  state->base = (1.0 - damping + spread * (hanging / UNITS_OF_ONE)) / n;
-  if (state->finished < room) history[state->finished] = gamma;
-  state->finished += 1;
-  if (may_end && gamma < epsilon) state->done = 1;
-}
-
-/// Adds |p| of all pages to the slots.
-template <typename Read>
-__global__ void add_mass(int n, const typename Read::Unit *__restrict__ p, unsigned long long *__restrict__ mass) {
-  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  const double rank = row < n ? Read::load(p, row) : 0.0;
-  add_rank(rank < 0.0 ? -rank : rank, mass, row / WARP);
-}
-
-/// One warp: the factor that makes the mass 1, from the slots, which it empties.
-__global__ void set_factor(State *__restrict__ state, unsigned long long *__restrict__ mass) {
-  unsigned long long total = 0;
-  for (int slot = threadIdx.x; slot < SLOTS; slot += WARP)
-    total += mass[slot], mass[slot] = 0;
-  total = sum_warp(total);
-  if (threadIdx.x == 0) state->factor = total ? UNITS_OF_ONE / total : 1.0;
-}
-
-/// p := factor·p as stored; adds the rank of dangling pages to the slots.
-template <typename Stored>
-__global__ void scale(int n, typename Stored::Unit *p, const unsigned char *__restrict__ dangling,
-                      const State *__restrict__ state, unsigned long long *__restrict__ lost) {
-  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  double hanging = 0.0;
-  if (row < n) {
-    const double kept = Stored::store(p, row, state->factor * Stored::load(p, row));
-    if (dangling[row]) hanging = kept;
-  }
-  add_rank(hanging, lost, row / WARP);
-}
-
-/// One warp, after `scale`: the base of the next iteration from the slots, which it empties.
-__global__ void set_base(int n, double damping, double spread, State *__restrict__ state,
-                         unsigned long long *__restrict__ lost) {
-  unsigned long long hanging = 0;
-  for (int slot = threadIdx.x; slot < SLOTS; slot += WARP)
-    hanging += lost[slot], lost[slot] = 0;
-  hanging = sum_warp(hanging);
-  if (threadIdx.x == 0) state->base = (1.0 - damping + spread * (hanging / UNITS_OF_ONE)) / n;
+  double total = 0.0;
+#pragma unroll
+  for (int item = 0; item < AHEAD; ++item)
+    if (columns[item] >= 0) total += factors[item] * Read::load(p, columns[item]);
+  if (total == never) out[0] = total;
 }

@@ -1,12 +1,16 @@
-"""A run of PageRank: the iterations that the schedule asks for, with what each of them found and took."""
+"""A run of PageRank: the iterations that the schedule asks for, and the same steps once more, to be timed."""
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gpu_engine.pagerank.graph import PageRankParams
-from gpu_engine.pagerank.schedule import Schedule, advance, ends, start
+from gpu_engine.pagerank.schedule import Schedule, Step, advance, converts, ends, start
+
+PHASES = ("pull", "settle", "scale", "convert")
+"""What a run is made of: the product with all that a page does for itself; γ and the base of the next iteration from
+the sums; ‖p‖₁ = 1 at a change of precision; segments to fp64.
+"""
 
 
 class Ranks(Protocol):
@@ -16,68 +20,107 @@ class Ranks(Protocol):
         """p := e/n in the first segments."""
         ...
 
-    def step(self, read: int, write: int) -> float:
-        """One iteration; returns γ of the values as stored."""
+    def rewinder(self, first: int = 1) -> Callable[[], None]:
+        """A reset to go before a run of the same steps as the one that has just ended, however it is launched."""
         ...
 
-    def raise_precision(self, k: int) -> None:
-        """Scales the ranks, written in k segments, to ‖p‖₁ = 1; with all segments, turns everything into fp64."""
+    def pull(self, read: int, write: int) -> None:
+        """The new ranks of one iteration."""
+        ...
+
+    def settle(self) -> None:
+        """γ and the base of the next iteration, from the sums of the pull."""
+        ...
+
+    def gamma(self) -> float:
+        """γ of the values as stored."""
+        ...
+
+    def scale(self, k: int) -> None:
+        """Scales the ranks, written in k segments, to ‖p‖₁ = 1."""
+        ...
+
+    def convert(self) -> None:
+        """Everything into fp64, in place."""
         ...
 
     def ranks(self) -> Any:
         """A copy of p: float64 [n], on the host."""
         ...
 
+    @property
+    def stored_bytes(self) -> int:
+        """The matrix and the rank vectors as stored."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the iterations did; all tuples have one element an iteration.
+    """What the iterations did.
 
-    gammas      γ
-    read        segments read
-    written     segments written: the precision under which the iteration counts
-    step_s      seconds of the iteration itself
-    change_s    seconds of the change of precision after it, 0 for most
-    converged   whether γ came under ε
+    gammas     γ of each
+    steps      what each read and wrote, in order
+    converged  whether γ came under ε
     """
 
+    schedule: Schedule
     gammas: tuple[float, ...]
-    read: tuple[int, ...]
-    written: tuple[int, ...]
-    step_s: tuple[float, ...]
-    change_s: tuple[float, ...]
+    steps: tuple[Step, ...]
     converged: bool
 
     @property
-    def seconds(self) -> float:
-        """All of it."""
-        return sum(self.step_s) + sum(self.change_s)
+    def read(self) -> tuple[int, ...]:
+        """Segments that each iteration read."""
+        return tuple(step.read for step in self.steps)
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """Segments that each iteration wrote: the precision under which it counts."""
+        return tuple(step.write for step in self.steps)
 
 
 PLAIN = Schedule(segments=2, first=2)
 """The schedule of what is not stored in segments: full precision from the first iteration on."""
 
 
-def iterate(
-    ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN, clock: Callable[[], float] = time.perf_counter
-) -> Run:
-    """Algorithm 1 from e/n until γ < ε, the schedule's precision allowing, or iterations_max.
+PATIENCE = 20
+"""Iterations of one precision without a smaller γ after which a run gives up: it resolves no more."""
 
-    clock  seconds, read when all work that was launched is done
-    """
+
+def iterate(ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN) -> Run:
+    """Algorithm 1 from e/n until γ < ε, the schedule's precision allowing, γ stands still, or iterations_max."""
     ranks.reset(schedule.first)
-    step, converged = start(schedule), False
-    rows: list[tuple[float, int, int, float, float]] = []
-    while len(rows) < params.iterations_max and not converged:
-        begin = clock()
-        gamma = ranks.step(step.read, step.write)
-        middle = clock()
-        end = middle
+    step, gammas, steps = start(schedule), [], []  # type: Step, list[float], list[Step]
+    converged, since = False, 0
+    while len(steps) < params.iterations_max and not converged and not _stands_still(gammas[since:]):
+        for _, act in acts(ranks, schedule, step):
+            act()
+        steps.append(step)
+        gammas.append(ranks.gamma())
         if step.transition:
-            ranks.raise_precision(step.write)
-            end = clock()
-        rows.append((gamma, step.read, step.write, middle - begin, end - middle))
-        step = advance(schedule, step, gamma)
+            # Cut values may have stood still, with a γ that full ones reach much later.
+            since = len(steps)
+        step = advance(schedule, step, gammas[-1])
         converged = ends(step, params.epsilon)
-    gammas, read, written, step_s, change_s = zip(*rows, strict=True) if rows else ((),) * 5
-    return Run(gammas, read, written, step_s, change_s, converged)
+    return Run(schedule, tuple(gammas), tuple(steps), converged)
+
+
+def _stands_still(gammas: Sequence[float]) -> bool:
+    return len(gammas) > PATIENCE and min(gammas[-PATIENCE:]) >= min(gammas[:-PATIENCE])
+
+
+def acts(ranks: Ranks, schedule: Schedule, step: Step) -> Iterator[tuple[str, Callable[[], None]]]:
+    """(phase, what to do) of one iteration, in order."""
+    yield "pull", lambda: ranks.pull(step.read, step.write)
+    yield "settle", ranks.settle
+    if step.transition:
+        yield "scale", lambda: ranks.scale(step.write)
+    if converts(schedule, step):
+        yield "convert", ranks.convert
+
+
+def replayed(ranks: Ranks, schedule: Schedule, steps: Sequence[Step]) -> Iterator[tuple[int, str, Callable[[], None]]]:
+    """(iteration, phase, what to do) of a whole run; it asks no γ and so waits for nothing."""
+    for number, step in enumerate(steps):
+        for phase, act in acts(ranks, schedule, step):
+            yield number, phase, act

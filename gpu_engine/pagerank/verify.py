@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError
@@ -35,49 +36,85 @@ class Verification:
     overlap: float | None = None
 
 
+class Verifier:
+    """Judges rank vectors of one graph; what it knows of the graph is worked out once, from the adjacency matrix."""
+
+    def __init__(self, adjacency: CsrMatrix, params: PageRankParams) -> None:
+        self._n, self._params = adjacency.n_rows, params
+        sources, targets, weights = _weighted_links(adjacency, params)
+        self._links = scipy.sparse.coo_array((weights, (targets, sources)), shape=(self._n, self._n))
+        self._totals = self._links.T @ np.ones(self._n, np.longdouble)
+
+    def verify(self, p: Any, expected: Any | None = None, top: int = 100) -> Verification:
+        """Judges p, float64 [n], against the definition and, where given, an expected vector with its `top` pages.
+
+        Raises KernelError where p has not one element a page.
+        """
+        if np.shape(p) != (self._n,):
+            raise KernelError(f"The rank vector has shape {np.shape(p)}; {self._n} pages need one rank each.")
+        exact = np.asarray(p, dtype=np.longdouble)
+        residual = float(np.abs(self._pushed(exact) - exact).sum())
+        mass_error = abs(float(np.abs(exact).sum() - 1)) if exact.size else 0.0
+        if expected is None:
+            return Verification(residual, mass_error)
+        distance = float(np.abs(exact - np.asarray(expected, dtype=np.longdouble)).sum())
+        return Verification(residual, mass_error, distance, overlap(p, expected, top))
+
+    def check(
+        self, p: Any, gamma: float, mantissa_bits: int = 52, expected: Any | None = None, top: int = 100
+    ) -> Verification:
+        """Verifies the outcome of a run that ended with γ = `gamma` in an iteration that read so many mantissa bits.
+
+        An iteration brings no two vectors further apart, so the residual is at most the last change, in L1, and what
+        rounding and cutting add. Raises KernelError where it is more, or no number.
+        """
+        found = self.verify(p, expected, top)
+        # ‖v‖₁ ≤ √n·‖v‖₂ and ‖v‖₁ ≤ n·‖v‖∞.
+        widest = {"L1": 1.0, "L2": self._n**0.5, "Linf": float(self._n)}[self._params.norm]
+        limit = widest * gamma + CUTS * 2.0**-mantissa_bits + ROUNDING
+        if not found.residual <= limit:
+            raise KernelError(
+                f"Wrong ranks: another iteration changes them by {found.residual:.3g} in L1; after a last change of "
+                f"{gamma:.3g} ({self._params.norm}) it may be {limit:.3g} at most."
+            )
+        return found
+
+    def _pushed(self, p: Any) -> Any:
+        """longdouble [n]: G(p), every page adding to those it links to."""
+        scaled = np.divide(p, self._totals, out=np.zeros_like(p), where=self._totals > 0)
+        s = p[self._totals == 0].sum()
+        damping = np.longdouble(self._params.damping)
+        spread = {"teleport": damping * s, "ignore": 0 * s, "as printed": s}[self._params.dangling]
+        return damping * (self._links @ scaled) + (1 - damping + spread) / max(self._n, 1)
+
+
 def verify(
     adjacency: CsrMatrix, params: PageRankParams, p: Any, expected: Any | None = None, top: int = 100
 ) -> Verification:
-    """Judges p, float64 [n], against the definition and, where given, an expected vector with its `top` pages.
-
-    Raises KernelError where p has not one element a page.
-    """
-    if np.shape(p) != (adjacency.n_rows,):
-        raise KernelError(f"The rank vector has shape {np.shape(p)}; {adjacency.n_rows} pages need one rank each.")
-    exact = np.asarray(p, dtype=np.longdouble)
-    residual = float(np.abs(_pushed(adjacency, params, exact) - exact).sum())
-    mass_error = abs(float(np.abs(exact).sum() - 1)) if exact.size else 0.0
-    if expected is None:
-        return Verification(residual, mass_error)
-    distance = float(np.abs(exact - np.asarray(expected, dtype=np.longdouble)).sum())
-    return Verification(residual, mass_error, distance, overlap(p, expected, top))
+    """Judges one rank vector, as `Verifier.verify` does."""
+    return Verifier(adjacency, params).verify(p, expected, top)
 
 
 def check(adjacency: CsrMatrix, params: PageRankParams, p: Any, gamma: float, mantissa_bits: int = 52) -> Verification:
-    """Verifies the outcome of a run that ended with γ = `gamma` in an iteration that read so many mantissa bits.
+    """Verifies the outcome of one run, as `Verifier.check` does."""
+    return Verifier(adjacency, params).check(p, gamma, mantissa_bits)
 
-    An iteration brings no two vectors further apart, so the residual is at most the last change, in L1, and what
-    rounding and cutting add. Raises KernelError where it is more, or no number.
-    """
-    found = verify(adjacency, params, p)
-    # ‖v‖₁ ≤ √n·‖v‖₂ and ‖v‖₁ ≤ n·‖v‖∞.
-    widest = {"L1": 1.0, "L2": adjacency.n_rows**0.5, "Linf": float(adjacency.n_rows)}[params.norm]
-    limit = widest * gamma + CUTS * 2.0**-mantissa_bits + ROUNDING
-    if not found.residual <= limit:
-        raise KernelError(
-            f"Wrong ranks: another iteration changes them by {found.residual:.3g} in L1; after a last change of "
-            f"{gamma:.3g} ({params.norm}) it may be {limit:.3g} at most."
-        )
-    return found
+
+def top_pages(p: Any, top: int) -> Any:
+    """int64 [at most `top`]: the pages of the highest ranks, descending, ties by number."""
+    ranks, top = np.asarray(p), min(top, len(p))
+    if not top:
+        return np.zeros(0, np.int64)
+    least = np.partition(ranks, ranks.size - top)[ranks.size - top]
+    above = np.flatnonzero(ranks > least)
+    chosen = np.concatenate([above, np.flatnonzero(ranks == least)[: top - above.size]])
+    return chosen[np.lexsort((chosen, -ranks[chosen]))]
 
 
 def overlap(p: Any, expected: Any, top: int) -> float:
     """The share, 0 to 1, of the `top` highest ranks of `expected` that are also among those of p; ties by number."""
-    top = min(top, len(expected))
-    if not top:
-        return 1.0
-    first, second = (np.argsort(-np.asarray(ranks), kind="stable")[:top] for ranks in (p, expected))
-    return float(np.intersect1d(first, second).size / top)
+    first, second = top_pages(p, top), top_pages(expected, top)
+    return float(np.intersect1d(first, second).size / second.size) if second.size else 1.0
 
 
 def reference(graph: TransitionMatrix, params: PageRankParams) -> tuple[Any, tuple[float, ...]]:
@@ -100,21 +137,6 @@ def change(difference: Any, norm: str) -> float:
     if norm == "L2":
         return float(np.sqrt(np.square(difference).sum()))
     return float(np.abs(difference).sum() if norm == "L1" else np.abs(difference).max(initial=0.0))
-
-
-def _pushed(adjacency: CsrMatrix, params: PageRankParams, p: Any) -> Any:
-    """longdouble [n]: G(p), every page adding to those it links to."""
-    n = max(adjacency.n_rows, 1)
-    sources, targets, weights = _weighted_links(adjacency, params)
-    totals, new = np.zeros_like(p), np.zeros_like(p)
-    np.add.at(totals, sources, weights)
-    # A link of a page whose links weigh nothing carries nothing.
-    shares = np.divide(weights, totals[sources], out=np.zeros_like(weights), where=weights > 0)
-    np.add.at(new, targets, p[sources] * shares)
-    s = p[totals == 0].sum()
-    damping = np.longdouble(params.damping)
-    spread = {"teleport": damping * s, "ignore": 0 * s, "as printed": s}[params.dangling]
-    return damping * new + (1 - damping + spread) / n
 
 
 def _weighted_links(adjacency: CsrMatrix, params: PageRankParams) -> tuple[Any, Any, Any]:

@@ -1,97 +1,127 @@
 """Ranks on a GPU against those on the CPU and those worked out by hand."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gpu_engine.generators import generate
-from gpu_engine.pagerank import PageRankParams, Schedule, TransitionMatrix, reference, transition_matrix, verify
-from gpu_engine.pagerank.cpu_ranks import CpuRanks, FreeRanks, PlainRanks, SegmentedRanks
-from gpu_engine.pagerank.cuda_ranks import FP32, FP64, CudaRanks
-from gpu_engine.pagerank.run import PLAIN, iterate
+from gpu_engine.pagerank import PageRankParams, Schedule, TransitionMatrix, reference, transition_matrix
+from gpu_engine.pagerank.cpu_ranks import SegmentedRanks
+from gpu_engine.pagerank.cuda_ranks import CudaRanks
+from gpu_engine.pagerank.kernels import KERNELS, RankKernel
+from gpu_engine.pagerank.run import iterate, replayed
 from gpu_engine.parameters import parse_params
 from tests.gpu_engine.pagerank.graphs import WORKED
 
 PARAMS = PageRankParams()
+FP64 = [kernel for kernel in KERNELS if kernel.precision in ("fp64", "free")]
+SEGMENTED = [kernel for kernel in KERNELS if kernel.segments]
+EVERY = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
 
 @pytest.fixture(scope="module")
 def web() -> TransitionMatrix:
-    return transition_matrix(generate("web", {"n": 50_000, "mean": 3.0, "seed": 3}), PARAMS)
+    """Dangling pages, rows of thousands of links that tiles cut, and more rows than a block has threads."""
+    return transition_matrix(generate("web", {"n": 50_000, "mean": 3.0, "seed": 3, "max_length": 3000}), PARAMS)
 
 
-def on_gpu(graph: TransitionMatrix, params: PageRankParams, layout: str, storage: Any) -> CudaRanks:
-    return CudaRanks(graph, params, layout, storage, pytest.importorskip("cupy"))
+def on_gpu(graph: TransitionMatrix, params: PageRankParams, kernel: RankKernel) -> CudaRanks:
+    ranks = kernel.ranks(graph, params, pytest.importorskip("cupy"))
+    assert isinstance(ranks, CudaRanks)
+    return ranks
 
 
-def on_cpu(graph: TransitionMatrix, params: PageRankParams, layout: str, storage: Any) -> CpuRanks:
-    if layout == "free":
-        return FreeRanks(graph, params)
-    if isinstance(storage, int):
-        return SegmentedRanks(graph, params, layout, storage)
-    return PlainRanks(graph, params, layout, {FP64: np.float64, FP32: np.float32}[storage])
+@pytest.mark.parametrize("kernel", FP64, ids=lambda kernel: kernel.name)
+def test_fp64_goes_the_way_of_the_reference(web: TransitionMatrix, kernel: RankKernel) -> None:
+    ranks = on_gpu(web, PARAMS, kernel)
+    run, (expected, gammas) = iterate(ranks, PARAMS), reference(web, PARAMS)
+    assert (len(run.gammas), run.converged) == (len(gammas), True)
+    # Sums are counted in units of 2⁻⁶⁰, at most half a unit of error a page.
+    np.testing.assert_allclose(run.gammas, gammas, rtol=1e-9, atol=web.n * 2.0**-60 + 1e-14)
+    np.testing.assert_allclose(ranks.ranks(), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("layout", ["csr", "ell", "free"])
-def test_fp64_goes_the_way_of_the_cpu(web: TransitionMatrix, layout: str) -> None:
-    gpu, cpu = (make(web, PARAMS, layout, FP64) for make in (on_gpu, on_cpu))
-    run, expected = iterate(gpu, PARAMS), iterate(cpu, PARAMS)
-    assert (len(run.gammas), run.converged) == (len(expected.gammas), True)
-    # Sums are counted in units of 2⁻⁶⁰, half a unit of error a page.
-    np.testing.assert_allclose(run.gammas, expected.gammas, rtol=1e-9, atol=web.n * 2.0**-60 + 1e-14)
-    np.testing.assert_allclose(gpu.ranks(), cpu.ranks(), rtol=1e-12)
-
-
-@pytest.mark.parametrize("layout", ["csr", "ell"])
-@pytest.mark.parametrize("segments", [2, 4])
-def test_segments_take_the_iterations_of_the_cpu(web: TransitionMatrix, layout: str, segments: int) -> None:
-    schedule = parse_params(Schedule, {"segments": segments})
-    gpu, cpu = (make(web, PARAMS, layout, segments) for make in (on_gpu, on_cpu))
-    run = iterate(gpu, PARAMS, schedule)
-    assert run.written == iterate(cpu, PARAMS, schedule).written
-    expected, _ = reference(web, PARAMS)
-    assert np.abs(gpu.ranks() - expected).sum() < 1.2e-9
-    assert abs(gpu.ranks().sum() - 1) < 1e-12
-    again = iterate(gpu, PARAMS, schedule)
+@pytest.mark.parametrize("kernel", SEGMENTED, ids=lambda kernel: kernel.name)
+def test_segments_take_the_iterations_of_the_cpu(web: TransitionMatrix, kernel: RankKernel) -> None:
+    schedule = kernel.schedule({})
+    ranks = on_gpu(web, PARAMS, kernel)
+    run = iterate(ranks, PARAMS, schedule)
+    expected, gammas = reference(web, PARAMS)
+    if kernel.free:
+        assert len(run.gammas) <= len(gammas) + kernel.segments // 2
+    else:
+        assert run.written == iterate(SegmentedRanks(web, PARAMS, "csr", kernel.segments), PARAMS, schedule).written
+    assert np.abs(ranks.ranks() - expected).sum() < 1.2e-9
+    assert abs(ranks.ranks().sum() - 1) < 1e-12
+    again = iterate(ranks, PARAMS, schedule)
     assert (again.gammas, again.written) == (run.gammas, run.written)
 
 
-@pytest.mark.parametrize("layout", ["csr", "ell"])
-def test_fp32_comes_as_near_as_its_bits(web: TransitionMatrix, layout: str) -> None:
+@EVERY
+def test_a_captured_run_gives_the_same_ranks_at_every_replay(web: TransitionMatrix, kernel: RankKernel) -> None:
+    cupy = pytest.importorskip("cupy")
+    params, schedule = PageRankParams(epsilon=1e-5 if kernel.single else 1e-10), kernel.schedule({})
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        ranks = on_gpu(web, params, kernel)
+        run = iterate(ranks, params, schedule)
+        expected, rewind = ranks.ranks(), ranks.rewinder(schedule.first)
+        rewind()
+        stream.begin_capture()
+        for _, _, act in replayed(ranks, schedule, run.steps):
+            act()
+        graph, end = stream.end_capture(), ranks._stored  # where the replays leave the ranks
+        for number in range(3):
+            if number:
+                rewind()
+            graph.launch(stream)
+            stream.synchronize()
+            ranks._stored = end
+            np.testing.assert_array_equal(ranks.ranks(), expected)
+
+
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if k.single], ids=lambda kernel: kernel.name)
+def test_fp32_comes_as_near_as_its_bits(web: TransitionMatrix, kernel: RankKernel) -> None:
     params = PageRankParams(epsilon=1e-5)
-    ranks = on_gpu(web, params, layout, FP32)
+    ranks = on_gpu(web, params, kernel)
     assert iterate(ranks, params).converged
     assert 1e-9 < np.abs(ranks.ranks() - reference(web, PARAMS)[0]).sum() < 1e-4
 
 
 @pytest.mark.parametrize("norm", ["L1", "L2", "Linf"])
-def test_each_norm_is_that_of_the_change(web: TransitionMatrix, norm: str) -> None:
+@pytest.mark.parametrize("kernel", FP64, ids=lambda kernel: kernel.name)
+def test_each_norm_is_that_of_the_change(web: TransitionMatrix, norm: str, kernel: RankKernel) -> None:
     params = parse_params(PageRankParams, {"norm": norm, "iterations_max": 3})
-    run = iterate(on_gpu(web, params, "csr", FP64), params)
+    run = iterate(on_gpu(web, params, kernel), params)
     np.testing.assert_allclose(run.gammas, reference(web, params)[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in WORKED if name != "no pages"])
-@pytest.mark.parametrize("layout", ["csr", "ell", "free"])
-def test_ranks_worked_out_by_hand(name: str, layout: str) -> None:
+@pytest.mark.parametrize("kernel", FP64, ids=lambda kernel: kernel.name)
+def test_ranks_worked_out_by_hand(name: str, kernel: RankKernel) -> None:
     worked = WORKED[name]
-    if layout == "free" and worked.params.weights == "use":
+    if kernel.free and worked.params.weights == "use":
         return
-    ranks = on_gpu(transition_matrix(worked.adjacency, worked.params), worked.params, layout, FP64)
-    assert iterate(ranks, worked.params, PLAIN).converged
+    ranks = on_gpu(transition_matrix(worked.adjacency, worked.params), worked.params, kernel)
+    assert iterate(ranks, worked.params).converged
     np.testing.assert_allclose(ranks.ranks(), worked.ranks, rtol=0, atol=1e-14)
 
 
-def test_iterations_after_the_last_do_nothing() -> None:
-    matrix = generate("web", {"n": 5_000, "seed": 4})
-    graph = transition_matrix(matrix, PARAMS)
-    ranks = on_gpu(graph, PARAMS, "csr", FP64)
-    launch = partial(ranks.launch, 2, 2, may_end=True)
-    ranks.reset(2)
-    for _ in range(200):
-        launch()
-    assert verify(matrix, PARAMS, ranks.ranks()).residual < PARAMS.epsilon
+@EVERY
+def test_no_pages_have_no_ranks(kernel: RankKernel) -> None:
+    worked = WORKED["no pages"]
+    ranks: Any = on_gpu(transition_matrix(worked.adjacency, worked.params), worked.params, kernel)
+    run = iterate(ranks, worked.params, kernel.schedule({}))
+    assert (ranks.ranks().shape, run.converged) == ((0,), True)
+
+
+def test_a_schedule_may_begin_with_more_segments(web: TransitionMatrix) -> None:
+    kernel = next(k for k in KERNELS if k.segments == 4)
+    schedule = parse_params(Schedule, {"segments": 4, "first": 2})
+    ranks = on_gpu(web, PARAMS, kernel)
+    run = iterate(ranks, PARAMS, schedule)
+    assert 1 not in run.written
+    assert np.abs(ranks.ranks() - reference(web, PARAMS)[0]).sum() < 1.2e-9

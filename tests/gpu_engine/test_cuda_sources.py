@@ -12,10 +12,17 @@ from gpu_engine.cpms import convert
 from gpu_engine.cuda.load import FLAGS, CudaSource
 from gpu_engine.formats import FORMATS
 from gpu_engine.measure.cuda import PROBES
-from gpu_engine.pagerank import cuda_ranks
+from gpu_engine.pagerank import cuda_pulls
 from tests.gpu_engine.cpms import kernels
 
-OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, cuda_ranks.SOURCE)
+RANKS = CudaSource(
+    "gpu_engine.pagerank",
+    "iterate.cu",
+    tuple(dict.fromkeys(name for source in cuda_pulls.SOURCES for name in source.instantiations)),
+)
+"""All that runs of PageRank compile, in one go."""
+
+OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, cuda_pulls.BETWEEN, RANKS)
 """The sources that belong to no format."""
 
 SOURCES = sorted({k.source for f in FORMATS for k in f.kernels if k.source} | {*OTHERS}, key=lambda s: s.file)

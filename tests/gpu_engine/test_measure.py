@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from gpu_engine.measure import Bench, Entry, Rounds, open_bench
 from gpu_engine.measure.statistics import interval, quartiles
 from gpu_engine.records import (
     BandwidthPoint,
+    Cache,
     Case,
     DeviceProfile,
     MatrixInfo,
@@ -219,3 +220,80 @@ def test_records_survive_json() -> None:
     assert document["summary"]["fastest"][0]["kernel"] == "csr/vector"
     assert document["summary"]["ok"] == 1
     assert document["traces"][0]["arrays"]["gamma"] == [1.0, 0.5]
+
+
+class Clock:
+    """A clock of its own: work takes the seconds that it says, nothing else takes any."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.done: list[str] = []
+
+    def perf_counter_ns(self) -> int:
+        return self.now
+
+    def work(self, name: str, seconds: float) -> Callable[[], None]:
+        def call() -> None:
+            self.done.append(name)
+            self.now += round(seconds * 1e9)
+
+        return call
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("gpu_engine.measure.cpu.time", clock)
+    return clock
+
+
+def test_parts_are_timed_one_by_one_after_what_goes_before(bench: Bench, clock: Clock) -> None:
+    parts = [clock.work("a", 2.0), clock.work("b", 0.5), clock.work("a", 2.0)]
+    assert bench.stopwatch.time_parts(parts, clock.work("before", 100.0)) == [2.0, 0.5, 2.0]
+    assert clock.done == ["before", "a", "b", "a"]
+
+
+def test_what_goes_before_a_call_runs_before_every_sample_and_is_not_timed(bench: Bench, clock: Clock) -> None:
+    take = bench.stopwatch.prepare(clock.work("call", 3.0), "warm", clock.work("before", 100.0))
+    clock.done.clear()
+    samples = [sample for _ in range(4) for sample in take()]
+    assert set(samples) == {3.0}
+    assert clock.done == ["before", "call"] * len(samples)
+
+
+def test_a_warm_sample_is_the_time_of_one_of_many_calls(bench: Bench, clock: Clock) -> None:
+    take = bench.stopwatch.prepare(clock.work("call", 1e-3), "warm")
+    clock.done.clear()
+    assert take() == pytest.approx([1e-3] * 3)
+    assert len(clock.done) == 1 + 3 * 4
+
+
+def test_rounds_time_each_entry_from_the_state_that_it_asks_for(bench: Bench, clock: Clock) -> None:
+    entries = [Entry(name, clock.work(name, s), clock.work(f"-{name}", 50.0)) for name, s in (("a", 1.0), ("b", 2.0))]
+    rounds = bench.rounds(entries, ("warm",), 9)
+    assert len(list(rounds)) == 18
+    assert {name: rounds.timing(name, "warm").samples_s for name in "ab"} == {"a": (1.0,) * 9, "b": (2.0,) * 9}
+    assert clock.done[::2] == [f"-{name}" for name in clock.done[1::2]]
+
+
+@pytest.mark.parametrize(
+    ("moved", "cache", "seconds"),
+    [
+        # Warm and within four times the cache of 1000 bytes: the fastest rate of all; else the best of memory.
+        (4000, "warm", 0.9 * 4000 / 9.0),
+        (4001, "warm", 0.9 * 4001 / 2.0),
+        (4000, "cold", 0.9 * 4000 / 2.0),
+        (0, "warm", 0.0),
+    ],
+)
+def test_the_least_believable_time_follows_from_the_bytes(
+    bench: Bench, moved: float, cache: Cache, seconds: float
+) -> None:
+    points = BandwidthPoint(100, 5.0, 9.0), BandwidthPoint(10_000, 1.0, 2.0)
+    profile = DeviceProfile("cpu", "test", 1000, points, "")
+    assert Bench(bench.device, bench.stopwatch, profile, 1).least_s(moved, cache) == pytest.approx(seconds)
+
+
+def test_the_least_time_needs_a_measured_bandwidth(bench: Bench) -> None:
+    with pytest.raises(RuntimeError, match="calibrate has not run"):
+        Bench(bench.device, bench.stopwatch, None, 1).least_s(1.0, "warm")

@@ -10,12 +10,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Measurement, as_json
+from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Measurement, Trace, as_json
 from server import devices
 from server.db import Database
 from server.events import emit
-from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState, MeasurementRow
+from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState, MeasurementRow, TraceRow
 from tests.battery import BATTERY
+from tests.web.run_samples import luxembourg
 from tests.web.samples import HOSTILE, study_of
 
 CPU = DeviceInfo("cpu", "cpu", "A laptop's processor", 16 * 10**9, 32 * 10**6, details={"cores": "2"})
@@ -92,13 +93,15 @@ def add_job(
     matrices: Sequence[str] = (),
     error: dict[str, Any] | None = None,
     attempt: int = 1,
+    study: str = "formats",
+    traces: Sequence[Trace] = (),
 ) -> str:
-    """A job of 16 cases (or as many as it has measured) with these measurements."""
+    """A job of 16 cases (or as many as it has measured) with these measurements and traces."""
     start = time.time() - 600 + int(job_id[1:])
     with database.write() as session:
         job = JobRow(
             id=job_id,
-            study="formats",
+            study=study,
             params={"kernels": [], "rounds": 15},
             matrix_ids=list(matrices or dict.fromkeys(m.matrix_id for m in measurements)),
             device=device,
@@ -115,7 +118,18 @@ def add_job(
         session.flush()
         for measurement in measurements:
             _insert(session, job, measurement)
+        session.add_all(TraceRow(job_id=job.id, case_key=trace.case, record=as_json(trace)) for trace in traces)
     return job_id
+
+
+def add_runs(
+    database: Database, job_id: str, matrix: str, device: str = "cpu", state: JobState = JobState.SUCCEEDED
+) -> str:
+    """A job of the pagerank study on a matrix: the runs of `luxembourg`."""
+    found = luxembourg(device, matrix)
+    measurements = [run if isinstance(run, Measurement) else run[0] for run in found]
+    traces = [run[1] for run in found if isinstance(run, tuple)]
+    return add_job(database, job_id, device, state, measurements, study="pagerank", traces=traces)
 
 
 def add_measurement(database: Database, job_id: str, measurement: Measurement) -> None:

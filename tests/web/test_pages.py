@@ -86,7 +86,7 @@ def test_formats_starts_with_the_newest_device_and_warm(client: TestClient, lab:
 def test_formats_offers_the_chosen_matrices_and_the_newest_others(
     client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("web.views.formats.CHOICES_MAX", 1)
+    monkeypatch.setattr("web.views.study.CHOICES_MAX", 1)
     context = get(client, f"/formats?device=cpu&matrix={lab.hostile}").context
     assert [(choice.value, choice.chosen) for choice in context["matrices"]] == [(lab.hostile, True)]
     (every,) = context["every"]

@@ -10,22 +10,26 @@ from gpu_engine.errors import NotFoundError, quote
 from web.figures import matrix
 from web.figures.base import Table
 from web.figures.formats import bars, conversion, profile, rate, ratio, roofline, side_by_side
+from web.figures.pagerank import breakdown, gamma, pull, timeline, total, what_if
 from web.shown import Shown
+
+Needs = Literal["measurements", "runs", "spy", "row_lengths"]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure that the API offers.
 
-    needs         what `draw` is called with: `measurements` (Shown), `spy` (counts per cell, n_rows, n_cols) or
-                  `row_lengths` (bins as (shortest, longest, rows))
+    needs         what `draw` is called with: `measurements` (Shown of the formats study), `runs` (Shown of the pagerank
+                  study, with traces), `spy` (counts per cell, n_rows, n_cols) or `row_lengths` (bins as (shortest,
+                  longest, rows))
     summary       of a study's figure: what there is to see, in sentences; table: its numbers
     matrices_min  of a study's figure: with fewer matrices it says nothing
     """
 
     name: str
     title: str
-    needs: Literal["measurements", "spy", "row_lengths"]
+    needs: Needs
     draw: Callable[..., go.Figure]
     summary: Callable[[Shown], str] | None = None
     table: Callable[[Shown], Table] | None = None
@@ -58,10 +62,16 @@ FIGURES: tuple[Figure, ...] = (
         "ratio", "One format against another", "measurements", ratio.draw, ratio.summary, ratio.table, matrices_min=2
     ),
     Figure("rate", "Rate by size", "measurements", rate.draw, rate.summary, rate.table, matrices_min=2),
+    Figure("pagerank-total", "How much faster whole runs are", "runs", total.draw, total.summary, total.table),
+    Figure("pagerank-gamma", "How the runs converge", "runs", gamma.draw, gamma.summary, gamma.table),
+    Figure("pagerank-schedule", "Which precision when", "runs", timeline.draw, timeline.summary, timeline.table),
+    Figure("pagerank-time", "Where the time of a run goes", "runs", breakdown.draw, breakdown.summary, breakdown.table),
+    Figure("pagerank-pull", "What fewer bits do to a product", "runs", pull.draw, pull.summary, pull.table),
+    Figure("pagerank-what-if", "What another schedule would do", "runs", what_if.draw, what_if.summary, what_if.table),
     Figure("spy", "Where the entries of a matrix lie", "spy", matrix.spy),
     Figure("row-lengths", "How many rows have how many entries", "row_lengths", matrix.row_lengths),
 )
-"""The study's figures in the order of its page: what a solver writer asks first comes first."""
+"""The figures of a study in the order of its page: what a solver writer asks first comes first."""
 
 
 def find_figure(name: str) -> Figure:

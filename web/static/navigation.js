@@ -77,7 +77,8 @@ export function wireNavigation() {
     go(link.href);
   });
   document.addEventListener("change", (event) => {
-    if (event.target.form?.matches("form[data-swap]")) go(formUrl(event.target.form));
+    const form = event.target.form;
+    if (form?.matches("form[data-swap]") && form.reportValidity()) go(formUrl(form));
   });
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form[data-swap]")) return;

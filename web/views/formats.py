@@ -1,27 +1,18 @@
 """`/formats`: the comparison of kernels, in words, figures and tables."""
 
-from collections.abc import Sequence
-
 from sqlalchemy.orm import Session
 
 from gpu_engine.records import CACHES
-from server import catalogue
-from server.models import MatrixState
 from web import units
-from web.comparison import BASELINES, join, overview
-from web.contexts import Chart, Choice, Choices, FormatsPage, Link, StudyFigure
-from web.figures import FIGURES, Figure
+from web.comparison import BASELINES, overview
+from web.contexts import Choice, Choices, FormatsPage
 from web.figures.base import Head, Table
-from web.figures.formats.panels import by_place, formats_of
-from web.measured import Measured, measured
-from web.selection import NAMES, VALUES_MAX, Selection
+from web.figures.formats.groups import by_place, formats_of
+from web.measured import FORMATS_STUDY, Measured, measured
+from web.selection import NAMES, Selection
 from web.shown import Shown
-from web.views.lines import findings, formats_url
-
-CHOICES_MAX = 24
-"""Most matrices offered beside each other; the others have their own pages."""
-
-SPIES_MAX = 6
+from web.views import study
+from web.views.lines import findings
 
 FORM = ("matrix", "baseline", "pair")
 """What the form chooses; the address keeps the rest."""
@@ -29,71 +20,33 @@ FORM = ("matrix", "baseline", "pair")
 
 def page(session: Session, asked: Selection) -> FormatsPage:
     """The page of a selection; raises NotFoundError for an unknown job."""
-    seen = measured(session, asked)
+    seen = measured(session, FORMATS_STUDY, asked)
     found = findings(seen, seen.measurements, seen.shown.baseline)
-    matrices = _matrices(seen)
-    figures = _figures(seen)
+    figures = study.figures("measurements", seen, seen.shown)
     return FormatsPage(
         title="Formats compared",
-        topics=",".join(f"job:{job.id}" for job in seen.jobs if job.finished_at is None),
+        topics=study.topics(seen),
         overview=tuple(overview([finding.comparison for finding in found])),
         findings=found,
         figures=figures,
-        few=_few(figures) if found else "",
-        structure=_structure(session, seen),
+        few=study.few(figures) if found else "",
+        structure=study.pictures(session, seen, "spy"),
         features=_features(seen),
-        devices=_switch(asked, "device", seen.devices, seen.selection.device),
-        caches=_switch(asked, "cache", CACHES, seen.selection.cache),
-        matrices=matrices,
-        every=_every(asked, seen),
+        devices=study.switch(FORMATS_STUDY, asked, "device", seen.devices, seen.selection.device),
+        caches=study.switch(FORMATS_STUDY, asked, "cache", CACHES, seen.selection.cache),
+        matrices=study.matrices(seen),
+        every=study.every(asked, seen),
         baselines=_baselines(seen, found[0].comparison.baseline if found else ""),
         pair=_pair(seen.shown),
         kept=tuple((name, v) for name in NAMES if name not in FORM for v in getattr(asked, name)),
-        downloads=(Link("CSV", f"/formats.csv?{asked.query}"), Link("JSON", f"/formats.json?{asked.query}")),
-        jobs=tuple(Link(job.id[:8], f"/jobs/{job.id}") for job in seen.jobs),
+        downloads=study.downloads(FORMATS_STUDY, asked),
+        jobs=study.sources(seen),
     )
-
-
-def chart(name: str, selection: Selection, version: int, caption: str) -> Chart:
-    """The figure of that name of a selection."""
-    return Chart(f"{name}-chart", f"/api/v1/figures/{name}?{selection.query}", str(version), caption)
-
-
-def _figures(seen: Measured) -> tuple[StudyFigure, ...]:
-    """Every figure of the study in the order of FIGURES; hidden where it would say nothing."""
-    number = len({m.matrix_id for m in seen.measurements})
-    return tuple(_figure(f, seen, number >= f.matrices_min) for f in FIGURES if f.summary)
-
-
-def _figure(figure: Figure, seen: Measured, enough: bool) -> StudyFigure:
-    caption = figure.summary(seen.shown) if figure.summary and enough else ""
-    table = figure.table(seen.shown) if figure.table and enough else None
-    empty = table is not None and not table.rows
-    drawn = chart(figure.name, seen.selection, len(seen.measurements) if enough and not empty else 0, caption)
-    return StudyFigure(figure.name, figure.title, caption if empty else "", drawn, None if empty else table)
-
-
-def _few(figures: Sequence[StudyFigure]) -> str:
-    hidden = [f"“{figure.heading}”" for figure in figures if figure.chart.version == "0" and not figure.note]
-    return f"{join(hidden)} compare matrices: choose two or more to see them." if hidden else ""
-
-
-def _structure(session: Session, seen: Measured) -> tuple[Chart, ...]:
-    """Spy pictures of the first matrices by ascending sigma; recorded matrices have none."""
-    charts: list[Chart] = []
-    for matrix_id in _by_sigma(seen):
-        row = catalogue.get_matrix(session, matrix_id)
-        if row.state == MatrixState.READY and len(charts) < SPIES_MAX:
-            known = seen.features[matrix_id]
-            caption = f"{known.name}: {units.count(known.nnz)} nonzeros, σ {units.number(known.sigma)}"
-            query = Selection(matrix=(matrix_id,)).query
-            charts.append(Chart(f"spy-{matrix_id}", f"/api/v1/figures/spy?{query}", row.fingerprint[:12], caption))
-    return tuple(charts)
 
 
 def _features(seen: Measured) -> Table:
     texts = ("rows", "columns", "nnz", "ave", "σ", "max − min")
-    known = [seen.features[i] for i in _by_sigma(seen)]
+    known = [seen.features[i] for i in study.by_sigma(seen)]
     rows = [
         (
             matrix.name,
@@ -104,36 +57,6 @@ def _features(seen: Measured) -> Table:
         for matrix in known
     ]
     return Table((Head("matrix", numeric=False), *(Head(text) for text in texts)), tuple(rows))
-
-
-def _by_sigma(seen: Measured) -> list[str]:
-    """The matrices with results by ascending sigma, as the figures have them."""
-    return seen.shown.by_sigma(dict.fromkeys(m.matrix_id for m in seen.measurements))
-
-
-def _switch(asked: Selection, name: str, options: tuple[str, ...], current: tuple[str, ...]) -> tuple[Link, ...]:
-    """One address per option; a device's own matrices are chosen anew."""
-    reset = {"matrix": ()} if name == "device" else {}
-    return tuple(
-        Link(option, formats_url(asked.with_(**{name: option}, **reset)), option in current) for option in options
-    )
-
-
-def _matrices(seen: Measured) -> tuple[Choice, ...]:
-    """The matrices shown and the newest others: a list that stays readable with hundreds measured."""
-    chosen = seen.selection.matrix
-    others = [m for m in seen.matrices if m not in chosen]
-    left_out = set(others[max(0, CHOICES_MAX - len(chosen)) :])
-    offered = dict.fromkeys((*seen.matrices, *chosen))
-    return tuple(Choice(m, seen.features[m].name, m in chosen) for m in offered if m not in left_out)
-
-
-def _every(asked: Selection, seen: Measured) -> tuple[Link, ...]:
-    """All matrices measured, as far as an address holds them."""
-    every = tuple(dict.fromkeys((*seen.selection.matrix, *seen.matrices)))[:VALUES_MAX]
-    if set(every) == set(seen.selection.matrix):
-        return ()
-    return (Link(f"all {len(every)}", formats_url(asked.with_(matrix=every))),)
 
 
 def _baselines(seen: Measured, current: str) -> tuple[Choice, ...]:

@@ -11,12 +11,13 @@ from gpu_engine.studies import STUDIES
 from server.jobs import queue
 from server.models import TERMINAL, JobRow, JobState
 from web import units
-from web.contexts import JobPage, JobsPage, Link
+from web.contexts import JobPage, JobResults, JobsPage, Link
 from web.figures.formats import bars
-from web.measured import CACHE_DEFAULT, measured
+from web.figures.pagerank import tables, total
+from web.measured import CACHE_DEFAULT, PAGERANK_STUDY, Measured, measured
 from web.selection import Selection
-from web.views.formats import chart
-from web.views.lines import findings, formats_url, job_line, job_lines
+from web.views.lines import findings, job_line, job_lines, run_findings, study_url
+from web.views.study import chart
 
 PAGE = 50
 
@@ -50,13 +51,8 @@ def job_page(session: Session, job_id: str) -> JobPage:
     """One job; raises NotFoundError."""
     row = queue.get_job(session, job_id)
     document = queue.job_document(session, row)
-    selection = Selection(job=(row.id,))
-    shown = measured(session, selection)
-    found = findings(shown, shown.all_caches)
-    caches = tuple(dict.fromkeys(m.cache for m in shown.all_caches))
-    drawn = CACHE_DEFAULT if CACHE_DEFAULT in caches or not caches else caches[0]
+    seen = measured(session, row.study, Selection(job=(row.id,)))
     over = row.state in TERMINAL
-    visible = replace(shown.shown, measurements=[m for m in shown.all_caches if m.cache == drawn])
     return JobPage(
         title=f"Job {row.id[:8]}: {row.study}",
         topics="" if over else f"job:{row.id}",
@@ -66,14 +62,44 @@ def job_page(session: Session, job_id: str) -> JobPage:
         facts=_facts(row, document),
         error=str(document["error"]["detail"]) if document["error"] else "",
         retry_of=row.retry_of or "",
-        counts=_counts(row, shown.all_caches),
-        chart=chart("formats", selection.with_(cache=drawn), len(shown.all_caches), bars.summary(visible)),
+        counts=_counts(row, seen.all_caches),
+        results=_runs(row, seen) if row.study == PAGERANK_STUDY else _products(row, seen),
+    )
+
+
+def _products(row: JobRow, seen: Measured) -> JobResults:
+    selection = Selection(job=(row.id,))
+    caches = tuple(dict.fromkeys(m.cache for m in seen.all_caches))
+    drawn = CACHE_DEFAULT if CACHE_DEFAULT in caches or not caches else caches[0]
+    visible = replace(seen.shown, measurements=[m for m in seen.all_caches if m.cache == drawn])
+    found = findings(seen, seen.all_caches)
+    return JobResults(
+        chart=chart("formats", selection.with_(cache=drawn), len(seen.all_caches), bars.summary(visible)),
         findings=found,
-        comparison=formats_url(selection) if found else "",
-        downloads=(
-            Link("CSV", f"/formats.csv?{selection.with_(cache=caches).query}"),
-            Link("JSON", f"/api/v1/jobs/{row.id}/results"),
-        ),
+        runs=(),
+        cases=None,
+        comparison=Link("Compare the kernels", study_url(row.study, selection)) if found else None,
+        downloads=_downloads(row, selection.with_(cache=caches)),
+    )
+
+
+def _runs(row: JobRow, seen: Measured) -> JobResults:
+    selection = Selection(job=(row.id,))
+    cases = tables.runs(seen.shown)
+    return JobResults(
+        chart=chart("pagerank-total", selection, len(seen.measurements), total.summary(seen.shown)),
+        findings=(),
+        runs=run_findings(seen),
+        cases=cases if cases.rows else None,
+        comparison=Link("Open in PageRank", study_url(row.study, selection)) if cases.rows else None,
+        downloads=_downloads(row, selection),
+    )
+
+
+def _downloads(row: JobRow, selection: Selection) -> tuple[Link, ...]:
+    return (
+        Link("CSV", f"/{row.study}.csv?{selection.query}"),
+        Link("JSON", f"/api/v1/jobs/{row.id}/results"),
     )
 
 

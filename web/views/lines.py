@@ -11,8 +11,9 @@ from server.jobs import queue
 from server.models import DeviceRow, JobRow
 from web import units
 from web.comparison import comparisons
-from web.contexts import DeviceLine, Finding, JobLine, Link
-from web.measured import Measured, matrix_features
+from web.contexts import DeviceLine, Finding, JobLine, Link, RunFinding
+from web.measured import FORMATS_STUDY, PAGERANK_STUDY, Measured, matrix_features
+from web.run_verdicts import run_verdicts
 from web.selection import Selection
 
 NAMES_SHOWN = 3
@@ -90,19 +91,37 @@ def findings(shown: Measured, measurements: Sequence[Measurement], baseline: str
         Finding(
             comparison=comparison,
             matrix=shown.features[comparison.matrix_id].name,
-            href=formats_url(
+            href=study_url(
+                FORMATS_STUDY,
                 Selection(
                     job=shown.selection.job,
                     matrix=(comparison.matrix_id,),
                     device=(comparison.device,),
                     cache=(comparison.cache,),
-                )
+                ),
             ),
         )
         for comparison in comparisons(measurements, baseline)
     )
 
 
-def formats_url(selection: Selection) -> str:
-    """The comparison page of a selection."""
-    return f"/formats?{selection.query}" if selection.query else "/formats"
+def run_findings(shown: Measured) -> tuple[RunFinding, ...]:
+    """What is said of the runs of PageRank among these measurements, each with the address that shows it in full."""
+    return tuple(
+        RunFinding(
+            matrix_id=verdict.matrix_id,
+            matrix=shown.features[verdict.matrix_id].name,
+            device=verdict.device,
+            sentences=verdict.sentences,
+            href=study_url(
+                PAGERANK_STUDY,
+                Selection(job=shown.selection.job, matrix=(verdict.matrix_id,), device=(verdict.device,)),
+            ),
+        )
+        for verdict in run_verdicts(shown.shown)
+    )
+
+
+def study_url(study: str, selection: Selection) -> str:
+    """The page of a study with a selection."""
+    return f"/{study}?{selection.query}" if selection.query else f"/{study}"

@@ -10,19 +10,32 @@ from sqlalchemy.orm import Session
 from gpu_engine.advisor import advise
 from gpu_engine.advisor.gpus import GPUS
 from gpu_engine.generators import GENERATORS
-from gpu_engine.records import MatrixInfo, dumps
-from gpu_engine.studies import study
+from gpu_engine.records import DeviceInfo, MatrixInfo, dumps
+from gpu_engine.studies import STUDIES
 from server import catalogue, devices, recordings
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
 from web import units
-from web.contexts import Chart, Choice, Column, Family, Field, Link, MatricesPage, MatrixLine, MatrixPage, Origin
+from web.contexts import (
+    Chart,
+    Choice,
+    Column,
+    Family,
+    Field,
+    Finding,
+    Link,
+    MatricesPage,
+    MatrixLine,
+    MatrixPage,
+    Origin,
+    RunFinding,
+)
 from web.figures.base import Head, Table
-from web.measured import STUDY, measured
+from web.measured import FORMATS_STUDY, PAGERANK_STUDY, Measured, measured
 from web.pictures import bin_label, picture
 from web.selection import Selection
-from web.views.lines import findings, job_lines
+from web.views.lines import findings, job_lines, run_findings
 
 PAGE = 50
 JOBS_SHOWN = 10
@@ -69,7 +82,7 @@ def page(session: Session, q: str, sort: str, cursor: str) -> MatricesPage:
         matrices=tuple(_line(row) for row in rows.items),
         first=_url(view) if cursor else "",
         next=_url(view | {"cursor": rows.next}) if rows.next else "",
-        families=tuple(Family(f.name, f.summary, _fields(f.Params)) for f in GENERATORS),
+        families=tuple(Family(f.name, f.summary, form_fields(f.Params)) for f in GENERATORS),
     )
 
 
@@ -93,7 +106,9 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
         findings=_findings(session, row.id),
+        runs=_runs(session, row.id),
         jobs=job_lines(session, jobs),
+        studies=tuple(Choice(s.name, f"{s.name}: {s.question}", s is STUDIES[0]) for s in STUDIES),
         devices=_devices(session, row) if row.state == MatrixState.READY else (),
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
@@ -114,11 +129,20 @@ def _advice(row: MatrixRow) -> Table | None:
     )
 
 
-def _findings(session: Session, matrix_id: str) -> Any:
-    here = (job.device for job in queue.list_jobs(session, study=STUDY, matrix_id=matrix_id).items)
-    names = tuple(dict.fromkeys((*here, *recordings.device_ids(session, STUDY, matrix_id))))
-    shown = measured(session, Selection(matrix=(matrix_id,), device=names))
+def _findings(session: Session, matrix_id: str) -> tuple[Finding, ...]:
+    shown = _measured(session, FORMATS_STUDY, matrix_id)
     return findings(shown, shown.measurements)
+
+
+def _runs(session: Session, matrix_id: str) -> tuple[RunFinding, ...]:
+    return run_findings(_measured(session, PAGERANK_STUDY, matrix_id))
+
+
+def _measured(session: Session, study: str, matrix_id: str) -> Measured:
+    """The results of a study of one matrix on every device."""
+    here = (job.device for job in queue.list_jobs(session, study=study, matrix_id=matrix_id).items)
+    names = tuple(dict.fromkeys((*here, *recordings.device_ids(session, study, matrix_id))))
+    return measured(session, study, Selection(matrix=(matrix_id,), device=names))
 
 
 def _origin(session: Session, row: MatrixRow) -> Origin:
@@ -133,14 +157,18 @@ def _origin(session: Session, row: MatrixRow) -> Origin:
 
 
 def _devices(session: Session, row: MatrixRow) -> tuple[Choice, ...]:
-    """The devices alive with the time that the study would take there, the best first."""
-    formats, info = study(STUDY), MatrixInfo(row.id, row.name, row.n_rows, row.n_cols, row.nnz)
+    """The devices alive with the time that each study would take there, the best first."""
+    info = MatrixInfo(row.id, row.name, row.n_rows, row.n_cols, row.nnz)
     alive = [devices.device_info(d) for d in devices.list_devices(session) if devices.is_alive(session, d)]
-    times = [units.duration(formats.estimate_s(formats.Params(), [info], device)) for device in alive]
     return tuple(
-        Choice(device.id, f"{device.id} · {device.name} · about {time}", place == 0)
-        for place, (device, time) in enumerate(zip(alive, times, strict=True))
+        Choice(device.id, f"{device.id} · {device.name} · about {_times(info, device)}", place == 0)
+        for place, device in enumerate(alive)
     )
+
+
+def _times(info: MatrixInfo, device: DeviceInfo) -> str:
+    times = [(s.name, units.duration(s.estimate_s(s.Params(), [info], device))) for s in STUDIES]
+    return ", ".join(f"{time} for {name}" for name, time in times)
 
 
 def _line(row: MatrixRow) -> MatrixLine:
@@ -204,7 +232,7 @@ def _symmetric(row: MatrixRow) -> Any:
     return row.features.get("symmetric_pattern")
 
 
-def _fields(params: type[Any]) -> tuple[Field, ...]:
+def form_fields(params: type[Any]) -> tuple[Field, ...]:
     """The form fields of a parameter dataclass, from its types, defaults and bounds."""
     hints = get_type_hints(params)
     return tuple(_field(entry, hints[entry.name]) for entry in fields(params))

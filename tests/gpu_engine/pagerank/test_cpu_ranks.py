@@ -1,6 +1,7 @@
 """Ranks on a CPU, by value: against SciPy in fp64, masked bits in segments, ranks worked out by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.generators import generate
 from gpu_engine.pagerank import PageRankParams, Schedule, TransitionMatrix, reference, transition_matrix, verify
 from gpu_engine.pagerank.cpu_ranks import FreeRanks, PlainRanks, SegmentedRanks
-from gpu_engine.pagerank.run import PLAIN, Ranks, Run, iterate
+from gpu_engine.pagerank.run import PATIENCE, PLAIN, Ranks, Run, iterate, replayed
 from gpu_engine.parameters import parse_params
 from tests.gpu_engine.pagerank.emulated import cut, emulate
 from tests.gpu_engine.pagerank.graphs import WORKED
@@ -85,9 +86,10 @@ def test_a_step_reads_and_writes_the_first_segments_and_no_more(
     expected = cut(PARAMS.damping * spread + (1.0 - PARAMS.damping) / graph.n, bits * write)
     ranks = SegmentedRanks(graph, PARAMS, layout, segments)
     ranks.reset(read)
-    gamma = ranks.step(read, write)
+    ranks.pull(read, write)
+    ranks.settle()
     np.testing.assert_array_equal(ranks.ranks(), expected)
-    assert gamma == pytest.approx(np.abs(expected - start).sum(), rel=1e-12)
+    assert ranks.gamma() == pytest.approx(np.abs(expected - start).sum(), rel=1e-12)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -105,7 +107,7 @@ def test_segments_find_the_ranks_of_fp64_by_the_emulated_schedule(layout: str, s
     assert found.mass_error < 1e-12
     assert found.distance is not None
     assert found.distance < 1.2e-9
-    assert [change > 0 for change in run.change_s] == [r < w for r, w in zip(run.read, run.written, strict=True)]
+    assert [step.transition for step in run.steps] == [r < w for r, w in zip(run.read, run.written, strict=True)]
 
 
 @pytest.mark.parametrize("segments", [2, 4])
@@ -113,13 +115,16 @@ def test_a_transition_leaves_a_norm_of_one_and_counts_the_dangling_pages_anew(se
     graph = transition_matrix(web(), PARAMS)
     ranks = SegmentedRanks(graph, PARAMS, "csr", segments)
     ranks.reset(1)
-    ranks.step(1, 2)
+    ranks.pull(1, 2)
+    ranks.settle()
     assert ranks.ranks().sum() < 1 - 1e-9
-    ranks.raise_precision(2)
+    ranks.scale(2)
+    if segments == 2:
+        ranks.convert()
     p = ranks.ranks()
     cut_away = max(2.0 ** -(128 // segments - 13), 1e-13)
     assert p.sum() == pytest.approx(1.0, abs=cut_away)
-    ranks.step(2, 2)
+    ranks.pull(2, 2)
     base = (1 - PARAMS.damping + PARAMS.damping * p[graph.dangling].sum()) / graph.n
     expected = PARAMS.damping * (graph.pull.to_scipy() @ p) + base
     np.testing.assert_allclose(ranks.ranks(), expected, rtol=4 * cut_away)
@@ -156,3 +161,97 @@ def test_ranks_worked_out_by_hand(name: str, layout: str) -> None:
     run: Run = iterate(ranks, worked.params)
     np.testing.assert_allclose(ranks.ranks(), worked.ranks, rtol=0, atol=1e-14)
     assert run.converged
+
+
+def test_a_run_that_its_precision_does_not_let_converge_gives_up() -> None:
+    # The last bits of some ranks change in turn.
+    graph = transition_matrix(generate("delaunay", {"n": 300, "seed": 2}), PARAMS)
+    run = iterate(PlainRanks(graph, PARAMS, "csr", np.float32), PARAMS)
+    assert not run.converged
+    assert min(run.gammas) > PARAMS.epsilon
+    best = int(np.argmin(run.gammas))
+    assert len(run.gammas) == best + 1 + PATIENCE
+    assert len(run.gammas) < PARAMS.iterations_max // 10
+
+
+class Scripted:
+    """Ranks whose γ is given; says what was done to them."""
+
+    stored_bytes = 0
+
+    def __init__(self, gammas: Sequence[float]) -> None:
+        self._gammas = iter(gammas)
+        self.done: list[tuple[Any, ...]] = []
+
+    def reset(self, first: int = 1) -> None:
+        self.done.append(("reset", first))
+
+    def rewinder(self, first: int = 1) -> Callable[[], None]:
+        return lambda: self.reset(first)
+
+    def pull(self, read: int, write: int) -> None:
+        self.done.append(("pull", read, write))
+
+    def settle(self) -> None:
+        self.done.append(("settle",))
+
+    def gamma(self) -> float:
+        return next(self._gammas)
+
+    def scale(self, k: int) -> None:
+        self.done.append(("scale", k))
+
+    def convert(self) -> None:
+        self.done.append(("convert",))
+
+    def ranks(self) -> Any:
+        return np.zeros(0)
+
+
+def test_patience_counts_iterations_without_a_smaller_change() -> None:
+    slow = [0.5, *[0.6] * (PATIENCE - 1), 0.4, *[0.4] * PATIENCE, 0.1]
+    assert iterate(Scripted(slow), PARAMS).gammas == tuple(slow[:-1])
+
+
+def test_patience_begins_anew_with_every_precision() -> None:
+    # γ = 0 of cut values says nothing of full ones, which come there later than in PATIENCE iterations.
+    full = [0.5 * 0.7**k for k in range(2 * PATIENCE)]
+    params = PageRankParams(epsilon=full[-2])
+    ranks = Scripted([0.5, 0.0, 0.6, *full])
+    run = iterate(ranks, params, Schedule(near=0.0))
+    assert run.converged
+    assert run.gammas == (0.5, 0.0, 0.6, *full)
+    assert run.written == (1, 1, 2, *[2] * len(full))
+
+
+def test_a_graph_whose_cut_ranks_stand_still_converges_after_all() -> None:
+    graph = transition_matrix(generate("stencil", {"points": 9, "nx": 20, "ny": 20}), PARAMS)
+    late = parse_params(Schedule, {"segments": 4, "near": 0.0})
+    run = iterate(SegmentedRanks(graph, PARAMS, "csr", 4), PARAMS, late)
+    assert 0.0 in run.gammas[:PATIENCE]
+    assert (run.converged, run.written) == (True, emulate(graph, PARAMS, late).written)
+
+
+def test_what_is_replayed_are_the_acts_of_the_run_in_order() -> None:
+    first = Scripted([0.5, 1e-3, 1e-8, 1e-11])
+    near = parse_params(Schedule, {"segments": 4, "first": 2, "near": 1e5})
+    run = iterate(first, PARAMS, near)
+    # 1e5 · 2⁻²⁰ is over 1e-3 and under 0.5; 1e5 · 2⁻³⁶ is over 1e-8.
+    assert first.done == [
+        *[("reset", 2), ("pull", 2, 2), ("settle",)],
+        *[("pull", 2, 2), ("settle",)],
+        *[("pull", 2, 3), ("settle",), ("scale", 3)],
+        *[("pull", 3, 4), ("settle",), ("scale", 4), ("convert",)],
+    ]
+    again = Scripted([])
+    parts = list(replayed(again, near, run.steps))
+    assert again.done == []
+    assert [(number, phase) for number, phase, _ in parts] == [
+        *[(0, "pull"), (0, "settle")],
+        *[(1, "pull"), (1, "settle")],
+        *[(2, "pull"), (2, "settle"), (2, "scale")],
+        *[(3, "pull"), (3, "settle"), (3, "scale"), (3, "convert")],
+    ]
+    for _, _, act in parts:
+        act()
+    assert again.done == first.done[1:]

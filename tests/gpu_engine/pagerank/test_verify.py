@@ -10,7 +10,7 @@ import pytest
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError
 from gpu_engine.generators import generate
-from gpu_engine.pagerank import PageRankParams, check, reference, transition_matrix, verify
+from gpu_engine.pagerank import PageRankParams, Verifier, check, reference, top_pages, transition_matrix, verify
 from gpu_engine.pagerank.verify import overlap
 from gpu_engine.parameters import parse_params
 from tests.battery import BATTERY, coo
@@ -191,3 +191,47 @@ def test_one_rank_a_page() -> None:
 )
 def test_overlap_of_the_top(p: list[float], expected: list[float], top: int, share: float) -> None:
     assert overlap(np.array(p), np.array(expected), top) == share
+
+
+@pytest.mark.parametrize(
+    ("p", "top", "pages"),
+    [
+        ([0.1, 0.4, 0.2, 0.3], 2, [1, 3]),
+        ([0.2, 0.3, 0.2, 0.3], 3, [1, 3, 0]),
+        ([0.2, 0.3, 0.2, 0.2], 2, [1, 0]),
+        ([0.25, 0.25, 0.25, 0.25], 3, [0, 1, 2]),
+        ([0.1, 0.2, 0.7], 10, [2, 1, 0]),
+        ([0.5, 0.5], 0, []),
+        ([], 5, []),
+    ],
+)
+def test_top_pages_descend_and_ties_go_by_number(p: list[float], top: int, pages: list[int]) -> None:
+    assert top_pages(np.array(p), top).tolist() == pages
+
+
+def test_top_pages_are_those_of_a_stable_sort() -> None:
+    p = np.random.default_rng(4).integers(0, 40, 2000) / 40
+    assert top_pages(p, 333).tolist() == np.argsort(-p, kind="stable")[:333].tolist()
+
+
+def test_one_verifier_judges_many_vectors_of_its_graph() -> None:
+    worked = WORKED["two parts, teleport"]
+    verifier, right = Verifier(worked.adjacency, worked.params), np.array(worked.ranks)
+    first = verifier.verify(right)
+    # The mass of page 3, which has no link, goes to all four; all of it at page 3 gives 1/8 + 1/8 a page.
+    found = verifier.verify(np.array([0.0, 0.0, 0.0, 1.0]), right, top=2)
+    assert found.residual == pytest.approx(6 / 4, abs=1e-15)
+    assert found.distance == pytest.approx(10 / 13 + 10 / 13, abs=1e-15)
+    assert found.overlap == 0.5
+    assert verifier.verify(right) == first == verify(worked.adjacency, worked.params, right)
+
+
+def test_a_checked_vector_is_compared_with_what_is_expected() -> None:
+    params = PageRankParams(damping=0.5)
+    verifier, right = Verifier(TRIANGLE, params), np.array([14, 10, 15]) / 39
+    off = right + np.array([1e-6, -1e-6, 0.0])
+    found = verifier.check(off, 3e-6, expected=right, top=1)
+    assert found.distance == pytest.approx(2e-6, rel=1e-9)
+    assert found.overlap == 1.0
+    with pytest.raises(KernelError, match=r"it may be 1\.46e-11 at most"):
+        verifier.check(off, 1e-11, mantissa_bits=40, expected=off)

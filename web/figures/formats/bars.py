@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from gpu_engine.records import Measurement
 from web.comparison import NAMED, Facet, comparisons, group_by_facet, join
 from web.figures.base import blank, escape, shorten
-from web.figures.formats.panels import panels
+from web.figures.panels import panels
 from web.palette import style
 from web.shown import Shown
 from web.units import gflops, percent, seconds

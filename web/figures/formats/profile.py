@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 from web.figures.base import Head, Table, blank, escape
-from web.figures.formats.panels import Groups, Legend, by_place, in_words, panels
+from web.figures.formats.groups import Groups, by_place, in_words
+from web.figures.panels import Legend, panels
 from web.palette import position, style
 from web.shown import Shown
 from web.units import percent

@@ -6,7 +6,8 @@ import plotly.graph_objects as go
 
 from gpu_engine.records import Measurement
 from web.figures.base import Head, Table, blank, escape, log_axis
-from web.figures.formats.panels import NO_TIME, Groups, Legend, Place, by_place, fastest_by_format, in_words, panels
+from web.figures.formats.groups import NO_TIME, Groups, Place, by_place, fastest_by_format, in_words
+from web.figures.panels import Legend, panels
 from web.palette import SYMBOLS, position, style
 from web.shown import Shown
 from web.units import column, count, gflops

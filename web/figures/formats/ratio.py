@@ -13,7 +13,8 @@ from gpu_engine.records import Measurement
 from gpu_engine.verdict import Verdict, compare
 from web import units
 from web.figures.base import Head, LogAxis, Table, blank, escape, log_axis
-from web.figures.formats.panels import Place, by_place, fastest_by_format, formats_of, in_words, panels
+from web.figures.formats.groups import Place, by_place, fastest_by_format, formats_of, in_words
+from web.figures.panels import panels
 from web.palette import OKABE_ITO
 from web.shown import MatrixFeatures, Shown
 

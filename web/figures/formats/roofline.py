@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 
 from gpu_engine.records import Measurement
 from web.figures.base import Head, LogAxis, Table, blank, escape, log_axis
-from web.figures.formats.panels import NO_TIME, Groups, Legend, by_place, fastest_by_format, in_words, panels
+from web.figures.formats.groups import NO_TIME, Groups, by_place, fastest_by_format, in_words
+from web.figures.panels import Legend, panels
 from web.palette import position, style
 from web.shown import Shown
 from web.units import column, gflops, number, percent, rate

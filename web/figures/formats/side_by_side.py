@@ -6,16 +6,8 @@ import plotly.graph_objects as go
 
 from gpu_engine.records import Measurement
 from web.figures.base import Head, Table, blank, escape, shorten
-from web.figures.formats.panels import (
-    Groups,
-    Legend,
-    Place,
-    by_place,
-    fastest_by_format,
-    formats_of,
-    in_words,
-    panels,
-)
+from web.figures.formats.groups import Groups, Place, by_place, fastest_by_format, formats_of, in_words
+from web.figures.panels import Legend, panels
 from web.palette import style
 from web.shown import Shown
 from web.units import MISSING, column, gflops, number, seconds

@@ -1,4 +1,4 @@
-"""What the figures of the study share: how measurements are grouped, and panels one above the other."""
+"""Panels one above the other, and legends that name each thing once: what figures of several matrices share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,49 +6,14 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from gpu_engine.records import Measurement
-from web.comparison import group_by_facet, without_duplicates
-from web.palette import position
-
 GAP_PX = 60
 """Between panels: the tick labels of one and the title of the next."""
 
 TOP_PX, BOTTOM_PX = 32, 48
 """The first title; the axis title below the last panel."""
 
-NO_TIME = "No kernel has a time here."
-"""The summary where nothing was timed."""
-
 LEGEND_LINE_PX, LEGEND_PER_LINE = 24, 6
 """A legend below that; a narrow screen has fewer entries a line and takes the rest from the panels."""
-
-Place = tuple[str, str]
-"""(device, cache)."""
-
-Groups = dict[str, list[Measurement]]
-"""Matrix id → its measurements in one place, fastest first, then those without a time."""
-
-
-def by_place(measurements: Sequence[Measurement]) -> dict[Place, Groups]:
-    """The measurements by device and cache state, then by matrix; of a library only its best where that is there."""
-    places: dict[Place, Groups] = {}
-    for (matrix_id, device, cache), group in group_by_facet(measurements).items():
-        places.setdefault((device, cache), {})[matrix_id] = without_duplicates(group)
-    return places
-
-
-def fastest_by_format(group: Sequence[Measurement]) -> dict[str, Measurement]:
-    """Format → its fastest kernel with a time, in the order of FORMATS; `group` is sorted, fastest first."""
-    found: dict[str, Measurement] = {}
-    for m in group:
-        if m.median_s:
-            found.setdefault(m.format, m)
-    return {name: found[name] for name in sorted(found, key=position)}
-
-
-def formats_of(groups: Groups) -> list[str]:
-    """The formats with a time on any of these matrices, in the order of FORMATS."""
-    return sorted({m.format for group in groups.values() for m in group if m.median_s}, key=position)
 
 
 def panels(titles: Sequence[str], heights: Sequence[int], legend: int = 0, **options: Any) -> go.Figure:
@@ -86,8 +51,3 @@ class Legend:
         first = name not in self._listed
         self._listed.add(name)
         return {"name": name, "legendgroup": name, "showlegend": first}
-
-
-def in_words(place: Place) -> str:
-    """`cpu, warm`."""
-    return ", ".join(place)

@@ -1,0 +1,57 @@
+"""The benchmark of study `pagerank`: every kernel on every graph, then schedules that the paper did not try."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.measure import Bench
+from gpu_engine.pagerank.kernels import kernels_on
+from gpu_engine.records import MatrixInfo, Measurement, Record, Trace
+from gpu_engine.studies.pagerank import PagerankParams, PagerankStudy
+
+SKEWED = ("web", "rmat", "powerlaw")
+"""Families where one thread a page waits for the links of a popular page: it runs in two precisions there, no more."""
+
+FEW = ("csr/thread+fp64", "csr/thread+cpms2")
+
+
+def measure(
+    subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
+) -> Iterator[Record]:
+    """The measurements and traces of one graph after the other."""
+    for subject in subjects:
+        say(f"measuring {subject.name}")
+        for params in passes(subject, bench.device.backend, rounds):
+            yield from _pass(subject, params, shelf, bench, say)
+
+
+def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankParams]:
+    """Every kernel with the paper's schedule and with values that stay in segments; then other schedules."""
+    skewed = subject.source.get("family") in SKEWED
+    names = tuple(k.name for k in kernels_on(backend) if not k.single and _is_measured(k.name, skewed))
+    ends: tuple[str, ...] = ("fp64", "segments") if backend == "cuda" else ("fp64",)
+    fixed = {"rounds": rounds, "energy_s": 0.0}
+    yield PagerankParams(kernels=names, at_end=ends, **fixed)  # type: ignore[arg-type]
+    best = "split/tile" if backend == "cuda" else "csr/thread"
+    four, both = (f"{best}+cpms4",), (f"{best}+cpms2", f"{best}+cpms4")
+    yield PagerankParams(kernels=four, first=(2,), at_end=ends[-1:], **fixed)  # type: ignore[arg-type]
+    yield PagerankParams(kernels=both, near=(1.0, 256.0), at_end=ends[-1:], **fixed)  # type: ignore[arg-type]
+
+
+def _is_measured(kernel: str, skewed: bool) -> bool:
+    return not skewed or not kernel.startswith("csr/thread") or kernel in FEW
+
+
+def _pass(
+    subject: Subject, params: PagerankParams, shelf: Shelf, bench: Bench, say: Callable[[str], None]
+) -> Iterator[Record]:
+    study, matrix = PagerankStudy(), shelf.matrix(subject)
+    infos = [MatrixInfo(subject.name, subject.name, matrix.n_rows, matrix.n_cols, matrix.nnz)]
+    cases = study.cases(params, infos, bench.device)
+    for record in study.run(params, cases, {subject.name: matrix}, bench):
+        if isinstance(record, Measurement):
+            if record.state == "failed":
+                say(f"{subject.name}: {record.case} failed: {record.note}")
+            yield record
+        elif isinstance(record, Trace):
+            yield record

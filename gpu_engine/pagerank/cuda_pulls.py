@@ -1,0 +1,185 @@
+"""How the transition matrix lies in the memory of a GPU, and the launches that pull ranks through it.
+
+A pull owns the pattern; the values, where there are any, are handed in with every launch, as they are stored then.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpu_engine import cpms
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats import tiles
+from gpu_engine.formats.base import POINTERS, max_row_length
+from gpu_engine.formats.ell import fill_slots
+from gpu_engine.pagerank.graph import TransitionMatrix
+
+FP64, FP32, NONE = "Fp64", "Fp32", "None"
+Storage = str | int
+"""FP64, FP32, or the number of segments of a value."""
+
+THREADS, ITEMS = 128, 8
+"""Of a tile: twice the links of one of `split`, for a page has more to do than a row of y; fastest on an H200."""
+
+BLOCK, WARP, PROBE_BLOCK, PROBE_LINKS = 128, 32, 256, 4
+NEVER = 0.5e300
+"""A sum that no probe finds: it writes its sum if it equals this, so the compiler keeps the loads."""
+
+
+def head(segments: int, k: int) -> str:
+    """The C++ type of values of which the first k segments are used."""
+    return f"Head<{segments}, {k}>"
+
+
+def types_of(storage: Storage, free: bool) -> Iterator[tuple[str, str, str]]:
+    """(type of values, of ranks read, of ranks written) of all iterations with a storage.
+
+    The iteration that reaches full precision writes fp64; from then on values are fp64 too, or stay in segments.
+    """
+    if not isinstance(storage, int):
+        yield (NONE if free else storage), storage, storage
+        return
+    for k in range(1, storage):
+        read = head(storage, k)
+        for write in (read, FP64 if k + 1 == storage else head(storage, k + 1)):
+            yield (NONE if free else read), read, write
+    for values in (NONE,) if free else (FP64, head(storage, storage)):
+        yield values, FP64, FP64
+
+
+class Pull(Protocol):
+    """The pattern of a transition matrix on the device.
+
+    values   float64 [slots] on the device, in the order of the layout; padding is 0; whoever stores them takes them
+    links    columns int32 [slots] in the same order
+    nbytes   of the pattern, without the values
+    """
+
+    values: Any
+    links: Any
+    nbytes: int
+
+    def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
+        """The matrix of the graph on the device of the module `xp`."""
+        ...
+
+    @staticmethod
+    def names(pointer: str, types: str) -> tuple[str, ...]:
+        """The kernels of an iteration with these types (values, read, written)."""
+        ...
+
+    def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
+        """One pull; `ranks` are the arguments from `pages` on."""
+        ...
+
+
+class CsrPull:
+    """CSR, one thread a page, as the paper has it."""
+
+    def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
+        pull = _on_device(graph.pull, xp)
+        self._n = np.int32(graph.n)
+        self._pointer = pointer_of(pull)
+        self._indptr, self.links, self.values = pull.indptr, pull.indices, pull.values
+        self.nbytes = int(self._indptr.nbytes + self.links.nbytes)
+
+    @staticmethod
+    def names(pointer: str, types: str) -> tuple[str, ...]:
+        """One kernel."""
+        return (f"csr_thread<{pointer}, {types}>",)
+
+    def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
+        """One thread a page."""
+        self._each_page(source.function(self.names(self._pointer, types)[0]), values, ranks)
+
+    def _each_page(self, kernel: Any, values: Any, ranks: tuple[Any, ...]) -> None:
+        kernel((-(-int(self._n) // BLOCK),), (BLOCK,), (self._n, self._indptr, self.links, values, *ranks))
+
+
+class EllPull:
+    """ELLPACK, one thread a page, as the paper has it."""
+
+    def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
+        pull = _on_device(graph.pull, xp)
+        columns, values = fill_slots(pull, max_row_length(pull), None, 0)
+        self._size = np.int32(graph.n), np.int32(columns.shape[0])
+        self.links, self.values = columns.ravel(), values.ravel()
+        self.nbytes = int(self.links.nbytes)
+
+    @staticmethod
+    def names(_: str, types: str) -> tuple[str, ...]:
+        """One kernel."""
+        return (f"ell_thread<{types}>",)
+
+    def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
+        """One thread a page."""
+        kernel = source.function(self.names("", types)[0])
+        kernel((-(-int(self._size[0]) // BLOCK),), (BLOCK,), (*self._size, self.links, values, *ranks))
+
+
+class TilePull(CsrPull):
+    """CSR cut into the tiles of `split`, a block a tile: ours, the fastest on most graphs."""
+
+    def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
+        super().__init__(graph, xp)
+        n = graph.n
+        self._tiles = tiles.cut(CsrMatrix(n, n, self._indptr, self.links, self.values), THREADS * ITEMS)
+        self.nbytes += self._tiles.nbytes
+
+    @staticmethod
+    def names(pointer: str, types: str) -> tuple[str, ...]:
+        """The tiles, the rows that borders cut, and pages one by one for a graph without links, which has no tiles."""
+        tile = f"tile_pages<{pointer}, {THREADS}, {ITEMS}, {types}>"
+        return (tile, f"join_pages<{types}>", *CsrPull.names(pointer, types))
+
+    def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
+        """All tiles, then the pages whose links are in several of them."""
+        t = self._tiles
+        tile, join, pages = self.names(self._pointer, types)
+        if not t.count:
+            self._each_page(source.function(pages), values, ranks)
+            return
+        arrays = (t.borders, t.first_rows, self._indptr, self.links, values, t.heads, t.tails)
+        source.function(tile)((t.count,), (THREADS,), (*arrays, *ranks))
+        if cut := int(t.cut_rows.size):
+            parts = (np.int32(cut), t.cut_rows, t.first_tiles, t.last_tiles, t.heads, t.tails)
+            blocks = -(-cut // (tiles.JOIN_BLOCK // WARP))
+            source.function(join)((blocks,), (tiles.JOIN_BLOCK,), (*parts, *ranks))
+
+
+PULLS: dict[str, type[Pull]] = {"csr/thread": CsrPull, "ell/thread": EllPull, "split/tile": TilePull}
+
+
+def _on_device(pull: CsrMatrix, xp: Any) -> CsrMatrix:
+    arrays = (xp.asarray(array) for array in (pull.indptr, pull.indices, pull.values))
+    return CsrMatrix(pull.n_rows, pull.n_cols, *arrays)
+
+
+def pointer_of(pull: CsrMatrix) -> str:
+    """The C++ type of the row pointers."""
+    return POINTERS[pull.indptr.dtype.itemsize == 8]
+
+
+def source_of(layout: str, storage: Storage, free: bool, pointer: str) -> CudaSource:
+    """All kernels of runs in a layout of PULLS and a storage, without values if `free`."""
+    names: list[str] = []
+    for values, read, write in types_of(storage, free):
+        names += PULLS[layout].names(pointer, f"{values}, {read}, {write}")
+        names.append(f"gather_pages<{values}, {read}>")
+    return CudaSource(__package__, "iterate.cu", tuple(dict.fromkeys(names)))
+
+
+BETWEEN = CudaSource(__package__, "between.cu", ("next_iteration",))
+"""What is launched between two pulls, the same for all."""
+
+SOURCES = tuple(
+    source_of(layout, storage, free, pointer)
+    for layout in PULLS
+    for storage in (FP64, FP32, *cpms.SEGMENTS)
+    for free in (False, True)
+    for pointer in POINTERS
+    if not (free and (layout == "ell/thread" or storage == FP32))
+)
+"""Every source of pulls that a run may ask for."""

@@ -1,0 +1,102 @@
+"""KERNELS: the one list of ways to run PageRank: how the matrix lies in memory, and how values and ranks are stored.
+
+A name is `format/kernel+precision`: `fp64`, `fp32`, `cpms2` and `cpms4` (two and four segments), `free` (fp64 without
+matrix values: the rank vector is scaled by 1/out-degree), and `free-cpms2`, `free-cpms4`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.errors import ParameterError, quote
+from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
+from gpu_engine.pagerank.run import PLAIN, Ranks
+from gpu_engine.pagerank.schedule import Schedule
+
+CPU_LAYOUTS = {"csr/thread": "csr", "ell/thread": "ell"}
+
+
+@dataclass(frozen=True, slots=True)
+class RankKernel:
+    """A way to run PageRank.
+
+    layout    `csr/thread` and `ell/thread` as in the paper, one thread a page; `split/tile` ours
+    segments  of every value; 0: numbers
+    single    numbers of fp32 instead of fp64
+    free      without matrix values
+    backends  where it runs
+    """
+
+    layout: str
+    segments: int = 0
+    single: bool = False
+    free: bool = False
+    backends: tuple[str, ...] = ("cpu", "cuda")
+
+    @property
+    def precision(self) -> str:
+        """The part of the name after the plus."""
+        stored = f"cpms{self.segments}" if self.segments else "fp32" if self.single else "fp64"
+        if not self.free:
+            return stored
+        return f"free-{stored}" if self.segments else "free"
+
+    @property
+    def name(self) -> str:
+        """As studies and pages call it."""
+        return f"{self.layout}+{self.precision}"
+
+    @property
+    def mantissa_bits(self) -> int:
+        """Of the values at full precision."""
+        return 23 if self.single else 52
+
+    def schedule(self, params: dict[str, Any]) -> Schedule:
+        """The schedule of a run with these parameters; of numbers, full precision throughout."""
+        return Schedule(segments=self.segments, **params) if self.segments else PLAIN  # type: ignore[arg-type]
+
+    def ranks(self, graph: TransitionMatrix, params: PageRankParams, xp: Any, convert: bool = True) -> Ranks:
+        """The state of a run on the device of the module `xp`, NumPy or CuPy.
+
+        convert  at full precision values in segments become fp64; on a GPU they may stay as they are
+        """
+        if xp is not np:
+            from gpu_engine.pagerank.cuda_pulls import FP32, FP64
+            from gpu_engine.pagerank.cuda_ranks import CudaRanks
+
+            storage = self.segments or (FP32 if self.single else FP64)
+            return CudaRanks(graph, params, self.layout, storage, xp, self.free, convert)
+        from gpu_engine.pagerank.cpu_ranks import FreeRanks, PlainRanks, SegmentedRanks
+
+        if self.free:
+            return FreeRanks(graph, params)
+        if self.segments:
+            return SegmentedRanks(graph, params, CPU_LAYOUTS[self.layout], self.segments)
+        return PlainRanks(graph, params, CPU_LAYOUTS[self.layout], np.float32 if self.single else np.float64)
+
+
+def _kernels() -> tuple[RankKernel, ...]:
+    kernels: list[RankKernel] = []
+    for layout in ("csr/thread", "ell/thread", "split/tile"):
+        on: Any = {} if layout in CPU_LAYOUTS else {"backends": ("cuda",)}
+        kernels += [RankKernel(layout, **on), RankKernel(layout, single=True, **on)]
+        kernels += [RankKernel(layout, segments=s, **on) for s in (2, 4)]
+        if layout != "ell/thread":
+            kernels.append(RankKernel(layout, free=True, **on))
+            kernels += [RankKernel(layout, segments=s, free=True, backends=("cuda",)) for s in (2, 4)]
+    return tuple(kernels)
+
+
+KERNELS = _kernels()
+
+
+def kernels_on(backend: str, names: Sequence[str] = ()) -> tuple[RankKernel, ...]:
+    """The kernels of a backend with these names, all for none; raises ParameterError naming the known ones."""
+    known = tuple(kernel for kernel in KERNELS if backend in kernel.backends)
+    for name in names:
+        if all(name != kernel.name for kernel in known):
+            listed = ", ".join(kernel.name for kernel in known)
+            raise ParameterError(f"There is no PageRank kernel {quote(name)} on {backend}; known kernels: {listed}.")
+    return tuple(kernel for kernel in known if not names or kernel.name in names)

@@ -1,0 +1,130 @@
+"""Study `pagerank`: how an adaptive-precision PageRank spends its iterations, and what that gains over fp64."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import ParameterError
+from gpu_engine.measure import Bench
+from gpu_engine.pagerank.graph import PageRankParams
+from gpu_engine.pagerank.kernels import RankKernel, kernels_on
+from gpu_engine.pagerank.measuring import Plan, RankRun
+from gpu_engine.pagerank.schedule import Schedule
+from gpu_engine.parameters import parameter, parse_params
+from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Progress, Record
+
+ITERATIONS_EXPECTED = 100
+AtEnd = Literal["fp64", "segments"]
+
+
+@dataclass(frozen=True, slots=True)
+class PagerankParams(PageRankParams):
+    """Parameters of the study: those of the ranks, and which runs to measure."""
+
+    kernels: tuple[str, ...] = parameter((), "Kernels to measure; empty: all that the device has.")
+    first: tuple[int, ...] = parameter(
+        (1,), "Segments that the first iteration reads; every combination is a schedule.", min_length=1, ge=1, le=4
+    )
+    near: tuple[float, ...] = parameter(
+        (16.0,), "Read more when γ ≤ near · 2^(−mantissa bits read).", min_length=1, ge=0, le=1e6
+    )
+    stall: float = parameter(0.98, "Read more when γ > stall · γ of the iteration before.", ge=0, le=10)
+    at_end: tuple[AtEnd, ...] = parameter(
+        ("fp64",),
+        "At full precision, matrix values become fp64 in place, as in the paper, or stay in segments.",
+        min_length=1,
+    )
+    rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    energy_s: float = parameter(0.2, "Seconds of repeats for the energy of a run; 0: not measured.", ge=0.0, le=10.0)
+    top: int = parameter(20, "Highest ranks to keep.", ge=1, le=1000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """A kernel with a schedule."""
+
+    kernel: RankKernel
+    schedule: Schedule
+    at_end: AtEnd
+    axes: tuple[tuple[str, str], ...]
+
+
+class PagerankStudy:
+    """One run from e/n to γ < ε per kernel and schedule, all of a graph in the same interleaved rounds."""
+
+    name = "pagerank"
+    question = "How does an adaptive-precision PageRank spend its iterations, and what does that gain?"
+    Params = PagerankParams
+
+    def cases(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
+        """Matrix by matrix, kernel by kernel, schedule by schedule; raises ParameterError on a kernel not there."""
+        variants = _variants(params, device.backend)
+        return tuple(Case(m.id, v.kernel.name, "warm", v.axes) for m in matrices for v in variants)
+
+    def estimate_s(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
+        """Compiling once, then per matrix and variant the runs of the rounds and of the phases."""
+        variants = len(_variants(params, device.backend))
+        rate, overhead, start = (1e12, 0.2, 20.0) if device.backend == "cuda" else (6e9, 0.05, 15.0)
+        iterations = min(ITERATIONS_EXPECTED, params.iterations_max)
+        runs = params.rounds + 5
+        return start + sum(
+            variants * (overhead + runs * iterations * 14 * m.nnz / rate + m.nnz / 1e7) for m in matrices
+        )
+
+    def run(
+        self, params: PagerankParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
+    ) -> Iterator[Record]:
+        """Measures the cases of `todo`; those of one matrix share their rounds."""
+        yield from bench.calibrate()
+        known = {(v.kernel.name, v.axes): v for v in _variants(params, bench.device.backend)}
+        chosen = {case.key: known[case.kernel, case.axes] for case in todo}
+        kernels = {key: (v.kernel, v.schedule, v.at_end == "fp64") for key, v in chosen.items()}
+        plan = Plan(params, kernels, params.rounds, params.energy_s, params.top)
+        done = 0
+        for matrix_id in dict.fromkeys(case.matrix_id for case in todo):
+            cases = [case for case in todo if case.matrix_id == matrix_id]
+            for record in RankRun(plan, cases, matrices[matrix_id], bench).records():
+                if isinstance(record, Progress):
+                    record = Progress(done + record.done * len(cases), record.message)
+                yield record
+            done += len(cases)
+
+
+def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
+    """Kernels in the order of KERNELS, those with segments once a schedule.
+
+    Raises ParameterError where the parameters contradict each other or the backend.
+    """
+    if backend == "cpu" and "segments" in params.at_end:
+        raise ParameterError("at_end is segments; on a CPU values become fp64 at full precision. Choose fp64.")
+    common = _changed(params)
+    found = []
+    for kernel in kernels_on(backend, params.kernels):
+        if kernel.free and params.weights == "use":
+            if params.kernels:
+                raise ParameterError(f"{kernel.name} keeps no values and so no weights; take weights = ignore.")
+            continue
+        if not kernel.segments:
+            found.append(_Variant(kernel, kernel.schedule({}), "fp64", common))
+            continue
+        firsts = [first for first in params.first if first <= kernel.segments]
+        if params.kernels and not firsts:
+            raise ParameterError(
+                f"first is {min(params.first)}; {kernel.name} has {kernel.segments} segments. Take no more than these."
+            )
+        at_ends = ("fp64",) if kernel.free else params.at_end
+        for first, near, at_end in itertools.product(firsts, params.near, at_ends):
+            fields = {"segments": kernel.segments, "first": first, "near": near, "stall": params.stall}
+            axes = (("first", str(first)), ("near", f"{near:g}"), ("stall", f"{params.stall:g}"), ("at_end", at_end))
+            found.append(_Variant(kernel, parse_params(Schedule, fields), at_end, (*common, *axes)))
+    # A value that is given twice is one schedule.
+    return tuple({(v.kernel.name, v.axes): v for v in found}.values())
+
+
+def _changed(params: PagerankParams) -> tuple[tuple[str, str], ...]:
+    """Parameters of the ranks that are not the default: they tell runs of different questions apart."""
+    fields = dataclasses.fields(PageRankParams)
+    return tuple((f.name, f"{getattr(params, f.name)}") for f in fields if getattr(params, f.name) != f.default)
