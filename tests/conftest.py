@@ -28,11 +28,31 @@ ADDRESS = "http://127.0.0.1:8000"
 
 AddMatrix = Callable[..., str]
 
+TOGETHER = ("tests/browser/", "tests/server/jobs/")
+"""Folders whose tests share something dear: a browser, a Ray. One of the processes that share the tests gets each."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keeps the tests of a file, and of a folder of TOGETHER, in one process."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            path = item.path.relative_to(config.rootpath).as_posix()
+            folder = next((folder for folder in TOGETHER if path.startswith(folder)), path)
+            item.add_marker(pytest.mark.xdist_group(folder))
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are named by their argument: compressed ones hold the second they were made in, and would be named anew."""
+    return argname if isinstance(val, bytes) else None
+
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of compiled CPU code, shared by the homes of all tests."""
-    return tmp_path_factory.mktemp("numba")
+    """The folder of compiled CPU code, shared by the homes of all tests in all processes."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "numba"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")
