@@ -22,7 +22,7 @@ test:
 	@tools/install test
 	@tools/browser
 	@tools/compose
-	.venv/bin/python -m pytest -n 2 --dist loadgroup
+	.venv/bin/python -m pytest -n 3 --dist loadgroup
 
 check:
 	@tools/install test check

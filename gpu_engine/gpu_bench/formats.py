@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gpu_engine.competitors import BEST, competitor_names
 from gpu_engine.formats import FORMATS, kernel_names
+from gpu_engine.gpu_bench.measuring import measured
 from gpu_engine.gpu_bench.shelf import Shelf
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
-from gpu_engine.records import MatrixInfo, Measurement
+from gpu_engine.records import Measurement, Trace
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 
 FAST = ("split/tile", "coo/segmented", "csri/warp", "sellp/t1", "sellp/t2")
@@ -16,12 +17,11 @@ FAST = ("split/tile", "coo/segmented", "csri/warp", "sellp/t1", "sellp/t2")
 
 def measure(
     subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
-) -> Iterator[Measurement]:
+) -> Iterator[Measurement | Trace]:
     """The measurements of one subject after the other; all passes over one follow each other."""
     for subject in subjects:
-        say(f"measuring {subject.name}")
-        for params in passes(subject, bench.device.backend, rounds):
-            yield from _pass(subject, params, shelf, bench, say)
+        params = passes(subject, bench.device.backend, rounds)
+        yield from measured(FormatsStudy(), params, subject, shelf, bench, say)
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParams]:
@@ -35,16 +35,3 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParam
 
 def _compressed(backend: str) -> Iterator[str]:
     return (name for f in FORMATS if f.compressed for name, _ in f.kernels_on(backend))
-
-
-def _pass(
-    subject: Subject, params: FormatsParams, shelf: Shelf, bench: Bench, say: Callable[[str], None]
-) -> Iterator[Measurement]:
-    study, matrix = FormatsStudy(), shelf.matrix(subject)
-    infos = [MatrixInfo(subject.name, subject.name, matrix.n_rows, matrix.n_cols, matrix.nnz)]
-    cases = study.cases(params, infos, bench.device)
-    for record in study.run(params, cases, {subject.name: matrix}, bench):
-        if isinstance(record, Measurement):
-            if record.state == "failed":
-                say(f"{subject.name}: {record.kernel} {record.cache} failed: {record.note}")
-            yield record

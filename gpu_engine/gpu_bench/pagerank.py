@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from gpu_engine.gpu_bench.measuring import measured
 from gpu_engine.gpu_bench.shelf import Shelf
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.kernels import kernels_on
-from gpu_engine.records import MatrixInfo, Measurement, Record, Trace
+from gpu_engine.records import Measurement, Trace
 from gpu_engine.studies.pagerank import PagerankParams, PagerankStudy
 
 SKEWED = ("web", "rmat", "powerlaw")
@@ -17,12 +18,11 @@ FEW = ("csr/thread+fp64", "csr/thread+cpms2")
 
 def measure(
     subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
-) -> Iterator[Record]:
+) -> Iterator[Measurement | Trace]:
     """The measurements and traces of one graph after the other."""
     for subject in subjects:
-        say(f"measuring {subject.name}")
-        for params in passes(subject, bench.device.backend, rounds):
-            yield from _pass(subject, params, shelf, bench, say)
+        params = passes(subject, bench.device.backend, rounds)
+        yield from measured(PagerankStudy(), params, subject, shelf, bench, say)
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankParams]:
@@ -40,18 +40,3 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankPara
 
 def _is_measured(kernel: str, skewed: bool) -> bool:
     return not skewed or not kernel.startswith("csr/thread") or kernel in FEW
-
-
-def _pass(
-    subject: Subject, params: PagerankParams, shelf: Shelf, bench: Bench, say: Callable[[str], None]
-) -> Iterator[Record]:
-    study, matrix = PagerankStudy(), shelf.matrix(subject)
-    infos = [MatrixInfo(subject.name, subject.name, matrix.n_rows, matrix.n_cols, matrix.nnz)]
-    cases = study.cases(params, infos, bench.device)
-    for record in study.run(params, cases, {subject.name: matrix}, bench):
-        if isinstance(record, Measurement):
-            if record.state == "failed":
-                say(f"{subject.name}: {record.case} failed: {record.note}")
-            yield record
-        elif isinstance(record, Trace):
-            yield record

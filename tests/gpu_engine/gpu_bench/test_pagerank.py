@@ -260,4 +260,4 @@ def test_a_failed_run_is_said_and_changes_the_exit_code(
 
     monkeypatch.setattr(pagerank, "PagerankStudy", Fails)
     assert bench("--only", "grid") == 1
-    assert "grid: grid|csr/thread+free|warm| failed: Wrong ranks\n" in capsys.readouterr().err
+    assert "grid|csr/thread+free|warm| failed: Wrong ranks\n" in capsys.readouterr().err
