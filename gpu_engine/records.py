@@ -234,6 +234,11 @@ def measurement_from_json(fields: Mapping[str, Any]) -> Measurement:
     return Measurement(**values)
 
 
+def trace_from_json(fields: Mapping[str, Any]) -> Trace:
+    """The inverse of `as_json` for a Trace."""
+    return Trace(fields["case"], {name: tuple(values) for name, values in fields["arrays"].items()})
+
+
 def profile_from_json(fields: Mapping[str, Any]) -> DeviceProfile:
     """The inverse of `as_json` for a DeviceProfile."""
     values = dict(fields)

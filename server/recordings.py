@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import ConflictError
-from gpu_engine.records import Measurement, dumps, measurement_from_json
+from gpu_engine.records import Measurement, Trace, dumps, measurement_from_json, trace_from_json
 from server.devices import RECORDED
 from server.models import DeviceRow, MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
 
@@ -54,15 +54,31 @@ def measurements(session: Session, study: str, matrices: Sequence[str], devices:
 
     Matrix by matrix in the order given, each under the id that it has here.
     """
+    rows = _results(session, study, matrices, devices, RecordedResultsRow.measurements)
+    return [_renamed(fields, matrix_id, device) for matrix_id, device, found in rows for fields in found]
+
+
+def traces(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str]) -> list[tuple[str, Trace]]:
+    """(device, trace) of what `measurements` has, under the same cases."""
+    columns = RecordedResultsRow.measurements, RecordedResultsRow.traces
+    found = []
+    for matrix_id, device, measured, traced in _results(session, study, matrices, devices, *columns):
+        for fields in traced:
+            case = matrix_id + fields["case"].removeprefix(measured[0]["matrix_id"])
+            found.append((device, trace_from_json({**fields, "case": case})))
+    return found
+
+
+def _results(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str], *columns: Any) -> list[Any]:
+    """(matrix, device, the columns) of the recorded results, matrix by matrix in the order given."""
     query = (
-        select(MatrixRow.id, RecordingRow.device, RecordedResultsRow.measurements)
+        select(MatrixRow.id, RecordingRow.device, *columns)
         .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
         .join(RecordingRow)
         .where(MatrixRow.id.in_(matrices), RecordingRow.study == study, RecordingRow.device.in_(devices))
         .order_by(RecordedResultsRow.id)
     )
-    rows = sorted(session.execute(query), key=lambda row: matrices.index(row[0]))
-    return [_renamed(fields, matrix_id, device) for matrix_id, device, found in rows for fields in found]
+    return sorted(session.execute(query), key=lambda row: matrices.index(row[0]))
 
 
 def _renamed(fields: dict[str, Any], matrix_id: str, device: str) -> Measurement:

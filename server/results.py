@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sqlalchemy import func, null, select
 from sqlalchemy.orm import Session
 
-from gpu_engine.records import Measurement, Trace, as_json, measurement_from_json
+from gpu_engine.records import Measurement, Trace, as_json, measurement_from_json, trace_from_json
 from server.answers import csv_of
 from server.models import JobRow, MeasurementRow, TraceRow
 
@@ -40,8 +40,7 @@ def measurements(
 def traces(session: Session, job_ids: Sequence[str]) -> list[Trace]:
     """The traces of these jobs, in the order they were committed."""
     records = session.scalars(select(TraceRow.record).where(TraceRow.job_id.in_(job_ids)).order_by(TraceRow.id))
-    arrays = [(record["case"], record["arrays"]) for record in records]
-    return [Trace(case, {name: tuple(values) for name, values in named.items()}) for case, named in arrays]
+    return [trace_from_json(record) for record in records]
 
 
 def version(session: Session, job: JobRow) -> str:

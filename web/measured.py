@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from gpu_engine.records import Measurement, Trace
+from gpu_engine.records import Measurement
 from server import recordings, results
 from server.jobs import queue
-from server.models import JobRow, JobState, MatrixRow, RecordedResultsRow, RecordingRow
+from server.models import JobRow, JobState, MatrixRow
 from web.selection import VALUES_MAX, WHAT_IF, Selection
 from web.shown import MatrixFeatures, Shown
 
@@ -93,27 +93,10 @@ def with_traces(session: Session, seen: Measured) -> Shown:
     """What is drawn of results that have traces, which are read for this alone: they are most of the bytes."""
     wanted = {(m.device, m.case) for m in seen.measurements}
     found = [(job.device, trace) for job in seen.jobs for trace in results.traces(session, (job.id,))]
-    found += _recorded_traces(session, seen)
+    devices = () if seen.selection.job else seen.selection.device
+    found += recordings.traces(session, seen.study, seen.selection.matrix, devices)
     traces = {(device, trace.case): trace for device, trace in found if (device, trace.case) in wanted}
     return replace(seen.shown, traces=traces)
-
-
-def _recorded_traces(session: Session, seen: Measured) -> list[tuple[str, Trace]]:
-    """(device, trace) as recordings.measurements has its records: under the ids that matrices have here."""
-    query = (
-        select(MatrixRow.id, RecordingRow.device, RecordedResultsRow.measurements, RecordedResultsRow.traces)
-        .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
-        .join(RecordingRow)
-        .where(MatrixRow.id.in_(seen.selection.matrix), RecordingRow.study == seen.study)
-        .where(RecordingRow.device.in_(() if seen.selection.job else seen.selection.device))
-    )
-    found = []
-    for matrix_id, device, measurements, traces in session.execute(query):
-        for record in traces:
-            case = matrix_id + record["case"].removeprefix(measurements[0]["matrix_id"])
-            arrays = {name: tuple(values) for name, values in record["arrays"].items()}
-            found.append((device, Trace(case, arrays)))
-    return found
 
 
 def matrix_features(session: Session, ids: Iterable[str]) -> dict[str, MatrixFeatures]:
