@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 
 from web.figures.base import Head, Table, blank, escape
 from web.figures.pagerank.facets import axis_end, bar_panels, cut, drawn, heading, left_out, place, rows_of
-from web.figures.pagerank.levels import CHANGE, LEVELS, Level, hatched, levels_of, listed
+from web.figures.pagerank.levels import CHANGE, LEVELS, Level, level_bars, levels_of
 from web.figures.panels import Legend
 from web.palette import OTHERS
 from web.runs import Run, RunGroup, has_right_ranks, speed_up
@@ -89,17 +89,6 @@ def _is_split(group: RunGroup, run: Run) -> bool:
 
 
 def _bars(times: dict[str, float], part: Level, legend: Legend) -> go.Bar:
-    return go.Bar(
-        **listed(part, legend),
-        x=list(times.values()),
-        y=list(times),
-        orientation="h",
-        error_x={"visible": False},
-        marker=hatched(part),
-        hovertext=[
-            f"<b>{label}</b><br>{part.name}: {percent(time)} of the time of the same kernel in fp64"
-            for label, time in times.items()
-        ],
-        hoverinfo="text",
-        meta={"role": "kernel"},
-    )
+    of_fp64 = "of the time of the same kernel in fp64"
+    bars = [(label, time, f"<b>{label}</b><br>{part.name}: {percent(time)} {of_fp64}") for label, time in times.items()]
+    return level_bars(part, bars, legend)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import plotly.graph_objects as go
+
 from web.figures.panels import Legend
 from web.palette import OKABE_ITO
 from web.runs import Run
@@ -79,7 +81,23 @@ def listed(entry: Level, legend: Legend) -> dict[str, Any]:
     return {**legend.entry(entry.name), "legendrank": RUN_RANK + 1 + place}
 
 
-def hatched(entry: Level) -> dict[str, Any]:
+def level_bars(entry: Level, bars: Sequence[tuple[str, float, str]], legend: Legend, **options: Any) -> go.Bar:
+    """Horizontal bars of one precision; bars: (label of the row, length, what is said on it)."""
+    return go.Bar(
+        **listed(entry, legend),
+        x=[length for _, length, _ in bars],
+        y=[label for label, _, _ in bars],
+        orientation="h",
+        error_x={"visible": False},
+        marker=_hatched(entry),
+        hovertext=[said for _, _, said in bars],
+        hoverinfo="text",
+        meta={"role": "kernel"},
+        **options,
+    )
+
+
+def _hatched(entry: Level) -> dict[str, Any]:
     """The marker of a bar; the browser gives hatching and outline the ink of its theme."""
     return {
         "color": entry.color,

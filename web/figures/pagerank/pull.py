@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from web.figures.base import Head, Table, blank, escape
 from web.figures.pagerank.facets import Rows, axis_end, bar_panels, drawn, heading, left_out, place, rows_of
-from web.figures.pagerank.levels import LEVELS, Level, hatched, level_of, listed
+from web.figures.pagerank.levels import LEVELS, Level, level_bars, level_of
 from web.figures.panels import Legend
 from web.palette import OTHERS
 from web.runs import Run, RunGroup
@@ -132,20 +132,11 @@ def _labelled(group: RunGroup, runs: Sequence[Run]) -> dict[str, Pull]:
 
 
 def _bars(found: dict[str, Pull], entry: Level, legend: Legend) -> go.Bar:
-    return go.Bar(
-        **listed(entry, legend),
-        x=[pull.speed_up for pull in found.values()],
-        y=list(found),
-        orientation="h",
-        error_x={"visible": False},
-        marker=hatched(entry),
-        hovertext=[
-            f"<b>{label}</b><br>{ratio(pull.speed_up)}, {seconds(pull.time)} in the median of {pull.iterations}"
-            for label, pull in found.items()
-        ],
-        hoverinfo="text",
-        meta={"role": "kernel"},
-    )
+    bars = []
+    for label, pull in found.items():
+        said = f"{ratio(pull.speed_up)}, {seconds(pull.time)} in the median of {pull.iterations}"
+        bars.append((label, pull.speed_up, f"<b>{label}</b><br>{said}"))
+    return level_bars(entry, bars, legend)
 
 
 def _bounds(bounded: Mapping[str, float], legend: Legend) -> go.Scatter:

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from web.figures.base import Head, Table, blank, escape
 from web.figures.pagerank.facets import NO_RUN, axis_end, bar_panels, cut, drawn, heading, left_out, place, rows_of
-from web.figures.pagerank.levels import LEVELS, Level, Stretch, hatched, levels_of, listed, stretches
+from web.figures.pagerank.levels import LEVELS, Level, Stretch, level_bars, levels_of, stretches
 from web.figures.panels import Legend
 from web.runs import Run, RunGroup, has_right_ranks
 from web.shown import Shown
@@ -71,17 +71,8 @@ def bars(rows: dict[str, list[Level]], used: Sequence[Level], legend: Legend) ->
 
 
 def _bars(entry: Level, found: Sequence[tuple[str, Stretch]], legend: Legend) -> go.Bar:
-    return go.Bar(
-        **listed(entry, legend),
-        x=[part.end - part.begin for _, part in found],
-        base=[part.begin for _, part in found],
-        y=[label for label, _ in found],
-        orientation="h",
-        error_x={"visible": False},
-        marker=hatched(entry),
-        hovertext=[
-            f"<b>{label}</b><br>iterations {part.begin + 1} to {part.end} in {entry.name}" for label, part in found
-        ],
-        hoverinfo="text",
-        meta={"role": "kernel"},
-    )
+    bars = [
+        (label, part.end - part.begin, f"<b>{label}</b><br>iterations {part.begin + 1} to {part.end} in {entry.name}")
+        for label, part in found
+    ]
+    return level_bars(entry, bars, legend, base=[part.begin for _, part in found])
