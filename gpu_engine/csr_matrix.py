@@ -50,6 +50,11 @@ class CsrMatrix:
         """Bytes that any product must move: CSR once, x once, y once (the numerator of `floor_s`)."""
         return 12 * self.nnz + 4 * (self.n_rows + 1) + 8 * self.n_cols + 8 * self.n_rows
 
+    def on(self, xp: Any) -> "CsrMatrix":
+        """The matrix on the device of the module `xp`, NumPy or CuPy; no copy where it is there already."""
+        arrays = (xp.asarray(array) for array in (self.indptr, self.indices, self.values))
+        return CsrMatrix(self.n_rows, self.n_cols, *arrays)
+
     def to_scipy(self) -> scipy.sparse.csr_array:
         """The same matrix as a SciPy array that shares the host arrays."""
         return scipy.sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape, copy=False)

@@ -25,12 +25,16 @@ RESOURCES = "kernels.md"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The benchmark of one study: its matrices, how they are measured, the tables, and what is recorded of it."""
+    """The benchmark of one study: its matrices, how they are measured, the tables, and what is recorded of it.
+
+    resources  a table of what the compiler made of the kernels, written beside the records; None: not asked for
+    """
 
     subjects: Sequence[Subject]
     measure: Callable[[Sequence[Subject], Shelf, Bench, int, Callable[[str], None]], Iterator[Record]]
     report: Callable[[Sequence[Subject], Recording], str]
     recorded: Callable[[Recording], Recording]
+    resources: Callable[[], str] | None = None
 
 
 def in_given_order(recording: Recording) -> Recording:
@@ -40,7 +44,7 @@ def in_given_order(recording: Recording) -> Recording:
 
 
 PARTS = {
-    "formats": Part(SUBJECTS, formats.measure, tables.report, in_given_order),
+    "formats": Part(SUBJECTS, formats.measure, tables.report, in_given_order, resources_table),
     "pagerank": Part(GRAPH_SUBJECTS, pagerank.measure, pagerank_tables.report, lambda recording: recording),
 }
 
@@ -86,8 +90,8 @@ def _measure(subjects: Sequence[Subject], shelf: Shelf, arguments: argparse.Name
         raise InputError("No matrix is left to measure: --only and --without exclude all of them.")
     part, found = PARTS[arguments.study], list[Record]()
     with open_bench(find_device(arguments.device)) as bench:
-        if bench.device.backend == "cuda":
-            (arguments.folder / RESOURCES).write_text(resources_table(), encoding="utf-8")
+        if bench.device.backend == "cuda" and part.resources is not None:
+            (arguments.folder / RESOURCES).write_text(part.resources(), encoding="utf-8")
         for number, subject in enumerate(subjects):
             found += part.measure([subject], shelf, bench, arguments.rounds, _say)
             recording = _recording(arguments.study, subjects[: number + 1], shelf, bench, found)

@@ -80,8 +80,7 @@ class CudaStopwatch:
 
     def upload(self, matrix: CsrMatrix) -> CsrMatrix:
         """The matrix on this GPU."""
-        arrays = (cupy.asarray(array) for array in (matrix.indptr, matrix.indices, matrix.values))
-        return CsrMatrix(matrix.n_rows, matrix.n_cols, *arrays)
+        return matrix.on(cupy)
 
     def synchronize(self) -> None:
         """Waits for all launched work; what it did wrong is raised here."""

@@ -71,6 +71,10 @@ class CpuRanks(ABC):
     def convert(self) -> None:  # noqa: B027 (numbers are what others become)
         """Everything into fp64, in place."""
 
+    def gather(self) -> None:
+        """A CPU has no probe."""
+        return
+
     @property
     def stored_bytes(self) -> int:
         """The matrix as stored and all rank vectors."""

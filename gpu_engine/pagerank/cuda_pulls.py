@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpu_engine import cpms
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats import tiles
@@ -79,7 +78,7 @@ class CsrPull:
     """CSR, one thread a page, as the paper has it."""
 
     def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
-        pull = _on_device(graph.pull, xp)
+        pull = graph.pull.on(xp)
         self._n = np.int32(graph.n)
         self._pointer = pointer_of(pull)
         self._indptr, self.links, self.values = pull.indptr, pull.indices, pull.values
@@ -102,7 +101,7 @@ class EllPull:
     """ELLPACK, one thread a page, as the paper has it."""
 
     def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
-        pull = _on_device(graph.pull, xp)
+        pull = graph.pull.on(xp)
         columns, values = fill_slots(pull, max_row_length(pull), None, 0)
         self._size = np.int32(graph.n), np.int32(columns.shape[0])
         self.links, self.values = columns.ravel(), values.ravel()
@@ -152,11 +151,6 @@ class TilePull(CsrPull):
 PULLS: dict[str, type[Pull]] = {"csr/thread": CsrPull, "ell/thread": EllPull, "split/tile": TilePull}
 
 
-def _on_device(pull: CsrMatrix, xp: Any) -> CsrMatrix:
-    arrays = (xp.asarray(array) for array in (pull.indptr, pull.indices, pull.values))
-    return CsrMatrix(pull.n_rows, pull.n_cols, *arrays)
-
-
 def pointer_of(pull: CsrMatrix) -> str:
     """The C++ type of the row pointers."""
     return POINTERS[pull.indptr.dtype.itemsize == 8]
@@ -173,13 +167,3 @@ def source_of(layout: str, storage: Storage, free: bool, pointer: str) -> CudaSo
 
 BETWEEN = CudaSource(__package__, "between.cu", ("next_iteration",))
 """What is launched between two pulls, the same for all."""
-
-SOURCES = tuple(
-    source_of(layout, storage, free, pointer)
-    for layout in PULLS
-    for storage in (FP64, FP32, *cpms.SEGMENTS)
-    for free in (False, True)
-    for pointer in POINTERS
-    if not (free and (layout == "ell/thread" or storage == FP32))
-)
-"""Every source of pulls that a run may ask for."""

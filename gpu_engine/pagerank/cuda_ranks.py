@@ -1,7 +1,7 @@
 """Ranks on a GPU: the state of a run in device memory, for each way to store ranks and matrix values.
 
 Used as those of cpu_ranks.py. An iteration is two steps: the pull, with all that a page has to do for itself, and one
-warp that turns the sums into γ and the base of the next iteration.
+block that turns the sums into γ and the base of the next iteration.
 """
 
 from collections.abc import Callable
@@ -98,7 +98,7 @@ class CudaRanks:
             values, kind = self._segmented(s.values), head(self._segments, first)
             cpms.write(cpms.Segmented(s.p, self._n, self._segments), start, first)
             # A dangling page counts as of degree 1, so it starts at 1/n with and without values.
-            value = _cut(value, 64 // self._segments * first)
+            value = _cut(value, self._segments, first)
         else:
             values, kind = s.values, self._number
             s.p[: self._n] = start
@@ -214,7 +214,8 @@ class CudaRanks:
         return stored.units if isinstance(stored, cpms.Segmented) else stored
 
 
-def _cut(value: float, bits: int) -> float:
-    """The value with its first `bits` bits, the others zero."""
-    mask = np.uint64((2**bits - 1) << (64 - bits))
-    return float((np.array([value]).view(np.uint64) & mask).view(np.float64)[0])
+def _cut(value: float, segments: int, k: int) -> float:
+    """The value as its first k segments hold it."""
+    alone = cpms.allocate(1, segments)
+    cpms.write(alone, np.array([value]), k)
+    return float(cpms.read(alone, k)[0])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import ParameterError, quote
+from gpu_engine.pagerank.cuda_pulls import FP32, FP64, Storage
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.run import PLAIN, Ranks
 from gpu_engine.pagerank.schedule import Schedule
@@ -49,6 +50,11 @@ class RankKernel:
         return f"{self.layout}+{self.precision}"
 
     @property
+    def storage(self) -> Storage:
+        """How a GPU stores values and ranks."""
+        return self.segments or (FP32 if self.single else FP64)
+
+    @property
     def mantissa_bits(self) -> int:
         """Of the values at full precision."""
         return 23 if self.single else 52
@@ -63,11 +69,9 @@ class RankKernel:
         convert  at full precision values in segments become fp64; on a GPU they may stay as they are
         """
         if xp is not np:
-            from gpu_engine.pagerank.cuda_pulls import FP32, FP64
             from gpu_engine.pagerank.cuda_ranks import CudaRanks
 
-            storage = self.segments or (FP32 if self.single else FP64)
-            return CudaRanks(graph, params, self.layout, storage, xp, self.free, convert)
+            return CudaRanks(graph, params, self.layout, self.storage, xp, self.free, convert)
         from gpu_engine.pagerank.cpu_ranks import FreeRanks, PlainRanks, SegmentedRanks
 
         if self.free:

@@ -187,15 +187,20 @@ class RankRun:
         )
 
     def _gather(self, c: _Candidate) -> tuple[float, ...]:
-        """The probe at the precision of each iteration; 0 on a CPU, which has none."""
-        probe = getattr(c.ranks, "gather", None)
-        if c.ranks is None or c.run is None or probe is None or not self.graph.pull.nnz:
-            return (0.0,) * (len(c.run.steps) if c.run else 0)
-        found: dict[int, float] = {}
-        for k in sorted(set(c.run.read)):
-            c.ranks.reset(k)
-            found[k] = float(f"{statistics.median(self.bench.stopwatch.prepare(probe(), 'warm')()):.4g}")
+        """Seconds of the probe at the precision of each iteration; 0 where there is none."""
+        if c.ranks is None or c.run is None:
+            raise RuntimeError("A case without a run has no probe.")
+        if c.ranks.gather() is None or not self.graph.pull.nnz:
+            return (0.0,) * len(c.run.steps)
+        found = {k: self._probed(c.ranks, k) for k in sorted(set(c.run.read))}
         return tuple(found[k] for k in c.run.read)
+
+    def _probed(self, ranks: Ranks, k: int) -> float:
+        ranks.reset(k)
+        probe = ranks.gather()
+        if probe is None:
+            return 0.0
+        return float(f"{statistics.median(self.bench.stopwatch.prepare(probe, 'warm')()):.4g}")
 
     def _measurement(self, c: _Candidate, rounds: Rounds) -> Measurement:
         base = dataclasses.replace(self._blank(c.case), **c.fields)

@@ -48,6 +48,10 @@ class Ranks(Protocol):
         """A copy of p: float64 [n], on the host."""
         ...
 
+    def gather(self) -> Callable[[], None] | None:
+        """A probe that streams the links and gathers p at the precision of the last reset; None where there is none."""
+        ...
+
     @property
     def stored_bytes(self) -> int:
         """The matrix and the rank vectors as stored."""

@@ -11,18 +11,27 @@ import gpu_engine
 from gpu_engine.cpms import convert
 from gpu_engine.cuda.load import FLAGS, CudaSource
 from gpu_engine.formats import FORMATS
+from gpu_engine.formats.base import POINTERS
 from gpu_engine.measure.cuda import PROBES
-from gpu_engine.pagerank import cuda_pulls
+from gpu_engine.pagerank.cuda_pulls import BETWEEN, source_of
+from gpu_engine.pagerank.kernels import KERNELS
 from tests.gpu_engine.cpms import kernels
 
 RANKS = CudaSource(
     "gpu_engine.pagerank",
     "iterate.cu",
-    tuple(dict.fromkeys(name for source in cuda_pulls.SOURCES for name in source.instantiations)),
+    tuple(
+        dict.fromkeys(
+            name
+            for kernel in KERNELS
+            for pointer in POINTERS
+            for name in source_of(kernel.layout, kernel.storage, kernel.free, pointer).instantiations
+        )
+    ),
 )
 """All that runs of PageRank compile, in one go."""
 
-OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, cuda_pulls.BETWEEN, RANKS)
+OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS)
 """The sources that belong to no format."""
 
 SOURCES = sorted({k.source for f in FORMATS for k in f.kernels if k.source} | {*OTHERS}, key=lambda s: s.file)
