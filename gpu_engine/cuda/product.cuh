@@ -14,7 +14,7 @@ __device__ __forceinline__ void
 multiply_plain_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
                     const Pointer *__restrict__ indptr, const Entries &entries, const double *__restrict__ x,
                     double *__restrict__ y, double *__restrict__ heads, double *__restrict__ tails) {
-  multiply_tile<Pointer, THREADS, ITEMS>(
+  multiply_tile<Pointer, THREADS, ITEMS, false>(
       borders, first_rows, indptr, entries, [x](int column) { return __ldg(x + column); }, heads, tails, Product{y});
 }
 

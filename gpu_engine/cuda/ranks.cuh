@@ -74,9 +74,11 @@ __device__ __forceinline__ unsigned long long sum_warp(unsigned long long value)
   return value;
 }
 
-/// Adds a share of every lane, not negative, to the warp's slot.
+/// Adds a share of every lane, not negative, to the warp's slot. Lanes round differently: millions of pages may have
+/// the same rank, and then a warp's roundings cancel instead of adding up.
 __device__ __forceinline__ void add_rank(double share, unsigned long long *slots, long long warp) {
-  const unsigned long long total = sum_warp((unsigned long long)(share * UNITS_OF_ONE + 0.5));
+  const double rounding = (threadIdx.x % WARP + 0.5) / WARP;
+  const unsigned long long total = sum_warp((unsigned long long)(share * UNITS_OF_ONE + rounding));
   if (threadIdx.x % WARP == 0 && total) atomicAdd(slots + warp % SLOTS, total);
 }
 

@@ -28,10 +28,11 @@ constexpr int LONG = 16;
 /// Sums the rows of the block's tile, but for those that its borders cut: of these it leaves its part in heads[tile]
 /// (the row began earlier) or tails[tile] (it goes on). Tiles as gpu_engine/formats/tiles.py cuts them.
 /// entries.load(begin, first place, places, columns, factors) gives those of this lane, column −1 past the end;
-/// gather(column) is what an entry is multiplied by. rows.ask(row) is called by one lane a row early in its pass, then
-/// rows.take(row, sum) by the same lane.
+/// gather(column) is what an entry is multiplied by. sums.ask(row) is called by one lane a row early, then
+/// sums.take(row, sum) by the same lane. Where EARLY, a pass asks for the rows of the next one, and sums.turn()
+/// says that it begins: worth the registers where much is asked for.
 /// Products wait in shared memory; groups of lanes, as wide as the rows of the tile allow, sum them.
-template <typename Pointer, int THREADS, int ITEMS, typename Entries, typename Gather, typename Rows>
+template <typename Pointer, int THREADS, int ITEMS, bool EARLY, typename Entries, typename Gather, typename Rows>
 __device__ __forceinline__ void
 multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
               const Pointer *__restrict__ indptr, const Entries &entries, const Gather &gather,
@@ -56,6 +57,7 @@ multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ 
   Pointer row_begin = 0, row_end = 0;
   if (number < rows) row_begin = __ldg(indptr + first + number), row_end = __ldg(indptr + first + number + 1);
   if (number < rows && lane == 0) sums.ask(first + number);
+  if constexpr (EARLY) sums.turn();
 #pragma unroll
   for (int item = 0; item < ITEMS; ++item)
     if (columns[item] >= 0) factors[item] *= gather(columns[item]);
@@ -65,9 +67,14 @@ multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ 
   __syncthreads();
   for (int pass = 0; pass < rows; pass += step, number += step) {
     const bool inside = number < rows;
-    if (pass > 0 && inside) {
+    if (!EARLY && pass > 0 && inside) {
       row_begin = __ldg(indptr + first + number), row_end = __ldg(indptr + first + number + 1);
       if (lane == 0) sums.ask(first + number);
+    }
+    Pointer later_begin = 0, later_end = 0;
+    if (EARLY && number + step < rows) {
+      later_begin = __ldg(indptr + first + number + step), later_end = __ldg(indptr + first + number + step + 1);
+      if (lane == 0) sums.ask(first + number + step);
     }
     const bool head = inside && row_begin < begin, tail = inside && row_end > begin + count;
     const int from = inside && !head ? (int)(row_begin - begin) : 0;
@@ -91,6 +98,7 @@ multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ 
       else
         sums.take(first + number, total);
     }
+    if constexpr (EARLY) row_begin = later_begin, row_end = later_end, sums.turn();
   }
 }
 

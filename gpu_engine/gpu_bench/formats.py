@@ -21,7 +21,7 @@ def measure(
     """The measurements of one subject after the other; all passes over one follow each other."""
     for subject in subjects:
         params = passes(subject, bench.device.backend, rounds)
-        yield from measured(FormatsStudy(), params, subject, shelf, bench, say)
+        yield from measured(FormatsStudy(), params, [subject], shelf, bench, say)
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParams]:

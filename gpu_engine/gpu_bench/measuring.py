@@ -1,6 +1,6 @@
-"""One subject through a study, pass after pass: what the benchmarks of all studies share."""
+"""Subjects through a study, pass after pass: what the benchmarks of all studies share."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from gpu_engine.gpu_bench.shelf import Shelf
@@ -11,15 +11,22 @@ from gpu_engine.studies.base import Study
 
 
 def measured(
-    study: Study, passes: Iterable[Any], subject: Subject, shelf: Shelf, bench: Bench, say: Callable[[str], None]
+    study: Study,
+    passes: Iterable[Any],
+    subjects: Sequence[Subject],
+    shelf: Shelf,
+    bench: Bench,
+    say: Callable[[str], None],
 ) -> Iterator[Measurement | Trace]:
-    """The measurements and traces of a subject, for each of the parameters in `passes`; failures are said at once."""
-    say(f"measuring {subject.name}")
-    matrix = shelf.matrix(subject)
-    infos = [MatrixInfo(subject.name, subject.name, matrix.n_rows, matrix.n_cols, matrix.nnz)]
+    """The measurements and traces of subjects, the matrices of one job, for each of the parameters in `passes`.
+
+    Failures are said at once.
+    """
+    say(f"measuring {', '.join(subject.name for subject in subjects)}")
+    matrices = {subject.name: shelf.matrix(subject) for subject in subjects}
+    infos = [MatrixInfo(name, name, matrix.n_rows, matrix.n_cols, matrix.nnz) for name, matrix in matrices.items()]
     for params in passes:
-        cases = study.cases(params, infos, bench.device)
-        for record in study.run(params, cases, {subject.name: matrix}, bench):
+        for record in study.run(params, study.cases(params, infos, bench.device), matrices, bench):
             if isinstance(record, Measurement) and record.state == "failed":
                 say(f"{record.case} failed: {record.note}")
             if isinstance(record, Measurement | Trace):

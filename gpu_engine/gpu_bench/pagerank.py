@@ -10,10 +10,12 @@ from gpu_engine.pagerank.kernels import kernels_on
 from gpu_engine.records import Measurement, Trace
 from gpu_engine.studies.pagerank import PagerankParams, PagerankStudy
 
-SKEWED = ("web", "rmat", "powerlaw")
-"""Families where one thread a page waits for the links of a popular page: it runs in two precisions there, no more."""
+EVEN = ("delaunay", "rgg", "road", "stencil", "fem")
+"""Families in which no page has many more links than others. Elsewhere one thread a page waits for the links of a
+popular page: it runs in two precisions there, no more.
+"""
 
-FEW = ("csr/thread+fp64", "csr/thread+cpms2")
+FEW = ("fp64", "cpms2")
 
 
 def measure(
@@ -22,13 +24,12 @@ def measure(
     """The measurements and traces of one graph after the other."""
     for subject in subjects:
         params = passes(subject, bench.device.backend, rounds)
-        yield from measured(PagerankStudy(), params, subject, shelf, bench, say)
+        yield from measured(PagerankStudy(), params, [subject], shelf, bench, say)
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankParams]:
     """Every kernel with the paper's schedule and with values that stay in segments; then other schedules."""
-    skewed = subject.source.get("family") in SKEWED
-    names = tuple(k.name for k in kernels_on(backend) if not k.single and _is_measured(k.name, skewed))
+    names = tuple(k.name for k in kernels_on(backend) if not k.single and _is_measured(k.name, subject, backend))
     ends: tuple[str, ...] = ("fp64", "segments") if backend == "cuda" else ("fp64",)
     fixed = {"rounds": rounds, "energy_s": 0.0}
     yield PagerankParams(kernels=names, at_end=ends, **fixed)  # type: ignore[arg-type]
@@ -38,5 +39,9 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankPara
     yield PagerankParams(kernels=both, near=(1.0, 256.0), at_end=ends[-1:], **fixed)  # type: ignore[arg-type]
 
 
-def _is_measured(kernel: str, skewed: bool) -> bool:
-    return not skewed or not kernel.startswith("csr/thread") or kernel in FEW
+def _is_measured(kernel: str, subject: Subject, backend: str) -> bool:
+    """Whether a run is short enough; of a collected matrix nothing is known of its longest row."""
+    layout, _, precision = kernel.partition("+")
+    if not layout.endswith("/thread") or subject.source.get("family") in EVEN:
+        return True
+    return backend == "cpu" if subject.source["kind"] == "collected" else precision in FEW

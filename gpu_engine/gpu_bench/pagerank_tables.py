@@ -1,8 +1,9 @@
 """The tables of the PageRank benchmark, in Markdown: every figure is computed from the records."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import geometric_mean, median
 
+from gpu_engine.gpu_bench.markdown import table
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.recordings import MatrixRecord, Recording
 from gpu_engine.records import Measurement, Trace
@@ -58,14 +59,9 @@ def report(_: Sequence[Subject], recording: Recording) -> str:
     """All tables."""
     runs = Runs(recording)
     lines = [f"# PageRank on {recording.device.name}, {recording.created_at}"]
-    for table in (_iterations, _pulls, _totals, _fastest, _schedules, _all):
-        lines += table(runs)
+    for part in (_iterations, _pulls, _totals, _fastest, _schedules, _all):
+        lines += part(runs)
     return "\n".join(lines) + "\n"
-
-
-def _table(title: str, head: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield from (f"\n## {title}\n", f"| {head} |", "|" + " --- |" * (head.count(" | ") + 1))
-    yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
 def _axes(m: Measurement) -> dict[str, str]:
@@ -85,10 +81,6 @@ def _split(m: Measurement | None) -> str:
 
 def _best(runs: Runs, matrix: MatrixRecord, may: Callable[[str], bool]) -> Measurement | None:
     return min((m for m in runs.of(matrix) if may(m.kernel.partition("+")[2])), key=_time, default=None)
-
-
-def _layouts(runs: Runs, matrix: MatrixRecord) -> list[str]:
-    return list(dict.fromkeys(m.format for m in runs.of(matrix)))
 
 
 def _kernel(m: Measurement) -> tuple[str, str]:
@@ -122,12 +114,12 @@ def _iterations(runs: Runs) -> Iterator[str]:
             ]
         )
     head = "graph | pages | links | fp64 | two segments | four segments | residual | distance to fp64 | mass error"
-    yield from _table(
+    yield from table(
         "Iterations by precision; the worst residual, distance and mass of all runs with near 16", head, rows
     )
 
 
-LAYOUTS = ("split/tile", "csr/thread", "ell/thread")
+LAYOUTS = ("split/tile", "sellp/thread", "csr/thread", "ell/thread")
 
 
 def _pulls(runs: Runs) -> Iterator[str]:
@@ -152,12 +144,29 @@ def _pulls(runs: Runs) -> Iterator[str]:
                         gains.setdefault((layout, precision), []).append(fp64[0] / found[0])
                 rows.append(cells)
     head = "graph | kernel | fp64 µs | 1 segment | 2 segments | 3 segments"
-    yield from _table(
+    yield from table(
         "Pulls on the first segments against the same kernel in fp64: ratio of the probe's ratio", head, rows
     )
     for (layout, precision), ratios in gains.items():
         mean, kernel = geometric_mean(ratios), f"{layout}+{precision}"
         yield f"\n{kernel}, one segment: geometric mean {mean:.2f}, lowest {min(ratios):.2f} of {len(ratios)} graphs."
+    fastest = [gain for gain in (_gain_of_fastest(runs, matrix) for matrix in runs.matrices) if gain]
+    if fastest:
+        mean = geometric_mean(fastest)
+        yield (
+            "\nThe layout that is fastest with values in fp64, each graph its own, two segments, one of them read: "
+            f"geometric mean {mean:.2f}, lowest {min(fastest):.2f} of {len(fastest)} graphs."
+        )
+
+
+def _gain_of_fastest(runs: Runs, matrix: MatrixRecord) -> float | None:
+    """Pulls on heads against fp64 in the layout whose runs in fp64 are the fastest of those with values."""
+    whole = _best(runs, matrix, lambda precision: precision == "fp64")
+    heads = runs.usual(matrix, f"{_kernel(whole)[0]}+cpms2") if whole else None
+    if whole is None or heads is None:
+        return None
+    fp64, one = runs.pull_s(whole, 0), runs.pull_s(heads, 1)
+    return fp64[0] / one[0] if fp64 and one else None
 
 
 def _totals(runs: Runs) -> Iterator[str]:
@@ -177,7 +186,7 @@ def _totals(runs: Runs) -> Iterator[str]:
             if share is not None:
                 shares.setdefault(f"{m.kernel}, {end}", []).append(share)
     head = "graph | kernel | values at the end | fp64 ms | ms | gain | bound by bytes | share of the saving"
-    yield from _table("Runs to convergence against the same kernel in fp64", head, rows)
+    yield from table("Runs to convergence against the same kernel in fp64", head, rows)
     for name, found in shares.items():
         # A share may be negative: then there is no geometric mean.
         mean = f"geometric mean {geometric_mean(found):.2f}" if min(found) > 0 else f"median {median(found):.2f}"
@@ -203,7 +212,7 @@ def _fastest(runs: Runs) -> Iterator[str]:
         added = f"{_time(fp64) / _time(heads):.3f} ({heads.kernel})" if heads else "–"
         rows.append([matrix.name, fp64.kernel, _us(each), _ms(fp64), *cells, added])
     head = "graph | fastest in fp64 | µs an iteration | ms | cuGraph µs, scaled | iteration | to 1e-10 | segments add"
-    yield from _table(f"The fastest run in fp64; cuGraph scaled to a copy of {copy / 1e12:.2f} TB/s", head, rows)
+    yield from table(f"The fastest run in fp64; cuGraph scaled to a copy of {copy / 1e12:.2f} TB/s", head, rows)
     if ratios:
         mean = geometric_mean(ratios)
         yield f"\nAn iteration of cuGraph over ours: geometric mean {mean:.2f}, lowest {min(ratios):.2f}."
@@ -220,7 +229,7 @@ def _schedules(runs: Runs) -> Iterator[str]:
             gain = f"{_time(base) / _time(m):.3f}"
             rows.append([matrix.name, m.kernel, axes["first"], axes["near"], _split(base), _split(m), gain])
     head = "graph | kernel | first | near | iterations, first 1 and near 16 | iterations | time of that over this"
-    yield from _table("Other schedules", head, rows)
+    yield from table("Other schedules", head, rows)
 
 
 def _all(runs: Runs) -> Iterator[str]:
@@ -230,7 +239,7 @@ def _all(runs: Runs) -> Iterator[str]:
         for matrix in runs.matrices
         for m in sorted(runs.of(matrix), key=_time)
     ]
-    yield from _table("All runs, the fastest first", "graph | kernel | schedule | iterations | ms", rows)
+    yield from table("All runs, the fastest first", "graph | kernel | schedule | iterations | ms", rows)
 
 
 def _us(seconds: float | None) -> str:

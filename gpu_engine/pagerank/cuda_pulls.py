@@ -11,8 +11,9 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats import tiles
-from gpu_engine.formats.base import POINTERS, max_row_length
-from gpu_engine.formats.ell import fill_slots
+from gpu_engine.formats.base import POINTERS, inverse, max_row_length
+from gpu_engine.formats.ell import PADDING, fill_slots
+from gpu_engine.formats.sellp import Slices
 from gpu_engine.pagerank.graph import TransitionMatrix
 
 FP64, FP32, NONE = "Fp64", "Fp32", "None"
@@ -21,6 +22,14 @@ Storage = str | int
 
 THREADS, ITEMS = 128, 8
 """Of a tile: twice the links of one of `split`, for a page has more to do than a row of y; fastest on an H200."""
+
+WINDOW, FREE_WINDOW = 1024, 256
+"""Rows of SELL-C-σ are sorted by length within so many, and ranks with them: a wide window leaves little padding, a
+narrow one keeps neighbours near. Without values padding costs a third, so there the narrow one is the faster.
+"""
+
+LINKS_AHEAD = (4, 8)
+"""Links of a page in flight in SELL-C-σ: few where rows are short, for more would only be instructions there."""
 
 BLOCK, WARP, PROBE_BLOCK, PROBE_LINKS = 128, 32, 256, 4
 NEVER = 0.5e300
@@ -53,15 +62,17 @@ class Pull(Protocol):
 
     values   float64 [slots] on the device, in the order of the layout; padding is 0; whoever stores them takes them
     links    columns int32 [slots] in the same order
+    order    int32 [n], the page at each place of a rank vector; None where it is the page itself
     nbytes   of the pattern, without the values
     """
 
     values: Any
     links: Any
+    order: Any
     nbytes: int
 
-    def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
-        """The matrix of the graph on the device of the module `xp`."""
+    def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:
+        """The matrix of the graph on the device of the module `xp`; `free`: its values will not be used."""
         ...
 
     @staticmethod
@@ -77,7 +88,9 @@ class Pull(Protocol):
 class CsrPull:
     """CSR, one thread a page, as the paper has it."""
 
-    def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
+    order = None
+
+    def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:  # noqa: ARG002 (the same with values)
         pull = graph.pull.on(xp)
         self._n = np.int32(graph.n)
         self._pointer = pointer_of(pull)
@@ -100,9 +113,11 @@ class CsrPull:
 class EllPull:
     """ELLPACK, one thread a page, as the paper has it."""
 
-    def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
+    order = None
+
+    def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:  # noqa: ARG002 (the same with values)
         pull = graph.pull.on(xp)
-        columns, values = fill_slots(pull, max_row_length(pull), None, 0)
+        columns, values = fill_slots(pull, max_row_length(pull), None, PADDING)
         self._size = np.int32(graph.n), np.int32(columns.shape[0])
         self.links, self.values = columns.ravel(), values.ravel()
         self.nbytes = int(self.links.nbytes)
@@ -118,11 +133,39 @@ class EllPull:
         kernel((-(-int(self._size[0]) // BLOCK),), (BLOCK,), (*self._size, self.links, values, *ranks))
 
 
+class SellpPull:
+    """SELL-C-σ, one thread a page: ours, the fastest where neighbouring pages have about as many links."""
+
+    def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:
+        pull = graph.pull.on(xp)
+        self._n = np.int32(graph.n)
+        slices = Slices.of(pull, WARP, FREE_WINDOW if free else WINDOW)
+        self._offsets, self.order = slices.offsets, slices.order
+        self._narrow = slices.size <= LINKS_AHEAD[0] * graph.n
+        places = inverse(slices.order)
+        self.links, self.values = xp.full(slices.size, PADDING, np.int32), xp.zeros(slices.size)
+        for entries, slots in slices.slots(pull.indptr):
+            self.links[slots], self.values[slots] = places[pull.indices[entries]], pull.values[entries]
+        self.nbytes = int(self._offsets.nbytes + self.links.nbytes)
+
+    @staticmethod
+    def names(_: str, types: str) -> tuple[str, ...]:
+        """For short rows and for long ones."""
+        return tuple(f"sellp_thread<{ahead}, {types}>" for ahead in LINKS_AHEAD)
+
+    def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
+        """One thread a page."""
+        arrays = self._n, self._offsets, self.links, values
+        narrow, wide = (source.function(name) for name in self.names("", types))
+        kernel = narrow if self._narrow else wide
+        kernel((-(-int(self._n) // BLOCK),), (BLOCK,), (*arrays, *ranks))
+
+
 class TilePull(CsrPull):
     """CSR cut into the tiles of `split`, a block a tile: ours, the fastest on most graphs."""
 
-    def __init__(self, graph: TransitionMatrix, xp: Any) -> None:
-        super().__init__(graph, xp)
+    def __init__(self, graph: TransitionMatrix, xp: Any, free: bool) -> None:
+        super().__init__(graph, xp, free)
         n = graph.n
         self._tiles = tiles.cut(CsrMatrix(n, n, self._indptr, self.links, self.values), THREADS * ITEMS)
         self.nbytes += self._tiles.nbytes
@@ -148,7 +191,12 @@ class TilePull(CsrPull):
             source.function(join)((blocks,), (tiles.JOIN_BLOCK,), (*parts, *ranks))
 
 
-PULLS: dict[str, type[Pull]] = {"csr/thread": CsrPull, "ell/thread": EllPull, "split/tile": TilePull}
+PULLS: dict[str, type[Pull]] = {
+    "csr/thread": CsrPull,
+    "ell/thread": EllPull,
+    "sellp/thread": SellpPull,
+    "split/tile": TilePull,
+}
 
 
 def pointer_of(pull: CsrMatrix) -> str:

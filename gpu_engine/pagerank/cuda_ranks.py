@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine import cpms
+from gpu_engine.formats.base import inverse
 from gpu_engine.pagerank import cuda_pulls
 from gpu_engine.pagerank.cuda_pulls import BETWEEN, FP32, FP64, NONE, PULLS, Storage, head, pointer_of, source_of
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
@@ -66,11 +67,12 @@ class CudaRanks:
         self._segments = storage if isinstance(storage, int) else 0
         self._number = FP64 if isinstance(storage, int) else storage
         self._converts = convert
-        self._degrees = xp.asarray(graph.out_degrees)
+        self._pull = PULLS[layout](graph, xp, free)
         dangling = np.zeros(graph.n, np.uint8)
         dangling[graph.dangling] = 1
-        self._pages, self._count = (self._degrees if free else xp.asarray(dangling)), int(graph.dangling.size)
-        self._pull = PULLS[layout](graph, xp)
+        self._degrees = self._placed(xp.asarray(graph.out_degrees))
+        self._pages = self._degrees if free else self._placed(xp.asarray(dangling))
+        self._count = int(graph.dangling.size)
         self._source = source_of(layout, storage, free, pointer_of(graph.pull))
         self._slots = int(self._pull.links.size)
         values = None if free else self._as_stored(self._pull.values)
@@ -171,6 +173,8 @@ class CudaRanks:
         if self._free:
             p = p * self._xp.maximum(self._degrees, 1)
         p = p * float(self._state[2])
+        if self._pull.order is not None:
+            p = p[inverse(self._pull.order)]
         return p if isinstance(p, np.ndarray) else p.get()
 
     def gather(self) -> Callable[[], None]:
@@ -181,6 +185,10 @@ class CudaRanks:
         arrays = self._pull.links, self._values(s), self._ranks(s.p, s.kind)
         arguments = np.int64(self._slots), *arrays, np.float64(cuda_pulls.NEVER), self._xp.empty(1)
         return lambda: kernel((blocks,), (cuda_pulls.PROBE_BLOCK,), arguments)
+
+    def _placed(self, pages: Any) -> Any:
+        """What is known of each page, in the order of the ranks."""
+        return pages if self._pull.order is None else pages[self._pull.order]
 
     def _values_kind(self, s: Stored) -> str:
         """The C++ type of the values that go with the ranks in p."""

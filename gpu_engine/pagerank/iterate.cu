@@ -1,4 +1,5 @@
 #include "ranks.cuh"
+#include "slots.cuh"
 #include "tiles.cuh"
 
 template <typename A, typename B> struct Same {
@@ -19,20 +20,19 @@ template <typename Values, typename Read, typename Write> struct Finish {
   typename Write::Unit *__restrict__ next;
   double damping, factor, base;
   int norm;
-  double changed = 0.0, hanging = 0.0, mass = 0.0, old = 0.0;
-  typename Page::Type page = 0;
+  double changed = 0.0, hanging = 0.0, mass = 0.0;
+  typename Page::Type page = 0, next_page = 0;
+  double old = 0.0, next_old = 0.0;
 
   __device__ __forceinline__ Finish(const typename Page::Type *pages, const typename Read::Unit *p,
                                     typename Write::Unit *next, double damping, int norm, const State *state)
       : pages(pages), p(p), next(next), damping(damping), factor(state->factor), base(state->base), norm(norm) {}
 
-  /// Loads what `take` needs of the page, long before it is waited for.
-  __device__ __forceinline__ void ask(long long row) {
-    page = __ldg(pages + row);
-    old = Read::load(p, row);
-  }
+  /// Loads what `take` needs of the page, long before it is waited for; `turn` comes between the two.
+  __device__ __forceinline__ void ask(long long row) { next_page = __ldg(pages + row), next_old = Read::load(p, row); }
+  __device__ __forceinline__ void turn() { page = next_page, old = next_old; }
 
-  /// The page that was asked for last; `total` is what the links to it carry.
+  /// `total` is what the links to the page carry.
   __device__ __forceinline__ void take(long long row, double total) {
     const double links = Page::links(page), rank = damping * (factor * total) + base;
     const double kept = Write::store(next, row, links == 1.0 ? rank : rank / links);
@@ -54,6 +54,16 @@ template <typename Values, typename Read, typename Write> struct Finish {
   }
 };
 
+/// Σ over the links of a page, which lie `step` apart from `first` on; AHEAD of them are in flight.
+template <int AHEAD, typename Values, typename Read>
+__device__ __forceinline__ double
+sum_links(int length, long long first, long long step, const int *__restrict__ columns,
+          const typename Values::Unit *__restrict__ values, const typename Read::Unit *__restrict__ p) {
+  return sum_slots<AHEAD>(
+      length, first, step, columns, [values](long long at) { return Values::read_once(values, at); },
+      [p](int column) { return Read::load(p, column); });
+}
+
 /// next := damping·Aᵀ·p + base, one thread a page; the rows of Aᵀ in CSR.
 template <typename Pointer, typename Values, typename Read, typename Write>
 __global__ void
@@ -65,19 +75,15 @@ csr_thread(int n, const Pointer *__restrict__ indptr, const int *__restrict__ in
   const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
   if (row < n) {
-    finish.ask(row);
-    double total = 0.0;
-    for (Pointer entry = indptr[row]; entry < indptr[row + 1]; ++entry)
-      total += Values::read_once(values, entry) * Read::load(p, stream(indices + entry));
-    finish.take(row, total);
+    finish.ask(row), finish.turn();
+    const Pointer begin = indptr[row];
+    const int length = (int)(indptr[row + 1] - begin);
+    finish.take(row, sum_links<4, Values, Read>(length, begin, 1, indices, values, p));
   }
   finish.add(changes, lost, masses, row / WARP);
 }
 
-/// Slots of a row in flight.
-constexpr int SLOTS_AHEAD = 4;
-
-/// The same in ELLPACK: columns and values [width, n], padded with column 0 and value 0.
+/// The same in ELLPACK: columns and values [width, n], padded with column −1.
 template <typename Values, typename Read, typename Write>
 __global__ void
 ell_thread(int n, int width, const int *__restrict__ columns, const typename Values::Unit *__restrict__ values,
@@ -88,22 +94,28 @@ ell_thread(int n, int width, const int *__restrict__ columns, const typename Val
   const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
   if (row < n) {
-    finish.ask(row);
-    double total = 0.0;
-    for (int slot = 0; slot < width; slot += SLOTS_AHEAD) {
-      int column[SLOTS_AHEAD];
-      double factor[SLOTS_AHEAD];
-#pragma unroll
-      for (int item = 0; item < SLOTS_AHEAD; ++item) {
-        const long long at = (long long)(slot + item) * n + row;
-        column[item] = slot + item < width ? stream(columns + at) : -1;
-        factor[item] = slot + item < width ? Values::read_once(values, at) : 0.0;
-      }
-#pragma unroll
-      for (int item = 0; item < SLOTS_AHEAD; ++item)
-        if (column[item] >= 0) total += factor[item] * Read::load(p, column[item]);
-    }
-    finish.take(row, total);
+    finish.ask(row), finish.turn();
+    finish.take(row, sum_links<4, Values, Read>(width, row, n, columns, values, p));
+  }
+  finish.add(changes, lost, masses, row / WARP);
+}
+
+/// The same in SELL-C-σ: a slice of WARP pages lies column by column from offsets[slice] on, padded with column −1.
+/// Ranks are in the order of the rows.
+template <int AHEAD, typename Values, typename Read, typename Write>
+__global__ void
+sellp_thread(int n, const long long *__restrict__ offsets, const int *__restrict__ columns,
+             const typename Values::Unit *__restrict__ values, const typename PageOf<Values>::Type *__restrict__ pages,
+             const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next, double damping,
+             int norm, const State *__restrict__ state, unsigned long long *__restrict__ changes,
+             unsigned long long *__restrict__ lost, unsigned long long *__restrict__ masses) {
+  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
+  if (row < n) {
+    finish.ask(row), finish.turn();
+    const long long begin = __ldg(offsets + row / WARP);
+    const int width = (int)((__ldg(offsets + row / WARP + 1) - begin) / WARP);
+    finish.take(row, sum_links<AHEAD, Values, Read>(width, begin + row % WARP, WARP, columns, values, p));
   }
   finish.add(changes, lost, masses, row / WARP);
 }
@@ -127,7 +139,7 @@ template <typename Values> struct Links {
 
 /// The same but for the pages whose rows are cut, a block a tile: multiply_tile, then join_pages.
 template <typename Pointer, int THREADS, int ITEMS, typename Values, typename Read, typename Write>
-__global__ void __launch_bounds__(THREADS, 10)
+__global__ void __launch_bounds__(THREADS, 12)
     tile_pages(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
                const Pointer *__restrict__ indptr, const int *__restrict__ indices,
                const typename Values::Unit *__restrict__ values, double *__restrict__ heads, double *__restrict__ tails,
@@ -136,7 +148,7 @@ __global__ void __launch_bounds__(THREADS, 10)
                unsigned long long *__restrict__ changes, unsigned long long *__restrict__ lost,
                unsigned long long *__restrict__ masses) {
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
-  multiply_tile<Pointer, THREADS, ITEMS>(
+  multiply_tile<Pointer, THREADS, ITEMS, true>(
       borders, first_rows, indptr, Links<Values>{indices, values}, [p](int column) { return Read::load(p, column); },
       heads, tails, finish);
   finish.add(changes, lost, masses, (long long)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP);
@@ -155,7 +167,7 @@ __global__ void join_pages(int n_cut, const int *__restrict__ rows, const int *_
   if (number >= n_cut) return;
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
   const int row = rows[number];
-  if (threadIdx.x % WARP == 0) finish.ask(row);
+  if (threadIdx.x % WARP == 0) finish.ask(row), finish.turn();
   const double total = join_parts(first_tiles[number], last_tiles[number], heads, tails);
   if (threadIdx.x % WARP == 0) finish.take(row, total);
   finish.add(changes, lost, masses, number);

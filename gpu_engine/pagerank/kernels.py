@@ -23,7 +23,7 @@ CPU_LAYOUTS = {"csr/thread": "csr", "ell/thread": "ell"}
 class RankKernel:
     """A way to run PageRank.
 
-    layout    `csr/thread` and `ell/thread` as in the paper, one thread a page; `split/tile` ours
+    layout    `csr/thread` and `ell/thread` as in the paper, one thread a page; `sellp/thread` and `split/tile` ours
     segments  of every value; 0: numbers
     single    numbers of fp32 instead of fp64
     free      without matrix values
@@ -83,7 +83,7 @@ class RankKernel:
 
 def _kernels() -> tuple[RankKernel, ...]:
     kernels: list[RankKernel] = []
-    for layout in ("csr/thread", "ell/thread", "split/tile"):
+    for layout in ("csr/thread", "ell/thread", "sellp/thread", "split/tile"):
         on: Any = {} if layout in CPU_LAYOUTS else {"backends": ("cuda",)}
         kernels += [RankKernel(layout, **on), RankKernel(layout, single=True, **on)]
         kernels += [RankKernel(layout, segments=s, **on) for s in (2, 4)]

@@ -1,17 +1,22 @@
 """PageRank of one graph: every kernel and schedule run, verified, and sampled in the same interleaved rounds."""
 
 import dataclasses
+import os
 import statistics
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
 from gpu_engine.formats.base import max_row_length
 from gpu_engine.measure import Bench, Entry, Rounds
 from gpu_engine.pagerank.bytes import iteration_bytes
+from gpu_engine.pagerank.cuda_pulls import FREE_WINDOW, WARP
 from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
 from gpu_engine.pagerank.kernels import RankKernel
 from gpu_engine.pagerank.run import PHASES, Ranks, Run, iterate, replayed
@@ -24,6 +29,9 @@ PREPARATION = 0.4
 
 PARTS_REPEATS = 3
 """Runs timed part by part; each part's median counts."""
+
+JUDGES = min(8, os.cpu_count() or 1)
+"""Rank vectors that are verified at a time, on the host, while the device runs the next case; each takes memory."""
 
 ROOM = 0.6
 """Share of the memory that the ranks and matrices of kernels sampled together may take."""
@@ -100,16 +108,28 @@ class RankRun:
         """Upper bound of what a run holds on the device."""
         pull = self.graph.pull
         slots = pull.n_rows * max_row_length(pull) if kernel.layout.startswith("ell") else pull.nnz
+        if kernel.layout.startswith("sellp") and pull.n_rows:
+            # Of rows sorted within windows, the padding of a slice is at most what the next one lacks.
+            lengths = np.diff(pull.indptr)
+            slots += WARP * int(np.maximum.reduceat(lengths, np.arange(0, lengths.size, FREE_WINDOW)).sum())
         return 20.0 * slots + 48.0 * pull.n_rows
 
     def _measure(self, group: list[_Candidate], begin: float, share: float) -> Iterator[Record]:
-        for number, candidate in enumerate(group):
-            yield Started(candidate.case.key)
-            yield Progress(begin + share * PREPARATION * number / len(group), f"running {candidate.kernel.name}")
-            try:
-                self._prepare(candidate)
-            except (KernelError, DeviceMemoryError, LayoutTooLargeError) as error:
-                candidate.error, candidate.ranks = error, None
+        with ThreadPoolExecutor(JUDGES) as judges:
+            judged = list[tuple[_Candidate, Future[dict[str, Any]]]]()
+            for number, candidate in enumerate(group):
+                yield Started(candidate.case.key)
+                yield Progress(begin + share * PREPARATION * number / len(group), f"running {candidate.kernel.name}")
+                try:
+                    p = self._first_run(candidate)
+                except (KernelError, DeviceMemoryError, LayoutTooLargeError) as error:
+                    candidate.error, candidate.ranks = error, None
+                    continue
+                if len(judged) >= JUDGES:
+                    _take(*judged.pop(0))
+                judged.append((candidate, judges.submit(self._judge, candidate, p)))
+            for pair in judged:
+                _take(*pair)
         rounds = self._rounds(group)
         for number, turn in enumerate(rounds):
             yield Started(turn.entry)
@@ -121,30 +141,38 @@ class RankRun:
             yield self._measurement(candidate, rounds)
             candidate.ranks = None
 
-    def _prepare(self, c: _Candidate) -> None:
-        """The first run of a case: its iterations, and whether the ranks are right."""
+    def _first_run(self, c: _Candidate) -> Any:
+        """The ranks of the first run of a case, which finds its iterations."""
         needed, allowed = self._bytes_needed(c.kernel), self.bench.layout_bytes
         if needed > allowed:
             raise LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB, {allowed / 1e9:.3g} GB allowed")
-        params = self.plan.params
         with self.bench.stopwatch.guard():
-            c.ranks = c.kernel.ranks(self.graph, params, self.bench.xp, c.convert)
-            c.run = iterate(c.ranks, params, c.schedule)
-            p = c.ranks.ranks()
-        gamma = c.run.gammas[-1] if c.run.gammas else 0.0
+            c.ranks = c.kernel.ranks(self.graph, self.plan.params, self.bench.xp, c.convert)
+            c.run = iterate(c.ranks, self.plan.params, c.schedule)
+            c.fields = {
+                "iterations": len(c.run.gammas),
+                "iterations_by_segments": iterations_by_segments(c.run.written, c.schedule)
+                if c.kernel.segments
+                else (),
+                "stored_bytes": c.ranks.stored_bytes,
+            }
+            return c.ranks.ranks()
+
+    def _judge(self, c: _Candidate, p: Any) -> dict[str, Any]:
+        """What the verifier says of the ranks; raises KernelError where they are wrong."""
+        gammas = c.run.gammas if c.run else ()
+        gamma = gammas[-1] if gammas else 0.0
         found = self.verifier.check(p, gamma, self._mantissa_bits(c), self.expected, self.plan.top)
         best = top_pages(p, self.plan.top)
-        c.fields = {
-            "iterations": len(c.run.gammas),
-            "iterations_by_segments": iterations_by_segments(c.run.written, c.schedule) if c.kernel.segments else (),
-            "stored_bytes": c.ranks.stored_bytes,
+        converged = c.run is not None and c.run.converged
+        return {
             "residual": found.residual,
             "mass_error": found.mass_error,
             "distance": found.distance,
             "overlap": found.overlap,
             "top_pages": tuple(int(page) for page in best),
             "top_ranks": tuple(float(p[page]) for page in best),
-            "note": "" if c.run.converged else f"γ is {gamma:.3g} after {len(c.run.gammas)} iterations, not under ε",
+            "note": "" if converged else f"γ is {gamma:.3g} after {len(gammas)} iterations, not under ε",
         }
 
     def _mantissa_bits(self, c: _Candidate) -> int:
@@ -239,6 +267,14 @@ class RankRun:
             cache=case.cache,
             environment=self.bench.environment,
         )
+
+
+def _take(c: _Candidate, judged: Future[dict[str, Any]]) -> None:
+    """What the verifier said, as soon as it is there, becomes the candidate's own: its fields, or its error."""
+    try:
+        c.fields |= judged.result()
+    except KernelError as error:
+        c.error, c.ranks = error, None
 
 
 def _play(ranks: Ranks, schedule: Schedule, run: Run) -> None:

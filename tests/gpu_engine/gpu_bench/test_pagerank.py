@@ -39,6 +39,7 @@ def test_what_is_measured_on_a_gpu() -> None:
     assert usual.kernels == (
         *(f"csr/thread+{precision}" for precision in (*stored, *free)),
         *(f"ell/thread+{precision}" for precision in stored),
+        *(f"sellp/thread+{precision}" for precision in (*stored, *free)),
         *(f"split/tile+{precision}" for precision in (*stored, *free)),
     )
     assert (usual.first, usual.near, usual.at_end) == ((1,), (16.0,), ("fp64", "segments"))
@@ -52,10 +53,12 @@ def test_what_is_measured_on_a_gpu() -> None:
 def test_one_thread_a_page_runs_in_two_precisions_where_pages_are_popular() -> None:
     usual, *_ = passes(WEB, "cuda", 9)
     everywhere, *_ = passes(GRID, "cuda", 9)
+    left_out = ("cpms4", "free", "free-cpms2", "free-cpms4")
     assert set(everywhere.kernels) - set(usual.kernels) == {
-        f"csr/thread+{precision}" for precision in ("cpms4", "free", "free-cpms2", "free-cpms4")
+        *(f"{layout}/thread+{precision}" for layout in ("csr", "sellp") for precision in left_out),
+        "ell/thread+cpms4",
     }
-    assert set(FEW) <= set(usual.kernels)
+    assert {f"csr/thread+{precision}" for precision in FEW} <= set(usual.kernels)
 
 
 def test_on_a_cpu_values_become_fp64_and_the_thread_kernel_tries_the_schedules() -> None:
@@ -127,6 +130,18 @@ def test_pulls_on_heads_are_held_against_fp64_and_the_probe() -> None:
         ["grid", "split/tile+cpms4", "50.0", "–", "1.25", "0.80 of 1.25"],
     ]
     assert "split/tile+cpms2, one segment: geometric mean 2.00, lowest 2.00 of 1 graphs." in text
+
+
+def test_the_fastest_layout_with_values_is_judged_apart() -> None:
+    slow, heads = run("grid", "csr/thread+fp64", 90.0), run("grid", "csr/thread+cpms2", 30.0, AXES + "fp64")
+    traces = (
+        trace(FP64, [0], [0], [50.0], [40.0]),
+        trace(TWO, [1], [1], [40.0], [20.0]),
+        trace(slow, [0], [0], [80.0], [40.0]),
+        trace(heads, [1], [1], [20.0], [20.0]),
+    )
+    text = report((), recording(FP64, TWO, slow, heads, traces=traces))
+    assert "one of them read: geometric mean 1.25, lowest 1.25 of 1 graphs." in text
 
 
 def test_gain_bound_and_share_of_the_saving() -> None:
@@ -237,8 +252,8 @@ def test_from_graphs_to_tables_and_a_recording(
     assert out == (tmp_path / "pagerank.md").read_text(encoding="utf-8")
     assert [row[:2] for row in rows(out, ITERATIONS)] == [["grid", "30"], ["pages", "60"]]
     found = recordings.parse(json.loads((tmp_path / "pagerank.json").read_text(encoding="utf-8")))
-    # Seven kernels, one second segment to begin with, two other thresholds for two kernels; two kernels less.
-    assert [sum(m.matrix_id == name for m in found.measurements) for name in ("grid", "pages")] == [12, 10]
+    # Seven kernels, one second segment to begin with, two other thresholds for two kernels; three kernels less.
+    assert [sum(m.matrix_id == name for m in found.measurements) for name in ("grid", "pages")] == [12, 9]
     assert {m.state for m in found.measurements} == {"ok"}
     assert [t.case for t in found.traces] == [m.case for m in found.measurements]
     recorded = recordings.read(tmp_path / "recorded" / "this-cpu" / "pagerank.json.gz")

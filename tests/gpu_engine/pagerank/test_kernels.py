@@ -18,6 +18,7 @@ ON_CPU = [f"csr/thread+{p}" for p in (*STORED, "free")] + [f"ell/thread+{p}" for
 ON_CUDA = [
     *(f"csr/thread+{precision}" for precision in (*STORED, *FREE)),
     *(f"ell/thread+{precision}" for precision in STORED),
+    *(f"sellp/thread+{precision}" for precision in (*STORED, *FREE)),
     *(f"split/tile+{precision}" for precision in (*STORED, *FREE)),
 ]
 
