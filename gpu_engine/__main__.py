@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from gpu_engine.batched.sources import read_matrices
 from gpu_engine.csr_matrix import CsrMatrix, fingerprint
 from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError, SparsightError
@@ -16,15 +18,29 @@ from gpu_engine.parameters import parse_params
 from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps, results_document
 from gpu_engine.studies import STUDIES, study
 
+EACH = "each:"
+"""Before the path of a folder or an archive: every matrix in it."""
+
 
 class _Files(Mapping[str, CsrMatrix]):
-    """The named matrices, each read or generated when it is first asked for; only the last one is kept."""
+    """The named matrices, each read or generated when it is first asked for; only the last one is kept.
+
+    Those of a folder or an archive are small, read at once and all kept.
+    """
 
     def __init__(self, names: list[str]) -> None:
-        self._names = names
+        self._held = {
+            f"{name.removeprefix(EACH)}/{member}": matrix
+            for name in names
+            if name.startswith(EACH)
+            for member, matrix in read_matrices(Path(name.removeprefix(EACH)))
+        }
+        self._names = [*(name for name in names if not name.startswith(EACH)), *self._held]
         self._last: tuple[str, CsrMatrix] | None = None
 
     def __getitem__(self, name: str) -> CsrMatrix:
+        if name in self._held:
+            return self._held[name]
         if self._last is None or self._last[0] != name:
             self._last = name, _load(name)
         return self._last[1]
@@ -45,9 +61,9 @@ def _load(name: str) -> CsrMatrix:
 
 
 def _assignments(text: str) -> dict[str, object]:
-    """`a=1,b=two` as {"a": 1, "b": "two"}; values are JSON where they parse as JSON."""
+    """`a=1,b=[2,3],c=two` as {"a": 1, "b": [2, 3], "c": "two"}; values are JSON where they parse as JSON."""
     values: dict[str, object] = {}
-    for part in filter(None, text.split(",")):
+    for part in filter(None, re.split(r",(?=\s*\w+=)", text)):
         name, equals, value = part.partition("=")
         if not equals:
             raise ParameterError(f"{part!r} is not name=value.")
@@ -61,7 +77,12 @@ def _assignments(text: str) -> dict[str, object]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m gpu_engine", description="Run a study without a server.")
     parser.add_argument("study", choices=[s.name for s in STUDIES])
-    parser.add_argument("matrices", nargs="+", metavar="MATRIX", help="a matrix file, or family:name=value,…")
+    parser.add_argument(
+        "matrices",
+        nargs="+",
+        metavar="MATRIX",
+        help="a matrix file, each:FOLDER or each:ARCHIVE, or family:name=value,…",
+    )
     parser.add_argument("--device", default="auto", help="cpu, cuda:0 …; auto: the first GPU, else the CPU")
     parser.add_argument("--json", metavar="FILE", help="write the records here (- for standard output)")
     parser.add_argument("--samples", action="store_true", help="keep the medians of all rounds in the JSON")
@@ -74,8 +95,7 @@ def _run(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Trace]]
     params = parse_params(chosen.Params, _assignments(arguments.set))
     matrices = _Files(arguments.matrices)
     infos = []
-    for name in arguments.matrices:
-        matrix = matrices[name]
+    for name, matrix in matrices.items():
         infos.append(MatrixInfo(name, Path(name).name, matrix.n_rows, matrix.n_cols, matrix.nnz))
         _say(
             f"{name}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros, fingerprint {fingerprint(matrix)[:16]}"
@@ -100,16 +120,17 @@ def _tell(record: Record) -> None:
 
 
 def _line(m: Measurement) -> str:
-    head = f"{m.matrix_id[-24:]:24} {m.kernel:18} {m.cache:4}"
+    batch = f" {m.problems:6} problems" if m.problems is not None else ""
+    head = f"{m.matrix_id[-24:]:24}{batch} {m.kernel:18} {m.cache:4}"
     if m.median_s is None:
         return f"{head} {m.state}: {m.note}"
     if m.iterations is not None:
         split = f" ({'+'.join(map(str, m.iterations_by_segments))})" if m.iterations_by_segments else ""
         ranks = f"residual {m.residual:.1e}, distance {m.distance:.1e} {m.note}"
         return f"{head} {m.median_s * 1e3:10.3f} ms {m.iterations} iterations{split}, {ranks}"
-    floor = (
-        f"{(m.floor_s or 0) / m.median_s:6.1%} of floor, {(m.gather_floor_s or 0) / m.median_s:6.1%} of gather floor"
-    )
+    floor = f"{(m.floor_s or 0) / m.median_s:6.1%} of floor"
+    if m.gather_floor_s is not None:
+        floor += f", {m.gather_floor_s / m.median_s:6.1%} of gather floor"
     return f"{head} {m.median_s * 1e6:10.2f} µs {m.gflops:8.2f} GFLOP/s {floor}, error {m.max_error:.2f} ε {m.note}"
 
 

@@ -131,7 +131,7 @@ class Measurement:
     """A timed case, or the reason why there is no time.
 
     median_s … q3_s     seconds per product over the medians of the rounds; ci_* is the bootstrapped 95 % interval
-    gflops              2·nnz / median / 10⁹
+    gflops              2·nnz / median / 10⁹; nnz of all problems for a batch
     stored_bytes        sum of the arrays that the format holds
     floor_s             compulsory bytes / copy rate of the device at that footprint (DeviceProfile.rate)
     gather_floor_s      time of a probe that streams indices and values and gathers x
@@ -147,6 +147,9 @@ class Measurement:
     phases_s            seconds of a run by phase: those of the trace `*_s`, added up
     residual, mass_error, distance, overlap  of the ranks, as gpu_engine/pagerank/verify.py defines them
     top_pages           the pages of the highest ranks, descending, and these ranks in top_ranks
+    problems            of a batch, whose product the times are then those of; None for one matrix
+    vector_bytes        bytes of x and y that a product of a batch moves: x read, y written and, where it adds, read;
+                        the sustained bandwidth is (stored_bytes + vector_bytes) / median_s
     samples_s           medians of the rounds, in the order they were taken
     environment         device, driver, versions, hash of the kernel's source
     """
@@ -185,6 +188,8 @@ class Measurement:
     overlap: float | None = None
     top_pages: tuple[int, ...] = ()
     top_ranks: tuple[float, ...] = ()
+    problems: int | None = None
+    vector_bytes: int | None = None
     note: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     samples_s: tuple[float, ...] = ()

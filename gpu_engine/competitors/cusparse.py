@@ -20,6 +20,15 @@ NO_TRANSPOSE = 0
 CSR_ALG1, CSR_ALG2, COO_ALG1, COO_ALG2, SELL_ALG1 = 2, 3, 1, 4, 5
 """cusparseSpMVAlg_t."""
 
+ALGORITHMS = {
+    "csr_alg1": CSR_ALG1,
+    "csr_alg2": CSR_ALG2,
+    "coo_alg1": COO_ALG1,
+    "coo_alg2": COO_ALG2,
+    "sell_alg1": SELL_ALG1,
+}
+"""By the variant of the kernel."""
+
 SLICE = 32
 """Rows of a SELL slice."""
 
@@ -80,7 +89,7 @@ class CusparseLayout:
     matrix: CsrMatrix
     arrays: tuple[Any, ...]
     descriptor: ctypes.c_void_p
-    plans: dict[tuple[int, int, int], Plan] = field(default_factory=dict)
+    plans: dict[tuple[int, int, int, bool], Plan] = field(default_factory=dict)
 
     @property
     def stored_bytes(self) -> int:
@@ -100,7 +109,8 @@ def _pointer_type(matrix: CsrMatrix) -> ctypes.c_int:
     return ctypes.c_int(INDEX_64 if matrix.indptr.dtype.itemsize == 8 else INDEX_32)
 
 
-def _csr(matrix: CsrMatrix) -> CusparseLayout:
+def csr(matrix: CsrMatrix) -> CusparseLayout:
+    """CSR, whose arrays are those of the matrix."""
     arrays = matrix.indptr, matrix.indices, matrix.values
     types = _pointer_type(matrix), ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
     descriptor = _descriptor("cusparseCreateCsr", *_shape(matrix), *map(_pointer, arrays), *types)
@@ -144,31 +154,34 @@ def _sell(matrix: CsrMatrix) -> CusparseLayout:
     return CusparseLayout(matrix, arrays, descriptor)
 
 
-def _product(algorithm: int) -> Product:
-    def product(layout: CusparseLayout, x: Any, y: Any) -> None:
-        import cupy
+def multiply(layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool = False) -> None:
+    """y := A·x, or y := A·x + y where it `adds`, on the current stream; the first call of x and y prepares it."""
+    import cupy
 
-        if not layout.matrix.nnz:
+    if not layout.matrix.nnz:
+        if not adds:
             y.data.memset_async(0, y.nbytes)
-            return
-        handle = _handle(cupy.cuda.runtime.getDevice())
-        _call("cusparseSetStream", handle, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr))
-        key = algorithm, x.data.ptr, y.data.ptr
-        if key not in layout.plans:
-            layout.plans[key] = _plan(handle, layout, algorithm, x, y)
-        plan = layout.plans[key]
-        arguments = _arguments(handle, layout, algorithm, plan.x, plan.y)
-        _call("cusparseSpMV", *arguments, _pointer(plan.workspace))
-
-    return product
+        return
+    handle = _handle(cupy.cuda.runtime.getDevice())
+    _call("cusparseSetStream", handle, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr))
+    key = algorithm, x.data.ptr, y.data.ptr, adds
+    if key not in layout.plans:
+        layout.plans[key] = _plan(handle, layout, algorithm, x, y, adds)
+    plan = layout.plans[key]
+    arguments = _arguments(handle, layout, algorithm, plan.x, plan.y, adds)
+    _call("cusparseSpMV", *arguments, _pointer(plan.workspace))
 
 
-def _plan(handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: Any, y: Any) -> Plan:
+def _product(algorithm: int) -> Product:
+    return lambda layout, x, y: multiply(layout, algorithm, x, y)
+
+
+def _plan(handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool) -> Plan:
     """Sizes the workspace and runs the algorithm's preprocess step."""
     import cupy
 
     vectors = _vector(x), _vector(y)
-    arguments = _arguments(handle, layout, algorithm, *vectors)
+    arguments = _arguments(handle, layout, algorithm, *vectors, adds)
     size = ctypes.c_size_t()
     _call("cusparseSpMV_bufferSize", *arguments, ctypes.byref(size))
     workspace = cupy.empty(max(size.value, 1), dtype=cupy.uint8)
@@ -176,10 +189,10 @@ def _plan(handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: An
     return Plan(*vectors, workspace)
 
 
-def _arguments(handle: Any, layout: CusparseLayout, algorithm: int, x: Any, y: Any) -> tuple[Any, ...]:
+def _arguments(handle: Any, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool) -> tuple[Any, ...]:
     operation, compute = ctypes.c_int(NO_TRANSPOSE), ctypes.c_int(REAL_64)
-    one, zero = ctypes.byref(_ONE), ctypes.byref(_ZERO)
-    return handle, operation, one, layout.descriptor, x, zero, y, compute, ctypes.c_int(algorithm)
+    alpha, beta = ctypes.byref(_ONE), ctypes.byref(_ONE if adds else _ZERO)
+    return handle, operation, alpha, layout.descriptor, x, beta, y, compute, ctypes.c_int(algorithm)
 
 
 def _sell_bytes(matrix: CsrMatrix) -> int:
@@ -190,11 +203,11 @@ def _format(
     structure: str,
     bytes_needed: Callable[[CsrMatrix], int],
     build: Callable[[CsrMatrix], CusparseLayout],
-    **algorithms: int,
+    *algorithms: str,
 ) -> Format:
     kernels = tuple(
-        Kernel(variant, f"cuSPARSE {variant.upper()}, preprocessed.", cuda=_product(number))
-        for variant, number in algorithms.items()
+        Kernel(variant, f"cuSPARSE {variant.upper()}, preprocessed.", cuda=_product(ALGORITHMS[variant]))
+        for variant in algorithms
     )
     return Format(
         "cusparse", f"cuSPARSE {structure}", f"NVIDIA's library on {structure}.", bytes_needed, build, kernels
@@ -202,7 +215,7 @@ def _format(
 
 
 FORMATS = (
-    _format("CSR", lambda matrix: matrix.stored_bytes, _csr, csr_alg1=CSR_ALG1, csr_alg2=CSR_ALG2),
-    _format("COO", lambda matrix: 16 * matrix.nnz, _coo, coo_alg1=COO_ALG1, coo_alg2=COO_ALG2),
-    _format("SELL", _sell_bytes, _sell, sell_alg1=SELL_ALG1),
+    _format("CSR", lambda matrix: matrix.stored_bytes, csr, "csr_alg1", "csr_alg2"),
+    _format("COO", lambda matrix: 16 * matrix.nnz, _coo, "coo_alg1", "coo_alg2"),
+    _format("SELL", _sell_bytes, _sell, "sell_alg1"),
 )

@@ -1,17 +1,4 @@
-#include "common.cuh"
-
-/// Row of an entry, which lies in [low, high]: the last one that begins at or before it.
-template <typename Pointer>
-__device__ __forceinline__ int row_of(Pointer entry, int low, int high, const Pointer *__restrict__ indptr) {
-  while (low < high) {
-    const int middle = high - (high - low) / 2;
-    if (indptr[middle] <= entry)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  return low;
-}
+#include "rows.cuh"
 
 /// y += A·x; warp k of `parts` takes entries [k·nnz/parts, (k+1)·nnz/parts), its lanes 32 at a time. Lanes keep their
 /// sum while the whole warp stays in its rows. y is zero on entry.

@@ -12,10 +12,10 @@ from pathlib import Path
 from gpu_engine import recordings
 from gpu_engine.device import find_device
 from gpu_engine.errors import InputError, SparsightError
-from gpu_engine.gpu_bench import formats, pagerank, pagerank_tables, tables
+from gpu_engine.gpu_bench import batched, batched_tables, formats, pagerank, pagerank_tables, tables
 from gpu_engine.gpu_bench.resources import resources_table
 from gpu_engine.gpu_bench.shelf import Shelf
-from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, SUBJECTS, Subject
+from gpu_engine.gpu_bench.subjects import BATCH_SUBJECTS, GRAPH_SUBJECTS, SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import RECORDED, Recording
 from gpu_engine.records import Measurement, Record, Trace, as_json, dumps
@@ -23,18 +23,23 @@ from gpu_engine.records import Measurement, Record, Trace, as_json, dumps
 RESOURCES = "kernels.md"
 
 
+Measure = Callable[[Sequence[Subject], Shelf, Bench, int, Callable[[str], None]], Iterator[Record]]
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """The benchmark of one study: its matrices, how they are measured, the tables, and what is recorded of it.
 
+    together   what is measured of all matrices at once, before each by itself; None: nothing
     resources  a table of what the compiler made of the kernels, written beside the records; None: not asked for
     """
 
     subjects: Sequence[Subject]
-    measure: Callable[[Sequence[Subject], Shelf, Bench, int, Callable[[str], None]], Iterator[Record]]
+    measure: Measure
     report: Callable[[Sequence[Subject], Recording], str]
     recorded: Callable[[Recording], Recording]
     resources: Callable[[], str] | None = None
+    together: Measure | None = None
 
 
 def in_given_order(recording: Recording) -> Recording:
@@ -46,6 +51,13 @@ def in_given_order(recording: Recording) -> Recording:
 PARTS = {
     "formats": Part(SUBJECTS, formats.measure, tables.report, in_given_order, resources_table),
     "pagerank": Part(GRAPH_SUBJECTS, pagerank.measure, pagerank_tables.report, lambda recording: recording),
+    "batched": Part(
+        BATCH_SUBJECTS,
+        batched.measure,
+        batched_tables.report,
+        lambda recording: recording,
+        together=batched.measure_mixed,
+    ),
 }
 
 
@@ -92,12 +104,27 @@ def _measure(subjects: Sequence[Subject], shelf: Shelf, arguments: argparse.Name
     with open_bench(find_device(arguments.device)) as bench:
         if bench.device.backend == "cuda" and part.resources is not None:
             (arguments.folder / RESOURCES).write_text(part.resources(), encoding="utf-8")
-        for number, subject in enumerate(subjects):
+        if part.together is not None:
+            found += part.together(subjects, shelf, bench, arguments.rounds, _say)
+        for subject in subjects:
             found += part.measure([subject], shelf, bench, arguments.rounds, _say)
-            recording = _recording(arguments.study, subjects[: number + 1], shelf, bench, found)
-            written = {"json": dumps(as_json(recording)), "md": part.report(subjects, recording)}
-            for ending, text in written.items():
-                (arguments.folder / f"{arguments.study}.{ending}").write_text(text, encoding="utf-8")
+            recording = _written(subjects, shelf, bench, found, arguments)
+    return recording
+
+
+def _written(
+    subjects: Sequence[Subject],
+    shelf: Shelf,
+    bench: Bench,
+    found: Sequence[Record],
+    arguments: argparse.Namespace,
+) -> Recording:
+    """The recording of what was found of the subjects, once it and its tables are written."""
+    study = arguments.study
+    recording = _recording(study, subjects, shelf, bench, found)
+    written = {"json": dumps(as_json(recording)), "md": PARTS[study].report(subjects, recording)}
+    for ending, text in written.items():
+        (arguments.folder / f"{study}.{ending}").write_text(text, encoding="utf-8")
     return recording
 
 
@@ -105,8 +132,9 @@ def _recording(
     study: str, subjects: Sequence[Subject], shelf: Shelf, bench: Bench, found: Sequence[Record]
 ) -> Recording:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    matrices = tuple(shelf.record(subject) for subject in subjects)
     measurements = tuple(record for record in found if isinstance(record, Measurement))
+    named = {m.matrix_id for m in measurements}
+    matrices = tuple(shelf.record(subject) for subject in subjects if subject.name in named)
     traces = tuple(record for record in found if isinstance(record, Trace))
     return Recording(study, now, bench.device, bench.profile, matrices, measurements, traces)
 

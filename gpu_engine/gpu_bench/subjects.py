@@ -6,7 +6,19 @@ from typing import Any, Literal
 
 from gpu_engine.recordings import collected, generated
 
-Group = Literal["families", "pattern", "row lengths", "collection", "small", "held out", "graph"]
+Group = Literal[
+    "families",
+    "pattern",
+    "row lengths",
+    "collection",
+    "small",
+    "held out",
+    "graph",
+    "batch random",
+    "batch balanced",
+    "batch few rows",
+    "batch paper",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +29,8 @@ class Subject:
     group   `families`: the eleven with random values; `pattern`: their graphs, all values 1; `row lengths`: for PELLR
             against ELLR; `collection`: real ones; `small`: generated ones
             of at most some 10⁵ nonzeros, for the advisor's costs of a launch; `held out`: generated ones that the
-            advisor was not fitted to; `graph`: for PageRank
+            advisor was not fitted to; `graph`: for PageRank; `batch …`: small ones, random, with rows of one length,
+            with few rows that are not empty, and those of the batched paper
     source  `generated(…)` or `collected(…)`
     orders  orders that are measured beside the given one
     """
@@ -167,3 +180,84 @@ SUBJECTS: tuple[Subject, ...] = (
     *(Subject(name, "small", generated(family, params)) for name, family, params in FEW),
     *(Subject(name, "held out", generated(family, params)) for name, family, params in HELD_OUT),
 )
+
+RANDOM: tuple[tuple[int, float], ...] = (
+    (1000, 5.0),
+    (1000, 20.0),
+    (1000, 60.0),
+    (100, 8.0),
+)
+"""(rows, mean row length) of the random matrices; row lengths scatter as those of entries thrown at random."""
+
+LENGTHS = (2, 4, 8, 16, 32, 64)
+"""Mean row lengths of Figure 4 of the batched paper."""
+
+PAPER = (
+    "MathWorks/pivtol",
+    "MathWorks/tomography",
+    "HB/west0989",
+    "Gset/G45",
+    "Pajek/GD02_a",
+    "PARSEC/Si2",
+    "Bai/ck656",
+    "FIDAP/ex25",
+    "HB/jgl011",
+    "HB/lock_700",
+    "HB/fs_541_1",
+    "HB/mbeacxc",
+    "HB/dwt_918",
+    "HB/mcfe",
+    "HB/dwt_607",
+    "Bai/rbsa480",
+    "HB/gr_30_30",
+    "Boeing/bcsstk34",
+    "vanHeukelum/cage8",
+    "FIDAP/ex27",
+    "HB/can_838",
+    "Boeing/bcsstm34",
+    "Pajek/USAir97",
+    "HB/bp_1600",
+    "Morandini/rotor2",
+    "Boeing/msc00726",
+    "HB/nos3",
+    "Gset/G2",
+    "HB/dwt_992",
+    "FIDAP/ex2",
+    "Bai/tols90",
+    "HB/bcsstk02",
+)
+"""The matrices of the batched paper, §4.1, in its order."""
+
+SIMILAR = (
+    "west0989",
+    "G45",
+    "ex25",
+    "dwt_918",
+    "gr_30_30",
+    "cage8",
+    "ex27",
+    "can_838",
+    "bp_1600",
+    "nos3",
+    "G2",
+    "dwt_992",
+)
+"""The twelve of order 800 to 1,024: those of Figures 3 and 6."""
+
+
+def _batches() -> Iterable[Subject]:
+    for n, mean in RANDOM:
+        params = {"n": n, "lengths": "lognormal", "mean": mean, "sigma": round(mean**0.5, 1), "max_length": n}
+        yield Subject(f"random-{n}-{mean:g}", "batch random", generated("rows", params))
+    for length in LENGTHS:
+        constant = {"n": 1024, "lengths": "constant", "mean": float(length), "max_length": 1024}
+        yield Subject(f"balanced-{length}", "batch balanced", generated("rows", constant))
+    for length in LENGTHS:
+        few = {"n": 1024, "dense": length, "mean": 0.0}
+        yield Subject(f"few-rows-{length}", "batch few rows", generated("dense_rows", few))
+    for name in PAPER:
+        yield Subject(name.partition("/")[2], "batch paper", collected(name))
+
+
+BATCH_SUBJECTS: tuple[Subject, ...] = tuple(_batches())
+"""The small matrices of study `batched`."""

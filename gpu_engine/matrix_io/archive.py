@@ -63,7 +63,7 @@ def _members(stream: ByteStream) -> Iterator[tarfile.TarInfo]:
         members += 1
         if members > MEMBERS_MAX:
             raise TooLargeError(f"The archive has more than {MEMBERS_MAX} members; send the .mtx file alone.")
-        member = _parse(header)
+        member = parse_header(header)
         end = stream.position + -(-member.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
         if member.type not in EXTENDED:
             yield member
@@ -71,7 +71,7 @@ def _members(stream: ByteStream) -> Iterator[tarfile.TarInfo]:
     stream.drain()
 
 
-def _parse(header: bytes) -> tarfile.TarInfo:
+def parse_header(header: bytes) -> tarfile.TarInfo:
     """The member of a header; raises MatrixFileError for one that no archive of matrices needs."""
     try:
         member = tarfile.TarInfo.frombuf(header, "utf-8", "backslashreplace")

@@ -137,9 +137,13 @@ template <typename Values> struct Links {
   }
 };
 
+/// Blocks of a multiprocessor: as many as leave the registers that these types need.
+template <typename Pointer, typename Read, typename Write>
+constexpr int TILES_AT_ONCE = sizeof(Pointer) == 8 || Same<Read, Fp32>::VALUE || !Same<Read, Write>::VALUE ? 10 : 12;
+
 /// The same but for the pages whose rows are cut, a block a tile: multiply_tile, then join_pages.
 template <typename Pointer, int THREADS, int ITEMS, typename Values, typename Read, typename Write>
-__global__ void __launch_bounds__(THREADS, 12)
+__global__ void __launch_bounds__(THREADS, TILES_AT_ONCE<Pointer, Read, Write>)
     tile_pages(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
                const Pointer *__restrict__ indptr, const int *__restrict__ indices,
                const typename Values::Unit *__restrict__ values, double *__restrict__ heads, double *__restrict__ tails,

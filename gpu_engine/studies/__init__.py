@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.studies.base import Study
+from gpu_engine.studies.batched import BatchedStudy
 from gpu_engine.studies.formats import FormatsStudy
 from gpu_engine.studies.pagerank import PagerankStudy
 
-STUDIES: tuple[Study, ...] = (FormatsStudy(), PagerankStudy())
+STUDIES: tuple[Study, ...] = (FormatsStudy(), PagerankStudy(), BatchedStudy())
 
 
 def study(name: str, studies: Sequence[Study] = STUDIES) -> Study:

@@ -8,6 +8,7 @@ import pytest
 from cupy.cuda import nvrtc
 
 import gpu_engine
+from gpu_engine import batched
 from gpu_engine.cpms import convert
 from gpu_engine.cuda.load import FLAGS, CudaSource
 from gpu_engine.formats import FORMATS
@@ -32,9 +33,10 @@ RANKS = CudaSource(
 """All that runs of PageRank compile, in one go."""
 
 OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS)
-"""The sources that belong to no format."""
+"""The sources that belong to no kernel of a list."""
 
-SOURCES = sorted({k.source for f in FORMATS for k in f.kernels if k.source} | {*OTHERS}, key=lambda s: s.file)
+LISTED = {k.source for f in FORMATS for k in f.kernels} | {k.source for k in batched.KERNELS}
+SOURCES = sorted({source for source in LISTED if source} | {*OTHERS}, key=lambda s: (s.file, s.package))
 SPILL = re.compile(r"(\d+) bytes spill (?:stores|loads)")
 
 
@@ -54,7 +56,7 @@ def compile_log(source: CudaSource, arch: str) -> str:
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
-@pytest.mark.parametrize("source", SOURCES, ids=lambda s: s.file)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda s: f"{s.package}/{s.file}".removeprefix("gpu_engine."))
 def test_compiles_without_spills(source: CudaSource, arch: str) -> None:
     log = compile_log(source, arch)
     spills = [int(count) for count in SPILL.findall(log)]

@@ -157,8 +157,9 @@ def test_a_matrix_can_be_measured_by_every_study(client: TestClient, ranked: str
     assert [(choice.value, choice.chosen) for choice in page.context["studies"]] == [
         ("formats", True),
         ("pagerank", False),
+        ("batched", False),
     ]
-    assert page.text.count(" for pagerank</option>") == 2, "on either device the time that it takes there"
+    assert page.text.count(" for pagerank, ") == 2, "on either device the time that it takes there"
     assert """data-body='{"matrix_ids": ["m1"]}'""" in page.text
 
 

@@ -1,0 +1,163 @@
+"""Auto: the resources of a block by what its problems need, where the paper gives every problem the same (§3.2).
+
+The layout is always the sliced one: with 16-bit columns and 4 bytes a row it moves fewer bytes than the others on all
+problems of up to 65,536 columns but tiny batches. What depends on the problems is how much one block takes, how many
+threads it has, and which blocks start first. The constants are the best of those tried on an H200.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.batched import shared, sliced
+from gpu_engine.batched.base import BatchKernel
+from gpu_engine.batched.batch import Batch
+from gpu_engine.batched.groups import ROW_WORK, SHARED, Cut, Cuts, on_host
+from gpu_engine.batched.shared import Plan, SharedLayout
+from gpu_engine.batched.sliced import SOURCE, SlicedLayout
+from gpu_engine.formats.base import array_module
+
+BLOCKS_EACH = 4
+"""Blocks that a multiprocessor should get at least: a smaller batch has its problems cut until there are as many."""
+
+FEWEST, MOST = 2**11, 5 * 2**14
+"""Work of a group: below, a block waits for memory longer than it multiplies; above, y does not fit beside x."""
+
+HEAVY = 2**15
+"""Work of a problem from which a block has 256 threads: fewer leave it waiting, more wait for each other."""
+
+NARROW = 2048
+"""Columns up to which shared memory holds the windows of as many blocks as the registers allow."""
+
+SAVING = 0.75
+"""Share of the bytes of columns and values up to which storing them once is worth its tasks and larger groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A class of problems that are served alike, and why."""
+
+    name: str
+    cut: Cut
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What is chosen by: rows, columns and entries of each problem, int64 [problems] on the host."""
+
+    rows: Any
+    columns: Any
+    entries: Any
+
+    @property
+    def work(self) -> Any:
+        """What each problem is to a block: its entries, and ROW_WORK a row; int64 [problems]."""
+        return self.entries + ROW_WORK * self.rows
+
+    @staticmethod
+    def of(batch: Batch) -> "Features":
+        """The sizes of the problems of a batch."""
+        return Features(*(np.diff(on_host(starts)) for starts in (batch.rows, batch.cols, batch.entries)))
+
+
+def choose(features: Features, multiprocessors: int) -> tuple[tuple[Choice, ...], Any]:
+    """(the classes of a batch, the class of each problem: int64 [problems]); a launch each."""
+    each = features.work
+    total = int(each.sum())
+    share = min(max(total // (BLOCKS_EACH * multiprocessors), FEWEST), MOST)
+    # Of the problem that an entry is in, in the mean.
+    heavy = int((each * each).sum()) > HEAVY * total
+    threads = 256 if heavy else 128
+    filled = "the batch is large" if share == MOST else f"each of {multiprocessors} processors has {BLOCKS_EACH}"
+    work = f"At most {share} in work a group, so that {filled}"
+    choices = (
+        Choice("narrow", Cut(work=share, threads=threads), f"At most {NARROW} columns. {work}."),
+        Choice(
+            "wide",
+            Cut(work=MOST, threads=512),
+            f"At most {SHARED} columns: few windows of x fit a processor, so each serves many rows and 512 threads.",
+        ),
+        Choice(
+            "far",
+            Cut(work=share, threads=threads),
+            f"More than {SHARED} columns: x stays in global memory. {work}.",
+        ),
+    )
+    return choices, np.searchsorted([NARROW, SHARED], features.columns).astype(np.int64)
+
+
+def cuts_of(batch: Batch) -> Cuts:
+    """How the problems of a batch are cut into groups, for the device where it lies."""
+    features, multiprocessors = Features.of(batch), _multiprocessors(array_module(batch.rows))
+    choices, kinds = choose(features, multiprocessors)
+    # A large batch reads memory best in order; of a small one the last block decides.
+    small = features.work.sum() < MOST * BLOCKS_EACH * multiprocessors
+    return Cuts(tuple(choice.cut for choice in choices), kinds, largest_first=bool(small))
+
+
+def _multiprocessors(xp: Any) -> int:
+    """Multiprocessors of the GPU, or threads of the CPU, that share the groups."""
+    if xp is np:
+        return int(numba.get_num_threads())
+    return int(xp.cuda.Device().attributes["MultiProcessorCount"])
+
+
+def flexible(batch: Batch) -> SlicedLayout:
+    """Slices in groups that fit the problems."""
+    return SlicedLayout.from_batch(batch, cuts_of(batch))
+
+
+def once(batch: Batch) -> SlicedLayout | SharedLayout:
+    """What problems share stored once, if that saves enough; slices in fitting groups else."""
+    plan = Plan.of(batch)
+    return SharedLayout.from_plan(batch, plan) if plan.share <= SAVING else flexible(batch)
+
+
+def _bytes_once(batch: Batch) -> int:
+    """Bytes of the layout that `once` makes."""
+    plan = Plan.of(batch)
+    return plan.nbytes if plan.share <= SAVING else sliced.bytes_needed(batch, cuts_of(batch))
+
+
+def _moved_once(layout: SlicedLayout | SharedLayout) -> int:
+    return shared.moved_bytes(layout) if isinstance(layout, SharedLayout) else sliced.moved_bytes(layout)
+
+
+def _cpu_once(layout: SlicedLayout | SharedLayout, x: Any, y: Any, adds: bool) -> None:
+    if isinstance(layout, SharedLayout):
+        shared.cpu(layout, x, y, adds)
+    else:
+        sliced.cpu(layout, x, y, adds)
+
+
+def _cuda_once(layout: SlicedLayout | SharedLayout, x: Any, y: Any, adds: bool) -> None:
+    if isinstance(layout, SharedLayout):
+        shared.cuda(layout, x, y, adds)
+    else:
+        sliced.cuda(layout, x, y, adds)
+
+
+FLEXIBLE = BatchKernel(
+    name="auto/flexible",
+    summary="As sliced/lanes, with the size of groups and the threads of a block by the problems and the batch.",
+    store=flexible,
+    bytes_needed=lambda batch: sliced.bytes_needed(batch, cuts_of(batch)),
+    cpu=sliced.cpu,
+    cuda=sliced.cuda,
+    source=SOURCE,
+    moved_bytes=sliced.moved_bytes,
+)
+ONCE = BatchKernel(
+    name="auto/shared",
+    summary="As sliced/shared where problems share enough to gain by it, else as auto/flexible.",
+    store=once,
+    bytes_needed=_bytes_once,
+    cpu=_cpu_once,
+    cuda=_cuda_once,
+    source=SOURCE,
+    moved_bytes=_moved_once,
+)
+KERNELS = (FLEXIBLE, ONCE)

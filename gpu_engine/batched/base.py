@@ -1,0 +1,52 @@
+"""BatchKernel: the contract of every way to multiply a batch."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gpu_engine.batched.batch import Batch
+from gpu_engine.cuda.load import CudaSource, digest
+
+BatchProduct = Callable[[Any, Any, Any, bool], None]
+"""`(layout, x, y, adds)`: y := A·x for every problem, or y := A·x + y where it `adds`.
+
+x float64 [n_cols], y float64 [n_rows] of the batch. Launches on the current stream, neither waits nor allocates.
+Without `adds`, y is not read and every element is written, those of empty rows too.
+"""
+
+
+@dataclass(frozen=True)
+class BatchKernel:
+    """One way to multiply a batch; None for a backend on which it has no meaning.
+
+    name         `format/variant`, as records, parameters and pages call it
+    store        batch → layout, on the device of the batch; the layout has `stored_bytes`, padding included, and
+                 `to_batch()`, the same batch exactly
+    bytes_needed bytes of the layout of a batch, known before anything large is allocated
+    moved_bytes  bytes of the layout that any product must read at least; default: all that it stores
+    """
+
+    name: str
+    summary: str
+    store: Callable[[Batch], Any]
+    bytes_needed: Callable[[Batch], int]
+    cpu: BatchProduct | None = None
+    cuda: BatchProduct | None = None
+    source: CudaSource | None = None
+    moved_bytes: Callable[[Any], int] | None = None
+
+    def product(self, backend: str) -> BatchProduct | None:
+        """The product of `cpu` or `cuda`."""
+        return self.cuda if backend == "cuda" else self.cpu
+
+    def layout_bytes(self, layout: Any) -> int:
+        """Bytes of the layout that a product reads at least."""
+        return self.moved_bytes(layout) if self.moved_bytes else int(layout.stored_bytes)
+
+    def source_hash(self, backend: str) -> str:
+        """First 16 hex digits of the sha256 of the source that a record of this backend was measured with."""
+        if backend == "cuda" and self.source is not None:
+            return digest(self.source.text)
+        module = inspect.getmodule(self.cpu)
+        return digest(inspect.getsource(module)) if module is not None else ""

@@ -1,0 +1,148 @@
+"""Composition: what a batch is made of: a few matrices on the host, each taken once or many times."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.batched.batch import Batch
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import LayoutTooLargeError, ParameterError
+from gpu_engine.formats.base import blocks, pointers
+from gpu_engine.verify import Reference
+
+VECTORS = 251
+"""Copies of a matrix multiply so many different vectors, then these again: SciPy need not multiply each copy.
+
+A prime, so that a product of the wrong copy is not that of the right one for any regular mistake.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """A batch before it takes memory: problem p is a copy of matrices[order[p]].
+
+    matrices  on the host, distinct or not
+    order     int64 [problems]
+    """
+
+    matrices: tuple[CsrMatrix, ...]
+    order: Any
+
+    @staticmethod
+    def of(matrices: Sequence[CsrMatrix]) -> "Composition":
+        """Each matrix once, in the order given."""
+        return Composition(tuple(matrices), np.arange(len(matrices)))
+
+    @staticmethod
+    def copies(matrix: CsrMatrix, count: int) -> "Composition":
+        """One matrix so many times: a homogeneous batch, every copy in memory of its own."""
+        return Composition((matrix,), np.zeros(_counted(count), np.int64))
+
+    @staticmethod
+    def mixed(matrices: Sequence[CsrMatrix], count: int, seed: int = 0) -> "Composition":
+        """Each matrix equally often, give or take one, in random order: a heterogeneous batch."""
+        if not matrices:
+            raise ParameterError("A mixed batch needs at least one matrix.")
+        order = np.arange(_counted(count)) % len(matrices)
+        return Composition(tuple(matrices), np.random.default_rng(seed).permutation(order))
+
+    @property
+    def count(self) -> int:
+        """Number of problems."""
+        return int(self.order.size)
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries of all problems."""
+        return int(self._sizes()[2].sum())
+
+    @property
+    def n_rows(self) -> int:
+        """Elements of y."""
+        return int(self._sizes()[0].sum())
+
+    @property
+    def n_cols(self) -> int:
+        """Elements of x."""
+        return int(self._sizes()[1].sum())
+
+    @property
+    def bytes_needed(self) -> int:
+        """Bytes of the batch, known before it is built."""
+        rows, _, entries = (int(sizes.sum()) for sizes in self._sizes())
+        return 12 * entries + 4 * (rows + self.count) + 3 * 8 * (self.count + 1)
+
+    def batch(self, xp: Any, allowed_bytes: int | None = None) -> Batch:
+        """The batch in the memory of the device of `xp`, copied there from one copy of each matrix.
+
+        Raises LayoutTooLargeError before anything is allocated, where it takes more than `allowed_bytes`.
+        """
+        needed = self.bytes_needed
+        if allowed_bytes is not None and needed > allowed_bytes:
+            raise LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB, {allowed_bytes / 1e9:.3g} GB allowed")
+        pools = (
+            _joined([m.indptr for m in self.matrices], np.int32, xp),
+            _joined([m.indices for m in self.matrices], np.int32, xp),
+            _joined([m.values for m in self.matrices], np.float64, xp),
+        )
+        entries = np.array([m.nnz for m in self.matrices], np.int64)
+        lengths = np.array([m.n_rows + 1 for m in self.matrices], np.int64)
+        taken = (self._taken(pool, sizes, xp) for pool, sizes in zip(pools, (lengths, entries, entries), strict=True))
+        starts = (xp.asarray(pointers(sizes, np.int64)) for sizes in self._sizes())
+        return Batch(*starts, *taken)
+
+    def reference(self, seed: int = 0, adds: bool = False) -> Reference:
+        """The products of all problems by SciPy: x uniform in (−1, 1), y too where the product `adds` to it.
+
+        Of one matrix every VECTORS-th copy has the same x.
+        Returns x [n_cols], y [n_rows], scale and limit of the whole batch; with `adds`, use `start` for y before it.
+        """
+        rows, cols, _ = (pointers(size, np.int64) for size in self._sizes())
+        rng, x = np.random.default_rng(seed), np.empty(int(cols[-1]))
+        y = self.start(seed) if adds else np.zeros(int(rows[-1]))
+        scale, limit = np.abs(y), np.zeros(y.size)
+        for number, matrix in enumerate(self.matrices):
+            problems = np.flatnonzero(self.order == number)
+            vectors = rng.uniform(-1.0, 1.0, (matrix.n_cols, min(VECTORS, problems.size)))
+            which, csr = np.arange(problems.size) % VECTORS, matrix.to_scipy()
+            x[cols[problems][:, None] + np.arange(matrix.n_cols)] = vectors.T[which]
+            to = rows[problems][:, None] + np.arange(matrix.n_rows)
+            y[to] += (csr @ vectors).T[which]
+            scale[to] += (abs(csr) @ np.abs(vectors)).T[which]
+            limit[to] = 2.0 * (np.diff(matrix.indptr) + (2.0 if adds else 1.0))
+        return Reference(x, y, scale, limit)
+
+    def start(self, seed: int = 0) -> Any:
+        """y before a product that adds to it: float64 [n_rows], uniform in (−1, 1)."""
+        return np.random.default_rng([seed, 1]).uniform(-1.0, 1.0, self.n_rows)
+
+    def _sizes(self) -> tuple[Any, Any, Any]:
+        """(rows, columns, entries) of every problem: int64 [problems] each."""
+        shapes = np.array([(m.n_rows, m.n_cols, m.nnz) for m in self.matrices], np.int64).reshape(-1, 3)
+        return tuple(shapes[self.order].T)
+
+    def _taken(self, pool: Any, lengths: Any, xp: Any) -> Any:
+        """Part order[p] of the pool for every problem, one after the other; parts of these lengths lie end to end."""
+        if len(self.matrices) == 1:
+            return xp.tile(pool, self.count)
+        begins, taken = pointers(lengths, np.int64), lengths[self.order]
+        out = xp.empty(int(taken.sum()), dtype=pool.dtype)
+        starts = pointers(taken, np.int64)
+        shift, ends = xp.asarray(begins[self.order] - starts[:-1]), xp.asarray(starts[1:])
+        for block in blocks(out.size):
+            places = xp.arange(block.start, block.stop, dtype=np.int64)
+            out[block] = pool[places + shift[xp.searchsorted(ends, places, side="right")]]
+        return out
+
+
+def _counted(count: int) -> int:
+    if count < 1:
+        raise ParameterError(f"A batch of {count} problems is none; take at least 1.")
+    return count
+
+
+def _joined(arrays: Sequence[Any], dtype: Any, xp: Any) -> Any:
+    """The arrays end to end on the device of `xp`."""
+    return xp.asarray(np.concatenate([np.empty(0, dtype), *(np.asarray(a, dtype) for a in arrays)]))

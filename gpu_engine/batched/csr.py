@@ -1,0 +1,169 @@
+"""csr/scalar, csr/vector, csr/smart: the batch as it is, a problem's rows shared out among the threads of its block.
+
+Source: batched SpMV paper, §3.4.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+
+from gpu_engine.batched.base import BatchKernel, BatchProduct
+from gpu_engine.batched.batch import Batch
+from gpu_engine.batched.blocks import WARP, Blocks, instantiations
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats.base import array_module
+
+
+@dataclass(frozen=True, slots=True)
+class CsrBatch:
+    """The batch itself, not copied.
+
+    blocks  of each kernel, by its variant
+    """
+
+    batch: Batch
+    blocks: Mapping[str, Blocks]
+
+    @staticmethod
+    def store(batch: Batch) -> "CsrBatch":
+        """Wraps the batch; only sizes are read."""
+        n_rows = array_module(batch.rows).diff(batch.rows)
+        threads = {"scalar": n_rows, "vector": WARP * n_rows, "smart": _lanes(batch) * n_rows}
+        return CsrBatch(batch, {variant: Blocks.of(batch, most) for variant, most in threads.items()})
+
+    def to_batch(self) -> Batch:
+        """The wrapped batch."""
+        return self.batch
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the batch."""
+        return self.batch.stored_bytes
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any, Any, Any, Any]:
+        """All arrays of the batch, in the order of the kernels' arguments."""
+        batch = self.batch
+        return batch.rows, batch.cols, batch.entries, batch.indptr, batch.indices, batch.values
+
+
+def _lanes(batch: Batch) -> Any:
+    """Lanes a row of csr/smart: the power of two from the mean row of each problem up, at most 32; int64 [problems]."""
+    xp = array_module(batch.rows)
+    n_rows, nnz = xp.diff(batch.rows), xp.diff(batch.entries)
+    lanes = xp.ones_like(n_rows)
+    for width in (1, 2, 4, 8, 16):
+        lanes = xp.where(width * n_rows < nnz, 2 * width, lanes)
+    return lanes
+
+
+SOURCE = CudaSource(__package__, "csr.cu", instantiations("batched_scalar", "batched_vector", "batched_smart"))
+
+
+def _cuda(variant: str) -> BatchProduct:
+    def product(layout: CsrBatch, x: Any, y: Any, adds: bool) -> None:
+        layout.blocks[variant].launch(SOURCE, f"batched_{variant}", adds, (*layout.arrays, x, y))
+
+    return product
+
+
+@numba.njit(cache=True)
+def _one_sum(indices: Any, values: Any, x: Any, begin: int, end: int) -> float:
+    total = 0.0
+    for entry in range(begin, end):
+        total += values[entry] * x[indices[entry]]
+    return total
+
+
+@numba.njit(cache=True)
+def _two_sums(indices: Any, values: Any, x: Any, begin: int, end: int) -> float:
+    s0 = s1 = 0.0
+    whole = begin + (end - begin) // 2 * 2
+    for entry in range(begin, whole, 2):
+        s0 += values[entry] * x[indices[entry]]
+        s1 += values[entry + 1] * x[indices[entry + 1]]
+    return (s0 + s1) + _one_sum(indices, values, x, whole, end)
+
+
+@numba.njit(cache=True)
+def _four_sums(indices: Any, values: Any, x: Any, begin: int, end: int) -> float:
+    s0 = s1 = s2 = s3 = 0.0
+    whole = begin + (end - begin) // 4 * 4
+    for entry in range(begin, whole, 4):
+        s0 += values[entry] * x[indices[entry]]
+        s1 += values[entry + 1] * x[indices[entry + 1]]
+        s2 += values[entry + 2] * x[indices[entry + 2]]
+        s3 += values[entry + 3] * x[indices[entry + 3]]
+    return ((s0 + s2) + (s1 + s3)) + _one_sum(indices, values, x, whole, end)
+
+
+@numba.njit(cache=True)
+def _eight_sums(indices: Any, values: Any, x: Any, begin: int, end: int) -> float:
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    whole = begin + (end - begin) // 8 * 8
+    for entry in range(begin, whole, 8):
+        s0 += values[entry] * x[indices[entry]]
+        s1 += values[entry + 1] * x[indices[entry + 1]]
+        s2 += values[entry + 2] * x[indices[entry + 2]]
+        s3 += values[entry + 3] * x[indices[entry + 3]]
+        s4 += values[entry + 4] * x[indices[entry + 4]]
+        s5 += values[entry + 5] * x[indices[entry + 5]]
+        s6 += values[entry + 6] * x[indices[entry + 6]]
+        s7 += values[entry + 7] * x[indices[entry + 7]]
+    total = ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+    return total + _one_sum(indices, values, x, whole, end)
+
+
+@numba.njit(parallel=True, cache=True)
+def _problems(
+    rows: Any, cols: Any, entries: Any, indptr: Any, indices: Any, values: Any, x: Any, y: Any, adds: bool, sums: int
+) -> None:
+    """A problem a thread, so many partial sums a row; 0: one, two or four, by the mean row of the problem."""
+    for problem in numba.prange(rows.size - 1):
+        first, nnz = entries[problem], entries[problem + 1] - entries[problem]
+        mine = x[cols[problem] : cols[problem + 1]]
+        n_rows = rows[problem + 1] - rows[problem]
+        width = sums
+        if width == 0:
+            width = 1 if nnz <= n_rows else 2 if nnz <= 2 * n_rows else 4
+        for row in range(rows[problem], rows[problem + 1]):
+            begin, end = first + indptr[row + problem], first + indptr[row + problem + 1]
+            if width == 1:
+                total = _one_sum(indices, values, mine, begin, end)
+            elif width == 2:
+                total = _two_sums(indices, values, mine, begin, end)
+            elif width == 4:
+                total = _four_sums(indices, values, mine, begin, end)
+            else:
+                total = _eight_sums(indices, values, mine, begin, end)
+            y[row] = y[row] + total if adds else total
+
+
+def _cpu(sums: int) -> BatchProduct:
+    def product(layout: CsrBatch, x: Any, y: Any, adds: bool) -> None:
+        _problems(*layout.arrays, x, y, adds, sums)
+
+    return product
+
+
+def _kernel(variant: str, summary: str, sums: int) -> BatchKernel:
+    return BatchKernel(
+        name=f"csr/{variant}",
+        summary=summary,
+        store=CsrBatch.store,
+        bytes_needed=lambda batch: batch.stored_bytes,
+        cpu=_cpu(sums),
+        cuda=_cuda(variant),
+        source=SOURCE,
+    )
+
+
+KERNELS = (
+    _kernel("scalar", "One thread a row; on a CPU each row in sequence.", 1),
+    _kernel("vector", "A warp (32 lanes) a row; on a CPU eight partial sums a row.", 8),
+    _kernel(
+        "smart", "1, 2, 4, … or 32 lanes a row by the mean row of each problem; on a CPU one, two or four sums.", 0
+    ),
+)

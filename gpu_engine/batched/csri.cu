@@ -1,0 +1,46 @@
+#include "batch.cuh"
+#include "rows.cuh"
+
+/// y := A·x; warp k of a block with W takes entries [k·n/W, (k+1)·n/W) of the n of its problem, its lanes 32 at a time.
+/// Lanes keep their sum while the whole warp stays in its rows.
+template <bool ADDS, bool STAGED>
+__global__ void __launch_bounds__(1024)
+    batched_warp(const long long *__restrict__ rows, const long long *__restrict__ cols,
+                 const long long *__restrict__ entries, const int *__restrict__ first_rows,
+                 const int *__restrict__ all_indptr, const int *__restrict__ all_indices,
+                 const double *__restrict__ all_values, const double *__restrict__ x, double *__restrict__ y) {
+  const long long problem = blockIdx.x;
+  const int n_rows = (int)(rows[problem + 1] - rows[problem]);
+  double *sums = y + rows[problem];
+  if constexpr (!ADDS)
+    for (int row = threadIdx.x; row < n_rows; row += blockDim.x)
+      sums[row] = 0.0;
+  const int n_cols = (int)(cols[problem + 1] - cols[problem]);
+  const double *mine = stage<STAGED>(x + cols[problem], n_cols);
+
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+  const long long nnz = entries[problem + 1] - entries[problem];
+  const int *indptr = all_indptr + rows[problem] + problem, *indices = all_indices + entries[problem];
+  const double *values = all_values + entries[problem];
+  const int *first_row = first_rows + problem * warps + warp;
+  int low = first_row[0], row = NO_ROW;
+  const int high = warp + 1 < warps ? first_row[1] : n_rows - 1;
+  double total = 0.0;
+  const long long end = nnz * (warp + 1) / warps;
+  for (long long begin = nnz * warp / warps; begin < end; begin += WARP) {
+    const int entry = (int)(begin + lane);
+    const bool inside = begin + lane < end;
+    const int column = inside ? stream(indices + entry) : 0;
+    const double value = inside ? stream(values + entry) : 0.0;
+    const int next = inside ? row_of(entry, low, high, indptr) : NO_ROW;
+    const bool moved = row != NO_ROW && next != row;
+    if (__any_sync(FULL_WARP, moved)) {
+      add_runs(row, total, sums);
+      total = 0.0;
+    }
+    row = next;
+    low = __shfl_sync(FULL_WARP, next, WARP - 1);
+    if (inside) total += value * (STAGED ? mine[column] : __ldg(mine + column));
+  }
+  add_runs(row, total, sums);
+}

@@ -1,0 +1,278 @@
+"""Sliced: the rows of a group by length, a warp a slice of like rows, with 16-bit columns counted in the group's x.
+
+Slices as in formats/sellp.py, after Kreutzer et al., SIAM J. Sci. Comput. 36 (2014), but that a row has 1 to 32 lanes,
+the fewest with which it takes SLOTS_MAX slots: every slot is 32 entries wide, and every slice short. A group is what a
+thread block multiplies (groups.py): many small problems or a part of a large one.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.batched.base import BatchKernel
+from gpu_engine.batched.batch import Batch, problem_of_rows, problem_pointers, repeat, row_starts
+from gpu_engine.batched.groups import ONE_CUT, SHARED, Cuts, Groups, on_host
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.features import NARROW_SPAN
+from gpu_engine.formats.base import array_module, entry_blocks, pointers
+
+WARP = 32
+SLOTS_MAX = 16
+"""Slots of a row as long as it has fewer than 32 lanes."""
+
+THREADS = (64, 128, 256, 512)
+VECTORS = (1, 4)
+"""Problems that a block multiplies at once where they share columns and values."""
+
+COLUMNS = {2: "unsigned short", 4: "int"}
+"""C++ types of a column by its bytes."""
+
+SOURCE = CudaSource(
+    __package__,
+    "sliced.cu",
+    tuple(
+        f"{kernel}, {adds}, {column}>"
+        for kernel in (*(f"sliced<{threads}" for threads in THREADS), *(f"shared<{vectors}" for vectors in VECTORS))
+        for adds in ("false", "true")
+        for column in COLUMNS.values()
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Where the rows of a batch lie; arrays on its device.
+
+    groups  int64 [groups, 6]: first row, rows, first slice, the one after the last, first column of x, columns of x;
+            those of one cut together
+    kinds   int64 [cuts + 1], where the groups of each cut begin
+    heads   int32 [slices + 1, 2]: first slot; place in its group of the slice's first row (16 bits), log₂ of its lanes
+            a row (3), rows (6)
+    words   uint32 [n_rows], the rows in storage order: number in the group (16), entries that the row lacks (16)
+
+    With L lanes a row, slot s of a slice holds entry s·L + l of its row r at 32·(first slot + s) + r·L + l.
+    """
+
+    groups: Any
+    kinds: Any
+    heads: Any
+    words: Any
+
+    @staticmethod
+    def of(rows: Any, cols: Any, begins: Any, cuts: Cuts) -> "Slices":
+        """Slices of the groups that `Groups.of` makes of the same."""
+        xp = array_module(begins)
+        parts = Groups.of(rows, cols, begins, cuts)
+        lengths = xp.diff(begins)
+        group = repeat(xp.arange(parts.count), parts.ends - parts.begins)
+        longest = int(lengths.max()) if lengths.size else 0
+        order = xp.argsort(group * (longest + 1) + (longest - lengths), kind="stable")
+        lengths = lengths[order]
+        shift = sum((lengths > SLOTS_MAX << k).astype(np.int64) for k in range(5))
+        first = _slice_begins(group, shift)
+        place = xp.flatnonzero(first)
+        slots = (lengths[place] + (1 << shift[place]) - 1) >> shift[place]
+        counts = xp.diff(xp.append(place, lengths.size))
+        heads = xp.zeros((place.size + 1, 2), dtype=np.int32)
+        heads[:, 0] = pointers(slots, np.int64)
+        heads[:-1, 1] = (place - parts.begins[group[place]]) | shift[place] << 16 | counts << 19
+        lacking = repeat(slots << shift[place], counts) - lengths
+        words = (order - parts.begins[group]) | lacking << 16
+        ends = xp.searchsorted(place, parts.begins), xp.searchsorted(place, parts.ends)
+        fields = parts.begins, parts.ends - parts.begins, *ends, parts.windows, parts.widths
+        turn = parts.kinds
+        if cuts.largest_first:
+            size = heads[ends[1], 0] - heads[ends[0], 0]
+            turn = turn * (int(heads[-1, 0]) + 1) - size
+        groups = xp.stack(fields, axis=1)[xp.argsort(turn, kind="stable")].astype(np.int64)
+        kinds = np.searchsorted(np.sort(on_host(parts.kinds)), np.arange(len(cuts.cuts) + 1))
+        return Slices(groups, kinds, heads, words.astype(np.uint32))
+
+    @property
+    def size(self) -> int:
+        """Slots of all slices, each of 32 entries."""
+        return int(self.heads[-1, 0])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return int(self.groups.nbytes + self.heads.nbytes + self.words.nbytes)
+
+    def rows(self) -> "Rows":
+        """Where each row of the batch lies."""
+        xp = array_module(self.words)
+        shape = self.heads[:-1, 1].astype(np.int64)
+        slice_ = repeat(xp.arange(shape.size), shape >> 19)
+        groups = self.groups[xp.argsort(self.groups[:, 0])]
+        group = xp.searchsorted(groups[:, 2], slice_, side="right") - 1
+        place = xp.arange(slice_.size) - groups[group, 0] - (shape[slice_] & 0xFFFF)
+        shift, slots = shape[slice_] >> 16 & 7, xp.diff(self.heads[:, 0].astype(np.int64))[slice_]
+        row = groups[group, 0] + (self.words & 0xFFFF)
+        found = Rows(*(xp.empty(row.size, dtype=np.int64) for _ in range(4)))
+        found.lengths[row] = (slots << shift) - (self.words >> 16)
+        found.places[row] = self.heads[slice_, 0].astype(np.int64) * WARP + (place << shift)
+        found.shifts[row] = shift
+        found.windows[row] = groups[group, 4]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Of each row of a batch, int64 [n_rows]: entries, place of the first, log₂ of its lanes, start of its window."""
+
+    lengths: Any
+    places: Any
+    shifts: Any
+    windows: Any
+
+    def of_entries(self, row: Any, number: Any) -> Any:
+        """Places of entries by row and number in the row: int64."""
+        shift = self.shifts[row]
+        return self.places[row] + (number >> shift) * WARP + (number & ((1 << shift) - 1))
+
+
+def _slice_begins(group: Any, shift: Any) -> Any:
+    """Whether a slice begins at each row in storage order: one has rows of one group with as many lanes each."""
+    xp = array_module(group)
+    begins = xp.ones(group.size, dtype=bool)
+    begins[1:] = (group[1:] != group[:-1]) | (shift[1:] != shift[:-1])
+    number = xp.cumsum(begins, dtype=np.int64) - 1
+    within = xp.arange(group.size) - xp.flatnonzero(begins)[number]
+    return within & ((WARP >> shift) - 1) == 0
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedLayout:
+    """A batch in slices; what is padded holds 0 and is not multiplied.
+
+    rows, cols, entries  those of the batch, which no product reads
+    columns              uint16 [32·slots], counted in the group's window; int32 where a window is wider than 65,536
+    values               float64 [32·slots]
+    cuts                 of the groups, one launch each
+    rooms                elements of shared memory that a block gets, by cut
+    """
+
+    rows: Any
+    cols: Any
+    entries: Any
+    slices: Slices
+    columns: Any
+    values: Any
+    cuts: Cuts
+    rooms: tuple[int, ...]
+
+    @staticmethod
+    def from_batch(batch: Batch, cuts: Cuts = ONE_CUT) -> "SlicedLayout":
+        """Scatters each entry to its slot."""
+        xp = array_module(batch.values)
+        begins = row_starts(batch)
+        slices = Slices.of(batch.rows, batch.cols, begins, cuts)
+        rows = slices.rows()
+        back = batch.cols[problem_of_rows(batch.rows)] - rows.windows
+        columns = xp.zeros(slices.size * WARP, dtype=_column_type(slices.groups))
+        values = xp.zeros(slices.size * WARP)
+        for block, row, number in entry_blocks(begins):
+            places = rows.of_entries(row, number)
+            columns[places], values[places] = batch.indices[block] + back[row], batch.values[block]
+        rooms = tuple(_room(slices.groups[begin:end]) for begin, end in pairwise(slices.kinds.tolist()))
+        return SlicedLayout(batch.rows, batch.cols, batch.entries, slices, columns, values, cuts, rooms)
+
+    def to_batch(self) -> Batch:
+        """Gathers the entries row by row."""
+        xp = array_module(self.values)
+        rows = self.slices.rows()
+        begins = pointers(rows.lengths, np.int64)
+        back = self.cols[problem_of_rows(self.rows)] - rows.windows
+        indices, values = xp.empty(int(begins[-1]), dtype=np.int32), xp.empty(int(begins[-1]))
+        for block, row, number in entry_blocks(begins):
+            places = rows.of_entries(row, number)
+            indices[block], values[block] = self.columns[places] - back[row], self.values[places]
+        entries, indptr = problem_pointers(begins, self.rows)
+        return Batch(self.rows, self.cols, entries, indptr, indices, values)
+
+    @property
+    def stored_bytes(self) -> int:
+        """All arrays, padding included."""
+        kept = self.rows, self.cols, self.entries, self.columns, self.values
+        return self.slices.nbytes + sum(int(array.nbytes) for array in kept)
+
+
+def _column_type(groups: Any) -> Any:
+    return np.int32 if groups.size and int(groups[:, 5].max()) > NARROW_SPAN else np.uint16
+
+
+def _room(groups: Any) -> int:
+    """Elements of shared memory: y of the largest group, and x of every group that fits into SHARED beside its y."""
+    if not groups.size:
+        return 0
+    xp = array_module(groups)
+    rows, both = groups[:, 1], groups[:, 1] + groups[:, 5]
+    return int(xp.maximum(rows, xp.where(both <= SHARED, both, 0)).max())
+
+
+def bytes_needed(batch: Batch, cuts: Cuts = ONE_CUT) -> int:
+    """Bytes of the layout, from its slices alone."""
+    slices = Slices.of(batch.rows, batch.cols, row_starts(batch), cuts)
+    entry = 8 + int(np.dtype(_column_type(slices.groups)).itemsize)
+    return int(slices.nbytes) + 3 * 8 * (batch.count + 1) + entry * WARP * slices.size
+
+
+def moved_bytes(layout: SlicedLayout) -> int:
+    """Entries without what is padded, and the arrays of the slices."""
+    entry = 8 + int(layout.columns.dtype.itemsize)
+    return entry * int(layout.entries[-1]) + int(layout.slices.nbytes)
+
+
+def cuda(layout: SlicedLayout, x: Any, y: Any, adds: bool) -> None:
+    """The product on a GPU, a launch a cut."""
+    s, column = layout.slices, COLUMNS[layout.columns.dtype.itemsize]
+    for cut, room, (begin, end) in zip(layout.cuts.cuts, layout.rooms, pairwise(s.kinds.tolist()), strict=True):
+        if begin < end:
+            name = f"sliced<{cut.threads}, {'true' if adds else 'false'}, {column}>"
+            arrays = s.groups[begin:end], s.heads, s.words, layout.columns, layout.values
+            SOURCE.function(name)((end - begin,), (cut.threads,), (np.int32(room), *arrays, x, y), shared_mem=8 * room)
+
+
+@numba.njit(parallel=True, cache=True)
+def _slices(groups: Any, heads: Any, words: Any, columns: Any, values: Any, x: Any, y: Any, adds: bool) -> None:
+    """Slot by slot over the 32 lanes of a slice, whose sums stay in a buffer."""
+    for group in numba.prange(groups.shape[0]):
+        sums = np.empty(WARP)
+        row, _, begin, end, window, _ = groups[group]
+        for number in range(begin, end):
+            slot, shape = heads[number, 0], heads[number, 1]
+            slots, shift = heads[number + 1, 0] - slot, shape >> 16 & 7
+            first, lanes = row + (shape & 0xFFFF), (shape >> 19) << shift
+            sums[:] = 0.0
+            for step in range(slots):
+                at = WARP * (np.int64(slot) + step)
+                for lane in range(lanes):
+                    length = (slots << shift) - np.int64(words[first + (lane >> shift)] >> 16)
+                    if (step << shift) + (lane & ((1 << shift) - 1)) < length:
+                        sums[lane] += values[at + lane] * x[window + columns[at + lane]]
+            for place in range(lanes >> shift):
+                to = row + np.int64(words[first + place] & 0xFFFF)
+                total = sums[place << shift : (place + 1) << shift].sum()
+                y[to] = y[to] + total if adds else total
+
+
+def cpu(layout: SlicedLayout, x: Any, y: Any, adds: bool) -> None:
+    """The product on a CPU, groups in parallel."""
+    s = layout.slices
+    _slices(s.groups, s.heads, s.words, layout.columns, layout.values, x, y, adds)
+
+
+LANES = BatchKernel(
+    name="sliced/lanes",
+    summary="Rows sorted by length within a block's share of the batch, 1 to 32 lanes a row, 16-bit columns.",
+    store=SlicedLayout.from_batch,
+    bytes_needed=bytes_needed,
+    cpu=cpu,
+    cuda=cuda,
+    source=SOURCE,
+    moved_bytes=moved_bytes,
+)
+KERNELS = (LANES,)

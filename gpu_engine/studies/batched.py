@@ -1,0 +1,168 @@
+"""Study `batched`: which kernel multiplies a batch of small matrices fastest, and how near the floor?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gpu_engine.batched import kernels_on
+from gpu_engine.batched.base import BatchKernel
+from gpu_engine.batched.composition import Composition
+from gpu_engine.batched.measuring import BatchRun, Plan, skipped
+from gpu_engine.competitors.batches import peer_names, peers_on
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import ParameterError
+from gpu_engine.measure import Bench
+from gpu_engine.parameters import parameter
+from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Progress, Record
+
+ROWS_MAX = 16_384
+"""Rows of a small matrix; one with more is measured by itself."""
+
+Compose = Literal["copies", "mixed"]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchedParams:
+    """Parameters of the study."""
+
+    kernels: tuple[str, ...] = parameter((), "Kernels to measure; empty: all that the device has.")
+    batches: tuple[int, ...] = parameter((100, 1000), "Problems of a batch.", min_length=1, ge=1, le=1_000_000)
+    compose: tuple[Compose, ...] = parameter(
+        ("copies", "mixed"),
+        "Batches of copies of each matrix, and one of all small matrices of the job, in random order.",
+        min_length=1,
+    )
+    operation: Literal["y = Ax + y", "y = Ax"] = parameter(
+        "y = Ax + y", "The product: added to y, as in the paper, or in its place."
+    )
+    caches: tuple[Cache, ...] = parameter(CACHES, "Cache states to measure.", min_length=1)
+    rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    energy_s: float = parameter(
+        0.2, "Seconds of repeats for the energy of a product; 0: not measured.", ge=0.0, le=10.0
+    )
+    loop_max: int = parameter(1000, "Most problems for libraries that launch something for each.", ge=1, le=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """A batch to measure: the matrix that its cases belong to, its size, and what it is composed of."""
+
+    matrix_id: str
+    batch: int
+    compose: Compose
+
+    def axes(self, params: BatchedParams) -> tuple[tuple[str, str], ...]:
+        """What tells its cases from those of other batches."""
+        operation = params.operation.replace(" ", "")
+        return ("batch", str(self.batch)), ("compose", self.compose), ("operation", operation)
+
+
+class BatchedStudy:
+    """One product of a whole batch per kernel and cache state, all kernels of a batch in the same interleaved rounds.
+
+    The cases of a mixed batch belong to the first matrix in it; the others are named in the records.
+    """
+
+    name = "batched"
+    question = "Which kernel multiplies a batch of small matrices fastest, and how near the floor?"
+    Params = BatchedParams
+
+    def cases(self, params: BatchedParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
+        """Copies matrix by matrix and batch by batch, then mixed batches; within a batch kernel by kernel.
+
+        Raises ParameterError on a kernel that the device lacks, and where there is nothing to measure.
+        """
+        names = chosen_kernels(params, device.backend)
+        settings = _settings(params, matrices)
+        if not settings:
+            raise ParameterError(
+                f"A mixed batch needs two matrices of at most {ROWS_MAX} rows; add one, or take copies."
+            )
+        return tuple(
+            Case(setting.matrix_id, kernel, cache, setting.axes(params))
+            for setting in settings
+            for kernel in names
+            for cache in params.caches
+        )
+
+    def estimate_s(self, params: BatchedParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
+        """Compiling once, then per batch and kernel the conversion and the rounds."""
+        kernels = len(chosen_kernels(params, device.backend)) + 4
+        rate, overhead, start = (1e12, 0.02, 15.0) if device.backend == "cuda" else (6e9, 0.03, 10.0)
+        small = {m.id: m for m in matrices if _is_small(m.n_rows, m.nnz)}
+        mean = sum(m.nnz for m in small.values()) / max(len(small), 1)
+        products, seconds = params.rounds * len(params.caches) * 5, start
+        for setting in _settings(params, matrices):
+            own = small[setting.matrix_id].nnz if setting.matrix_id in small else 0
+            nnz = setting.batch * (own if setting.compose == "copies" else mean)
+            seconds += kernels * (overhead * params.rounds * bool(nnz) + products * 14 * nnz / rate)
+        return seconds
+
+    def run(
+        self, params: BatchedParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
+    ) -> Iterator[Record]:
+        """Measures the cases of `todo`; those of one batch share their rounds."""
+        yield from bench.calibrate()
+        plan = Plan(
+            known_kernels(bench.stopwatch.backend),
+            params.caches,
+            params.rounds,
+            params.operation == "y = Ax + y",
+            params.loop_max,
+            params.energy_s,
+        )
+        done = 0
+        for matrix_id, axes in dict.fromkeys((case.matrix_id, case.axes) for case in todo):
+            cases = [case for case in todo if (case.matrix_id, case.axes) == (matrix_id, axes)]
+            for record in _measured(plan, cases, matrices, bench):
+                if isinstance(record, Progress):
+                    record = Progress(done + record.done * len(cases), record.message)
+                yield record
+            done += len(cases)
+
+
+def known_kernels(backend: str) -> tuple[BatchKernel, ...]:
+    """Our kernels of a backend, then those of other libraries."""
+    return (*kernels_on(backend), *peers_on(backend))
+
+
+def chosen_kernels(params: BatchedParams, backend: str) -> tuple[str, ...]:
+    """The kernels that the parameters ask for on a backend: ours in the order of KERNELS, then the competitors."""
+    known = (*(kernel.name for kernel in kernels_on(backend)), *peer_names(backend))
+    for name in params.kernels:
+        if name not in known:
+            raise ParameterError(f"There is no batch kernel {name!r} on {backend}; known: {', '.join(known)}.")
+    return tuple(name for name in known if name in params.kernels) if params.kernels else known
+
+
+def _settings(params: BatchedParams, matrices: Sequence[MatrixInfo]) -> tuple[_Setting, ...]:
+    """The batches of a job, each once, in the order of its cases."""
+    found: list[_Setting] = []
+    if "copies" in params.compose:
+        found += (_Setting(m.id, batch, "copies") for m in matrices for batch in params.batches)
+    small = [m for m in matrices if _is_small(m.n_rows, m.nnz)]
+    if "mixed" in params.compose and len(small) > 1:
+        found += (_Setting(small[0].id, batch, "mixed") for batch in params.batches)
+    return tuple(dict.fromkeys(found))
+
+
+def _is_small(n_rows: int, nnz: int) -> bool:
+    return nnz > 0 and n_rows <= ROWS_MAX
+
+
+def _measured(plan: Plan, cases: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench) -> Iterator[Record]:
+    """The records of the cases of one batch."""
+    axes, matrix = dict(cases[0].axes), matrices[cases[0].matrix_id]
+    count = int(axes["batch"])
+    if axes["compose"] == "mixed":
+        small = {name: found for name in matrices if _is_small((found := matrices[name]).n_rows, found.nnz)}
+        composition = Composition.mixed(tuple(small.values()), count)
+        yield from BatchRun(plan, cases, composition, bench, tuple(small)).records()
+    elif not matrix.nnz:
+        yield from skipped(cases, "the matrix has no entries", bench)
+    elif matrix.n_rows > ROWS_MAX:
+        yield from skipped(
+            cases, f"the matrix has {matrix.n_rows} rows; a batch is of matrices up to {ROWS_MAX}", bench
+        )
+    else:
+        yield from BatchRun(plan, cases, Composition.copies(matrix, count), bench).records()

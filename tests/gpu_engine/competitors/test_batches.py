@@ -1,0 +1,188 @@
+"""cuSPARSE on a batch, with SciPy in its place: what is asked of the library, and of the streams. tests/gpu asks it."""
+
+import ctypes
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_engine.batched.composition import Composition
+from gpu_engine.competitors import competitor_names, cusparse
+from gpu_engine.competitors.batches import BRANCHES, DIAGONALS, LOOPS, PEERS, peer_names, peers_on
+from gpu_engine.csr_matrix import CsrMatrix
+from tests.battery import dense
+
+A = dense([[1, 0, 2], [0, 0, 0], [3, 4, 0]])
+B = dense([[0, 5, 0, 0, 0]])
+NOTHING = CsrMatrix.from_scipy(np.zeros((2, 4)))
+
+BY_NAME = {kernel.name: kernel for kernel in (*PEERS, *DIAGONALS)}
+
+
+class Log:
+    """A GPU that keeps what it was told, in order; `now` is the current stream."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, Any, Any]] = []
+        self.now: Any = None
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> Log:
+    """Streams, events and the library's product, all in Python."""
+    log = Log()
+
+    class Event:
+        def __init__(self, disable_timing: bool) -> None:
+            assert disable_timing
+
+    class Stream:
+        def __init__(self, non_blocking: bool = True) -> None:
+            assert non_blocking
+
+        def __enter__(self) -> None:
+            self._before, log.now = log.now, self
+
+        def __exit__(self, *_: object) -> None:
+            log.now = self._before
+
+        def record(self, event: Event) -> Event:
+            log.said.append(("record", self, event))
+            return event
+
+        def wait_event(self, event: Event) -> None:
+            log.said.append(("wait", self, event))
+
+    def multiply(matrix: Any, algorithm: int, x: Any, y: Any, adds: bool) -> None:
+        assert algorithm == cusparse.CSR_ALG1
+        log.said.append(("multiply", log.now, matrix))
+        y[:] = matrix @ x + (y if adds else 0.0)
+
+    log.now = Stream()
+    cuda = SimpleNamespace(Event=Event, Stream=Stream, get_current_stream=lambda: log.now)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(cusparse, "csr", CsrMatrix.to_scipy)
+    monkeypatch.setattr(cusparse, "multiply", multiply)
+    return log
+
+
+def mixed(count: int) -> Composition:
+    return Composition.mixed([A, NOTHING, B], count)
+
+
+@pytest.mark.parametrize("name", ["cusparse/chain", "cusparse/branches"])
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize("count", [3, 50])
+def test_every_problem_multiplies_its_part_of_x_into_its_part_of_y(name: str, adds: bool, count: int, log: Log) -> None:
+    composition = mixed(count)
+    batch, expected = composition.batch(np), composition.reference(adds=adds)
+    layout = BY_NAME[name].store(batch)
+    y = composition.start() if adds else np.full(expected.y.size, np.nan)
+    product: Callable[..., None] | None = BY_NAME[name].cuda
+    assert product is not None
+    product(layout, expected.x, y, adds)
+    np.testing.assert_allclose(y, expected.y, atol=1e-14)
+    # The library is not asked for what has no entries.
+    assert sum(said == "multiply" for said, _, _ in log.said) == sum(batch.problem(p).nnz > 0 for p in range(count))
+    assert layout.to_batch() is batch
+    assert layout.stored_bytes == batch.indptr.nbytes + batch.indices.nbytes + batch.values.nbytes
+
+
+def test_branches_fork_and_join_and_share_the_problems_equally(log: Log) -> None:
+    current, composition = log.now, Composition.mixed([A, B], 50)
+    kernel = BY_NAME["cusparse/branches"]
+    assert kernel.cuda is not None
+    kernel.cuda(kernel.store(composition.batch(np)), np.zeros(composition.n_cols), np.zeros(composition.n_rows), False)
+    assert log.now is current
+    forks = [event for said, stream, event in log.said if said == "record" and stream is current]
+    joins = {stream: event for said, stream, event in log.said if said == "record" and stream is not current}
+    assert (len(forks), len(joins)) == (1, BRANCHES)
+    for stream, join in joins.items():
+        own = [(said, what) for said, where, what in log.said if where is stream]
+        # It waits for the fork, multiplies its share and records its end, for which the current stream waits.
+        assert own[0] == ("wait", forks[0])
+        assert [said for said, _ in own[1:-1]] == ["multiply"] * (len(own) - 2)
+        assert len(own) - 2 in (50 // BRANCHES, 50 // BRANCHES + 1)
+        assert own[-1] == ("record", join)
+        assert log.said.index(("wait", current, join)) > log.said.index(("record", stream, join))
+
+
+def test_the_chain_runs_on_the_current_stream(log: Log) -> None:
+    kernel, composition = BY_NAME["cusparse/chain"], mixed(5)
+    assert kernel.cuda is not None
+    kernel.cuda(kernel.store(composition.batch(np)), np.zeros(composition.n_cols), np.zeros(composition.n_rows), True)
+    assert {(said, stream) for said, stream, _ in log.said} == {("multiply", log.now)}
+
+
+def test_the_block_diagonal_matrix_takes_the_bytes_of_its_format() -> None:
+    batch = Composition((A, B), np.array([0, 1, 0])).batch(np)
+    needed = {kernel.name: kernel.bytes_needed(batch) for kernel in DIAGONALS}
+    # 9 entries in 7 rows, the longest of 2, and columns of its own.
+    assert needed == {
+        "cusparse/csr_alg1": 12 * 9 + 4 * 8 + 4 * 9,
+        "cusparse/csr_alg2": 12 * 9 + 4 * 8 + 4 * 9,
+        "cusparse/coo_alg1": 16 * 9 + 4 * 9,
+        "cusparse/coo_alg2": 16 * 9 + 4 * 9,
+        "cusparse/sell_alg1": 12 * 32 * 2 + 4 * 9,
+    }
+
+
+def test_algorithms_of_one_format_share_a_layout() -> None:
+    stores = {name: kernel.store for name, kernel in BY_NAME.items()}
+    assert stores["cusparse/csr_alg1"] is stores["cusparse/csr_alg2"]
+    assert stores["cusparse/coo_alg1"] is stores["cusparse/coo_alg2"]
+    assert len(set(stores.values())) == len(stores) - 2
+
+
+def test_the_names_of_a_backend() -> None:
+    assert tuple(kernel.name for kernel in DIAGONALS) == competitor_names("cuda")
+    assert peer_names("cuda") == ("cusparse/chain", "cusparse/branches", "cusparse/best")
+    assert peer_names("cpu") == ("scipy/loop",)
+    assert LOOPS == ("cusparse/chain", "cusparse/branches", "scipy/loop")
+    assert [kernel.name for kernel in peers_on("cuda")] == [*LOOPS[:2], *competitor_names("cuda")]
+
+
+class Library:
+    """The calls of cuSPARSE's C API, by name, and beta of each product."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.betas: list[float] = []
+
+    def __call__(self, function: str, *arguments: Any) -> None:
+        self.calls.append(function)
+        if function.startswith("cusparseSpMV"):
+            self.betas.append(arguments[5]._obj.value)
+
+
+def test_a_product_is_prepared_once_with_its_own_beta(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    here = SimpleNamespace(
+        cuda=SimpleNamespace(
+            runtime=SimpleNamespace(getDevice=lambda: 0), get_current_stream=lambda: SimpleNamespace(ptr=0)
+        ),
+        empty=lambda size, dtype: Array(size),
+        uint8=np.uint8,
+    )
+    monkeypatch.setitem(sys.modules, "cupy", here)
+    monkeypatch.setattr(cusparse, "_call", library)
+    monkeypatch.setattr(cusparse, "_handle", lambda device: None)
+    matrix = CsrMatrix(3, 3, Array(4), Array(4), Array(4))
+    layout = cusparse.CusparseLayout(matrix, (), ctypes.c_void_p())
+    x, y = Array(3), Array(3)
+    for adds in (True, True, False):
+        cusparse.multiply(layout, cusparse.CSR_ALG1, x, y, adds)
+    prepared = ["cusparseSpMV_bufferSize", "cusparseSpMV_preprocess", "cusparseSpMV"]
+    assert [call for call in library.calls if "SpMV" in call] == [*prepared, "cusparseSpMV", *prepared]
+    assert library.betas == [1.0] * 4 + [0.0] * 3
+
+
+class Array:
+    """What of a CuPy array the library is told."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.data = SimpleNamespace(ptr=id(self))

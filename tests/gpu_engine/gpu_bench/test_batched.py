@@ -1,0 +1,260 @@
+"""The benchmark of batches: what it measures, its tables from made-up records, and the command on a CPU."""
+
+import dataclasses
+import gzip
+import io
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.io import mmwrite
+
+from gpu_engine import recordings
+from gpu_engine.generators import generate
+from gpu_engine.gpu_bench import __main__ as command
+from gpu_engine.gpu_bench import batched
+from gpu_engine.gpu_bench.batched import apart, mixtures, passes
+from gpu_engine.gpu_bench.batched_tables import report
+from gpu_engine.gpu_bench.subjects import BATCH_SUBJECTS, PAPER, SIMILAR, Subject
+from gpu_engine.measure import Bench, open_bench
+from gpu_engine.recordings import MatrixRecord, Recording, collected, generated
+from gpu_engine.records import BandwidthPoint, Cache, DeviceInfo, DeviceProfile, Measurement
+from gpu_engine.studies.batched import BatchedParams, chosen_kernels
+from tests.battery import BATTERY
+from tests.gpu_engine.gpu_bench.test_tables import rows
+
+GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
+BY_NAME = {subject.name: subject for subject in BATCH_SUBJECTS}
+
+
+def asked(name: str) -> list[tuple[tuple[int, ...], str]]:
+    return [(params.batches, params.operation) for params in passes(BY_NAME[name], "cuda", 9)]
+
+
+def test_the_batches_are_those_of_the_figures() -> None:
+    sizes = ((1000,), (10_000,))
+    assert asked("random-1000-5") == [(batches, end) for end in ("y = Ax + y", "y = Ax") for batches in sizes]
+    for name in ("balanced-8", "few-rows-8"):
+        assert asked(name) == [((1000,), "y = Ax + y")]
+    assert asked("nos3") == [((10, 100, 1000, 10_000), "y = Ax + y")]
+    assert asked("Si2") == [((10_000,), "y = Ax + y")]
+    for params in passes(BY_NAME["nos3"], "cuda", 11):
+        assert (params.rounds, params.energy_s, params.compose, params.loop_max) == (11, 0.0, ("copies",), 1000)
+        assert params.kernels == apart("cuda")
+
+
+def test_copies_are_multiplied_as_one_matrix_in_one_batch_alone() -> None:
+    thousand, large, *_ = passes(BY_NAME["random-1000-5"], "cuda", 9)
+    assert thousand.kernels == ()
+    everything = chosen_kernels(thousand, "cuda")
+    assert set(everything) - set(large.kernels) == {"sliced/shared", "auto/shared"}
+
+
+def test_every_subject_is_a_small_matrix_with_a_name_of_its_own() -> None:
+    assert len(BY_NAME) == len(BATCH_SUBJECTS) == 4 + 6 + 6 + 32
+    assert len(set(PAPER)) == 32
+    assert set(SIMILAR) <= {name.partition("/")[2] for name in PAPER}
+    assert len(set(SIMILAR)) == 12
+    few = generate("dense_rows", BY_NAME["few-rows-4"].source["params"])
+    assert sorted(set((few.indptr[1:] - few.indptr[:-1]).tolist())) == [0, 1024]
+    assert few.nnz == 4 * 1024
+    balanced = generate("rows", BY_NAME["balanced-4"].source["params"])
+    assert set((balanced.indptr[1:] - balanced.indptr[:-1]).tolist()) == {4}
+
+
+def test_mixtures_are_named_by_different_matrices() -> None:
+    some = [BY_NAME[name] for name in ("west0989", "Si2", "nos3", "balanced-4", "bcsstk02")]
+    similar, everything = mixtures(some)
+    assert [s.name for s in similar] == ["west0989", "nos3"]
+    assert [s.name for s in everything] == ["Si2", "bcsstk02", "west0989", "nos3"]
+    assert [[s.name for s in m] for m in mixtures(some[:1] + some[2:4])] == [["west0989", "nos3"]]
+    assert [[s.name for s in m] for m in mixtures(some[:2])] == [["Si2", "west0989"]]
+    assert mixtures(some[:1]) == []
+
+
+MATRICES = {
+    "random-1000-5": 5000,
+    "random-1000-60": 5120,
+    "random-100-8": 800,
+    "balanced-4": 4096,
+    "nos3": 15_844,
+    "west0989": 3518,
+    "Si2": 17_801,
+}
+ORDERS = {"random-1000-5": 1000, "random-1000-60": 1000, "random-100-8": 100, "nos3": 960, "west0989": 989, "Si2": 769}
+
+
+def measurement(
+    matrix: str, kernel: str, us: float, batch: int = 1000, cache: Cache = "warm", names: str = "", **fields: Any
+) -> Measurement:
+    """One with a floor of 8 µs, and a rate as of 8000 operations."""
+    compose = "mixed" if names else "copies"
+    case = f"{matrix}|{kernel}|{cache}|batch={batch},compose={compose},operation={fields.pop('operation', 'y=Ax+y')}"
+    fields |= {"median_s": us * 1e-6, "floor_s": 8e-6, "gflops": 8 / us, "problems": batch}
+    fields |= {"environment": {"matrices": names} if names else {}}
+    return Measurement(case, matrix, GPU.id, kernel.partition("/")[0], kernel, "ok", cache, **fields)
+
+
+def tables(*measurements: Measurement) -> str:
+    used = dict.fromkeys(m.matrix_id for m in measurements)
+    found = tuple(MatrixRecord(name, name, name, ORDERS.get(name, 1024), 7, MATRICES[name]) for name in used)
+    now = "2026-11-21T00:00:00+00:00"
+    return report(BATCH_SUBJECTS, Recording("batched", now, GPU, None, found, measurements))
+
+
+def test_random_matrices_are_held_against_the_floor_and_the_library() -> None:
+    text = tables(
+        measurement("random-1000-5", "csr/smart", 10.0),
+        measurement("random-1000-5", "coo/segmented", 16.0),
+        measurement("random-1000-5", "cusparse/best", 20.0, note="csr_alg2"),
+        measurement("random-1000-5", "cusparse/chain", 250.0),
+        measurement("random-1000-60", "sliced/shared", 40.0),
+        measurement("random-1000-60", "cusparse/best", 20.0, note="coo_alg1"),
+        measurement("random-100-8", "ell/thread", 8.0),
+        measurement("random-1000-5", "csr/smart", 5.0, operation="y=Ax"),
+        measurement("random-1000-5", "csr/smart", 80.0, cache="cold"),
+    )
+    first, second, third = rows(text, "Random matrices, y=Ax+y, warm")
+    assert first == [
+        *("random-1000-5", "1000", "8.0", "20.0 (csr_alg2)", "10.0", "csr/smart"),
+        *("0.80", "2.00", "25.00", "–"),
+    ]
+    assert second[5:] == ["sliced/shared", "0.20", "0.50", "–", "–"]
+    assert third[3:8] == ["–", "8.0", "ell/thread", "1.00", "–"]
+    # The roots of 0.8 · 0.2 and of 2 · 0.5.
+    warm = text.partition("## Random matrices, y=Ax+y, warm")[2]
+    assert "n of about 1,000: geometric mean of floor 0.40 (aim 0.80), ratio 1.00 (aim 1.15)." in warm
+    assert "n = 100: geometric mean of floor 1.00 (aim 0.80), ratio – (aim 1.20)." in warm
+    assert rows(text, "Random matrices, y=Ax, warm")[0][4] == "5.0"
+    assert rows(text, "Random matrices, y=Ax+y, cold")[0][4] == "80.0"
+
+
+def test_growing_batches_are_held_against_one_call_after_the_other() -> None:
+    text = tables(
+        measurement("nos3", "csr/smart", 10.0, batch=10),
+        measurement("nos3", "cusparse/chain", 40.0, batch=10),
+        measurement("nos3", "cusparse/branches", 20.0, batch=10),
+        measurement("nos3", "csr/scalar", 10.0, batch=1000),
+        measurement("nos3", "cusparse/chain", 90.0, batch=1000),
+        measurement("Si2", "csr/scalar", 10.0, batch=1000),
+    )
+    assert rows(text, "Batches of growing size (Figure 3), warm") == [
+        ["nos3", "10", "0.8", "csr/smart", "0.2", "4.00", "2.00", "–"],
+        ["nos3", "1000", "0.8", "csr/scalar", "0.1", "9.00", "–", "–"],
+    ]
+    assert "Over cusparse/chain (the paper: 10 to 25): geometric mean 6.00, lowest 4.00, of 2." in text
+    assert "Over cusparse/branches: geometric mean 2.00, lowest 2.00, of 1." in text
+
+
+def test_rates_of_every_kernel_by_mean_row_length_in_the_largest_batch() -> None:
+    text = tables(
+        measurement("Si2", "csr/scalar", 4.0, batch=10_000),
+        measurement("nos3", "csr/scalar", 2.0, batch=10_000),
+        measurement("nos3", "coo/segmented", 1.0, batch=10_000),
+        measurement("nos3", "cusparse/best", 4.0, batch=10_000),
+        measurement("nos3", "csr/scalar", 9.0, batch=10),
+        measurement("balanced-4", "csri/warp", 8.0),
+    )
+    # 15,844 / 960 and 17,801 / 769 entries a row.
+    assert rows(text, "10,000 problems of the paper's matrices (Figure 5), GFLOP/s, warm") == [
+        ["nos3", "16.5", "4.0", "8.0", "2.0", "8.00"],
+        ["Si2", "23.1", "2.0", "–", "–", "2.00"],
+    ]
+    assert "Over cusparse/best: geometric mean 4.00, lowest 4.00, of 1 matrices." in text
+    (row,) = rows(text, "1,000 problems of balanced (Figure 4, left), GFLOP/s, warm")
+    assert row == ["balanced-4", "4.0", "1.0", "1.00"]
+
+
+def test_mixed_batches_have_a_bandwidth_with_padding_and_vectors() -> None:
+    both, similar = "Si2, west0989, nos3", "west0989, nos3"
+    bytes_: dict[str, Any] = {"stored_bytes": 30_000, "vector_bytes": 10_000}
+    text = tables(
+        measurement("Si2", "ell/thread", 20.0, batch=10_000, names=both, **bytes_),
+        measurement("Si2", "coo/segmented", 10.0, batch=10_000, names=both, **bytes_),
+        measurement("Si2", "cusparse/best", 15.0, batch=10_000, names=both, note="coo_alg2", **bytes_),
+        measurement("west0989", "ell/thread", 20.0, batch=10_000, names=similar, **bytes_),
+    )
+    assert rows(text, "10,000 problems, 3 matrices of the paper (Figure 7), warm") == [
+        ["coo/segmented", "0.8", "4", "0.80", ""],
+        ["cusparse/best", "0.5", "3", "0.53", "coo_alg2"],
+        ["ell/thread", "0.4", "2", "0.40", ""],
+    ]
+    assert "Over cusparse/best: 1.50 (aim 1.30)." in text
+    assert len(rows(text, "10,000 problems, 2 matrices of similar order (Figure 6), warm")) == 1
+    # What is mixed is in no table of copies.
+    assert "Figure 5" not in text
+
+
+def test_what_chooses_by_itself_is_held_against_the_fastest_that_does_not() -> None:
+    text = tables(
+        measurement("nos3", "auto/flexible", 20.0),
+        measurement("nos3", "auto/shared", 10.0),
+        measurement("nos3", "csr/smart", 9.0),
+        measurement("nos3", "ell/thread", 19.0),
+        measurement("nos3", "cusparse/best", 1.0),
+        measurement("Si2", "auto/shared", 10.0),
+        measurement("Si2", "coo/segmented", 40.0),
+    )
+    assert [row[4:] for row in rows(text, "Choosing by itself, warm")] == [
+        ["auto/shared", "csr/smart", "0.90"],
+        ["auto/shared", "coo/segmented", "4.00"],
+    ]
+    assert "Geometric mean 1.90 (aim 0.95), lowest 0.90, of 2 batches." in text
+    assert rows(text, "Which kernel is the fastest where, warm") == [["batch paper", "csr/smart 1, coo/segmented 1"]]
+
+
+def test_what_has_no_time_is_in_no_table() -> None:
+    failed = dataclasses.replace(measurement("nos3", "csr/smart", 1.0), state="failed", median_s=None)
+    assert "##" not in tables(failed)
+
+
+TINY = (
+    Subject("random-9", "batch random", generated("rows", {"n": 9, "mean": 2.0, "sigma": 1.0, "max_length": 9})),
+    Subject("nos3", "batch paper", collected("HB/nos3")),
+    Subject("west0989", "batch paper", collected("HB/west0989")),
+    Subject("Si2", "batch paper", collected("PARSEC/Si2")),
+)
+
+
+def test_from_matrices_to_tables_and_a_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fast = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "2026-11-21T00:00:00+00:00")
+
+    def small(device: DeviceInfo) -> AbstractContextManager[Bench]:
+        return open_bench(dataclasses.replace(device, cache_bytes=2**20), fast)
+
+    def few(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParams]:
+        yield BatchedParams(("csr/scalar", "scipy/loop"), (3,), ("copies",), rounds=rounds, energy_s=0.0)
+
+    monkeypatch.setattr(command, "open_bench", small)
+    monkeypatch.setattr(command, "RECORDED", tmp_path / "recorded")
+    monkeypatch.setattr(batched, "passes", few)
+    monkeypatch.setattr(batched, "MEDIUM", 2)
+    monkeypatch.setattr(batched, "LARGE", 5)
+    for name, matrix in (("nos3", BATTERY["band"]()), ("Si2", generate("stencil", {"points": 5, "nx": 4, "ny": 3}))):
+        text = io.BytesIO()
+        mmwrite(text, matrix.to_scipy())
+        (tmp_path / f"{name}.mtx.gz").write_bytes(gzip.compress(text.getvalue()))
+    fixed = ("--study", "batched", "--folder", str(tmp_path), "--collection", str(tmp_path), "--device", "cpu")
+    arguments: Sequence[str] = (*fixed, "--rounds", "9", "--record", "this-cpu")
+    assert command.main(arguments, TINY) == 0
+    out, err = capsys.readouterr()
+    assert "left out: west0989, whose file is not there" in err
+    assert "measuring Si2, nos3\n" in err
+    assert rows(out, "Random matrices, y=Ax+y, warm")[0][:2] == ["random-9", "3"]
+    found = recordings.parse(json.loads((tmp_path / "batched.json").read_text(encoding="utf-8")))
+    assert {m.state for m in found.measurements} == {"ok"}
+    alone = [m for m in found.measurements if "compose=copies" in m.case]
+    assert {(m.matrix_id, m.kernel, m.problems) for m in alone} == {
+        (name, kernel, 3) for name in ("random-9", "nos3", "Si2") for kernel in ("csr/scalar", "scipy/loop")
+    }
+    mixed = [m for m in found.measurements if "compose=mixed" in m.case]
+    assert {(m.matrix_id, m.problems, m.environment["matrices"]) for m in mixed} == {
+        ("Si2", size, "Si2, nos3") for size in (2, 5)
+    }
+    recorded = recordings.read(tmp_path / "recorded" / "this-cpu" / "batched.json.gz")
+    assert [m.case for m in recorded.measurements] == [m.case for m in found.measurements]

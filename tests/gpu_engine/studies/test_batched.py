@@ -1,0 +1,161 @@
+"""Study `batched`: its cases, what it refuses, and that a run measures the batches of its cases."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpu_engine.batched import kernels_on
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.device import find_device
+from gpu_engine.errors import ParameterError
+from gpu_engine.generators import generate
+from gpu_engine.measure import Bench, open_bench
+from gpu_engine.parameters import parse_params
+from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, MatrixInfo, Measurement, Progress
+from gpu_engine.studies.batched import ROWS_MAX, BatchedParams, BatchedStudy, known_kernels
+from tests.battery import dense
+
+CPU = DeviceInfo("cpu", "cpu", "A CPU", 1, 1)
+GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
+LARGE, A, EMPTY, B = (
+    MatrixInfo("large", "large", ROWS_MAX + 1, 1, 7),
+    MatrixInfo("a", "a", ROWS_MAX, 1, 7),
+    MatrixInfo("empty", "empty", 3, 3, 0),
+    MatrixInfo("b", "b", 3, 3, 4),
+)
+FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
+"""A profile so fast that no real time can be under a floor."""
+
+TWO = ("scipy/loop", "csr/scalar")
+
+
+def keys(*matrices: MatrixInfo, device: DeviceInfo = CPU, **params: Any) -> list[str]:
+    """The cases of the study with these parameters."""
+    parsed = parse_params(BatchedParams, params)
+    return [case.key for case in BatchedStudy().cases(parsed, matrices, device)]
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
+    with open_bench(device, FAST) as opened:
+        yield opened
+
+
+def test_copies_by_matrix_and_batch_then_mixed_batches_of_the_small_matrices() -> None:
+    found = keys(LARGE, A, EMPTY, B, kernels=["csr/scalar"], caches=["warm"], batches=[20, 3])
+    end = "operation=y=Ax+y"
+    assert found == [
+        *(
+            f"{name}|csr/scalar|warm|batch={batch},compose=copies,{end}"
+            for name in ("large", "a", "empty", "b")
+            for batch in (20, 3)
+        ),
+        *(f"a|csr/scalar|warm|batch={batch},compose=mixed,{end}" for batch in (20, 3)),
+    ]
+
+
+def test_within_a_batch_kernels_in_the_order_of_the_lists_and_then_caches() -> None:
+    found = keys(A, kernels=[*TWO, "coo/segmented"], batches=[5], operation="y = Ax")
+    assert [key.rpartition("|")[0] for key in found] == [
+        f"a|{name}|{cache}" for name in ("coo/segmented", "csr/scalar", "scipy/loop") for cache in ("cold", "warm")
+    ]
+    assert {key.rpartition("|")[2] for key in found} == {"batch=5,compose=copies,operation=y=Ax"}
+
+
+def test_without_a_choice_all_kernels_and_the_libraries_of_the_backend() -> None:
+    ours, theirs = [kernel.name for kernel in kernels_on("cpu")], ["scipy/loop"]
+    chosen: dict[str, Any] = {"batches": [5], "caches": ["warm"]}
+    assert [key.split("|")[1] for key in keys(A, **chosen)] == ours + theirs
+    ours, theirs = [kernel.name for kernel in kernels_on("cuda")], ["cusparse/chain", "cusparse/branches"]
+    assert [key.split("|")[1] for key in keys(A, device=GPU, **chosen)] == [*ours, *theirs, "cusparse/best"]
+    # The algorithms behind the best one are sampled, but are no cases.
+    assert [k.name for k in known_kernels("cuda")][len(ours) + 2 :] == [
+        f"cusparse/{name}" for name in ("csr_alg1", "csr_alg2", "coo_alg1", "coo_alg2", "sell_alg1")
+    ]
+
+
+def test_a_batch_that_is_given_twice_is_measured_once() -> None:
+    assert len(keys(A, kernels=["csr/scalar"], caches=["warm"], batches=[5, 5])) == 1
+
+
+def test_a_job_with_nothing_to_measure_is_refused() -> None:
+    assert keys(A, B, compose=["mixed"]) != []
+    for matrices in ((A,), (A, LARGE, EMPTY)):
+        with pytest.raises(ParameterError, match=f"two matrices of at most {ROWS_MAX} rows"):
+            keys(*matrices, compose=["mixed"])
+
+
+def test_unknown_kernels_are_refused_with_those_of_the_backend() -> None:
+    with pytest.raises(ParameterError, match=r"no batch kernel 'csr/split' on cpu; known: .*csr/scalar.*scipy/loop"):
+        keys(A, kernels=["csr/split"])
+    with pytest.raises(ParameterError, match=r"'cusparse/best' on cpu"):
+        keys(A, kernels=["cusparse/best"])
+
+
+@pytest.mark.parametrize("name", ["batches", "compose", "caches"])
+def test_a_list_is_not_empty(name: str) -> None:
+    empty: dict[str, Any] = {name: []}
+    with pytest.raises(ParameterError, match=name):
+        keys(A, **empty)
+
+
+def test_a_larger_batch_takes_longer_and_a_matrix_that_is_skipped_no_time() -> None:
+    def estimate(*matrices: MatrixInfo, **params: Any) -> float:
+        return BatchedStudy().estimate_s(BatchedParams(**params), matrices, CPU)
+
+    heavy = MatrixInfo("m", "m", 1000, 1000, 60_000)
+    assert estimate(heavy, batches=(1000,)) > 2 * estimate(heavy, batches=(10,))
+    assert estimate(heavy, B) > estimate(heavy, B, compose=("copies",))
+    assert estimate(LARGE) == estimate(EMPTY) < estimate(B)
+
+
+SMALL = {
+    "a": dense([[1, 0, 2], [0, 0, 0], [3, 4, 0]]),
+    "none": dense([[0, 0], [0, 0]]),
+    "b": dense([[0, 5, 0, 0, 0]]),
+}
+
+
+def infos(matrices: dict[str, CsrMatrix]) -> list[MatrixInfo]:
+    return [MatrixInfo(name, name, m.n_rows, m.n_cols, m.nnz) for name, m in matrices.items()]
+
+
+def test_a_run_measures_what_it_owes(bench: Bench) -> None:
+    params = BatchedParams(kernels=TWO, batches=(4, 9), caches=("warm",), energy_s=0.0)
+    cases = BatchedStudy().cases(params, infos(SMALL), bench.device)
+    owed = [case for case in cases if ("batch", "9") in case.axes]
+    records = list(BatchedStudy().run(params, owed, SMALL, bench))
+    found = {m.case: m for m in records if isinstance(m, Measurement)}
+    assert list(found) == [case.key for case in owed]
+    assert len(owed) == 2 * 4
+    for case in owed:
+        m, compose = found[case.key], dict(case.axes)["compose"]
+        if case.matrix_id == "none":
+            assert (m.state, m.note) == ("skipped", "the matrix has no entries")
+            continue
+        assert (m.state, m.problems) == ("ok", 9), m.note
+        assert m.environment.get("matrices") == ("a, b" if compose == "mixed" else None)
+        # Of nine problems in a mixed batch five are copies of the first matrix.
+        rows, cols = {"copies": {"a": (27, 27), "b": (9, 45)}, "mixed": {"a": (19, 35)}}[compose][case.matrix_id]
+        assert m.vector_bytes == 8 * cols + 16 * rows
+    done = [r.done for r in records if isinstance(r, Progress)]
+    assert done == sorted(done)
+    assert 7.0 < done[-1] < 8.0
+
+
+def test_the_product_that_is_asked_for_is_measured(bench: Bench) -> None:
+    params = BatchedParams(kernels=("csr/scalar",), batches=(4,), caches=("warm",), operation="y = Ax", energy_s=0.0)
+    (case,) = BatchedStudy().cases(params, infos({"a": SMALL["a"]}), bench.device)
+    (m,) = (r for r in BatchedStudy().run(params, [case], SMALL, bench) if isinstance(r, Measurement))
+    assert (m.state, m.vector_bytes) == ("ok", 8 * 12 + 8 * 12)
+
+
+def test_a_matrix_with_too_many_rows_is_skipped_with_the_reason(bench: Bench) -> None:
+    large = {"large": generate("rows", {"n": ROWS_MAX + 1, "lengths": "constant", "mean": 1.0, "max_length": 9})}
+    params = BatchedParams(kernels=("csr/scalar",), batches=(4,), caches=("warm",))
+    cases = BatchedStudy().cases(params, infos(large), bench.device)
+    (m,) = (r for r in BatchedStudy().run(params, cases, large, bench) if isinstance(r, Measurement))
+    assert (m.state, m.note) == ("skipped", "the matrix has 16385 rows; a batch is of matrices up to 16384")

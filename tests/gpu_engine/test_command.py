@@ -1,0 +1,65 @@
+"""A study from the shell: which matrices it takes, and that parameters may be lists."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from scipy.io import mmwrite
+
+from gpu_engine.__main__ import main
+from tests.battery import BATTERY
+
+SETTINGS = 'batches=[3],compose=["copies","mixed"],caches=["warm"],energy_s=0,kernels=["csr/scalar","ell/thread"]'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two small matrices in files."""
+    found = tmp_path / "matrices"
+    found.mkdir()
+    for name in ("band", "one_dense_row"):
+        mmwrite(found / f"{name}.mtx", BATTERY[name]().to_scipy())
+    return found
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["gpu_engine", *arguments])
+    return main()
+
+
+def test_every_matrix_of_a_folder_and_a_generated_one(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    generated = "stencil:points=5,nx=4,ny=3"
+    arguments = ("batched", generated, f"each:{folder}", "--device", "cpu", "--json", str(out), "--set", SETTINGS)
+    assert run(monkeypatch, *arguments) == 0
+    found = json.loads(out.read_text(encoding="utf-8"))["measurements"]
+    names = [generated, f"{folder}/band.mtx", f"{folder}/one_dense_row.mtx"]
+    kernels = ("csr/scalar", "ell/thread")
+    cases = [(name, kernel, "copies") for name in names for kernel in kernels]
+    cases += [(generated, kernel, "mixed") for kernel in kernels]
+    assert [(m["matrix_id"], m["kernel"], m["case"].partition("compose=")[2][:6].strip(",")) for m in found] == cases
+    assert {(m["state"], m["problems"]) for m in found} == {("ok", 3)}
+    said = capsys.readouterr().err
+    assert f"{folder}/band.mtx: 1000 × 1000" in said
+    assert "     3 problems csr/scalar" in said
+    assert "gather floor" not in said
+
+
+def test_a_missing_folder_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "batched", f"each:{tmp_path / 'nowhere'}", "--device", "cpu") == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_a_value_with_a_comma_is_one_value(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(folder / "band.mtx")
+    assert run(monkeypatch, "batched", file, "--device", "cpu", "--set", "batches=[1,0]") == 2
+    assert "batches" in capsys.readouterr().err
+    assert run(monkeypatch, "batched", file, "--device", "cpu", "--set", "batches") == 2
+    assert "'batches' is not name=value" in capsys.readouterr().err
