@@ -11,6 +11,7 @@ from gpu_engine.errors import UnknownDeviceError
 from gpu_engine.records import DeviceInfo
 
 CACHE_FALLBACK_BYTES = 32 * 2**20
+DEVICE_FILES = Path("/dev")
 
 
 def list_devices() -> tuple[DeviceInfo, ...]:
@@ -75,9 +76,18 @@ def _gpus() -> tuple[DeviceInfo, ...]:
         return ()
     try:
         handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-        return tuple(_gpu(number, handle) for number, handle in enumerate(_visible(handles)))
+        return tuple(_gpu(number, handle) for number, handle in enumerate(_visible(_present(handles))))
     finally:
         pynvml.nvmlShutdown()
+
+
+def _present(handles: list[object]) -> list[object]:
+    """The GPUs whose device files are here: in a container NVML may list those of the whole host.
+
+    All of them where there are no such files, as under Windows.
+    """
+    files = {path.name for path in DEVICE_FILES.glob("nvidia[0-9]*")}
+    return [h for h in handles if not files or f"nvidia{pynvml.nvmlDeviceGetMinorNumber(h)}" in files]
 
 
 def _visible(handles: list[object]) -> list[object]:

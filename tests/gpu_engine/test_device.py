@@ -1,0 +1,91 @@
+"""Which GPUs are found, with an NVML of four on one host."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_engine import device
+from gpu_engine.device import find_device, list_devices
+from gpu_engine.errors import UnknownDeviceError
+
+GPUS = range(4)
+
+
+class FourGpus:
+    """NVML as the module sees it: a handle is an index, and GPU i has the device file nvidia(3 - i)."""
+
+    NVMLError = RuntimeError
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: None
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802 (NVML's names)
+        return len(GPUS)
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        return index
+
+    def nvmlDeviceGetMinorNumber(self, handle: int) -> int:  # noqa: N802
+        return 3 - handle
+
+    def nvmlDeviceGetUUID(self, handle: int) -> bytes:  # noqa: N802
+        return f"GPU-{handle}".encode()
+
+    def nvmlDeviceGetName(self, handle: int) -> str:  # noqa: N802
+        return f"A GPU {handle}"
+
+    def nvmlDeviceGetCudaComputeCapability(self, _: int) -> tuple[int, int]:  # noqa: N802
+        return 9, 0
+
+    def nvmlSystemGetCudaDriverVersion_v2(self) -> int:  # noqa: N802
+        return 13000
+
+    def nvmlSystemGetDriverVersion(self) -> str:  # noqa: N802
+        return "580.1"
+
+    def nvmlDeviceGetMemoryInfo(self, _: int) -> Any:  # noqa: N802
+        return type("Memory", (), {"total": 10})
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """A function that lists the GPUs as (id, UUID) for these device files and CUDA_VISIBLE_DEVICES."""
+
+    def of(files: tuple[str, ...], visible: str | None = None) -> list[tuple[str, str]]:
+        for path in tmp_path.iterdir():
+            path.unlink()
+        for name in files:
+            (tmp_path / name).touch()
+        if visible is None:
+            monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        else:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        return [(d.id, d.uuid) for d in list_devices() if d.backend == "cuda"]
+
+    monkeypatch.setattr(device, "pynvml", FourGpus())
+    monkeypatch.setattr(device, "DEVICE_FILES", tmp_path)
+    return of
+
+
+def test_without_device_files_all_that_nvml_lists(found: Any) -> None:
+    assert found(()) == [(f"cuda:{i}", f"GPU-{i}") for i in GPUS]
+    assert found(("nvidiactl", "nvidia-uvm")) == [(f"cuda:{i}", f"GPU-{i}") for i in GPUS]
+
+
+def test_a_container_has_the_gpus_whose_files_it_has(found: Any) -> None:
+    assert found(("nvidiactl", "nvidia2", "nvidia0")) == [("cuda:0", "GPU-1"), ("cuda:1", "GPU-3")]
+    assert find_device("auto").uuid == "GPU-1"
+
+
+def test_visible_devices_are_counted_among_those_present(found: Any) -> None:
+    files = ("nvidia0", "nvidia1", "nvidia3")
+    assert found(files, "2,0") == [("cuda:0", "GPU-3"), ("cuda:1", "GPU-0")]
+    assert found(files, "GPU-2, GPU-1") == [("cuda:0", "GPU-2")]
+    assert found(files, "") == []
+
+
+def test_an_unknown_device_is_refused_with_the_known_ones(found: Any) -> None:
+    found(("nvidia0",), None)
+    with pytest.raises(UnknownDeviceError, match=r"cpu, cuda:0 \(or auto\)"):
+        find_device("cuda:1")
