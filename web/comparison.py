@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from gpu_engine.competitors import BEST
 from gpu_engine.records import Measurement
@@ -86,21 +86,40 @@ def comparisons(measurements: Sequence[Measurement], baseline: str = "") -> list
     return [_comparison(facet, group, baseline) for facet, group in group_by_facet(measurements).items()]
 
 
-def overview(found: Sequence[Comparison]) -> list[str]:
-    """A sentence per device and cache state with several matrices: on how many of them which kernel leads."""
-    places: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in found:
-        places.setdefault((comparison.device, comparison.cache), []).append(comparison)
-    return [_leads(*place, group) for place, group in places.items() if len(group) > 1]
+class Ranked(Protocol):
+    """Kernels ranked on a matrix or a batch, on one device in one cache state."""
+
+    @property
+    def device(self) -> str:
+        """Where they were measured."""
+        ...
+
+    @property
+    def cache(self) -> str:
+        """In which cache state."""
+        ...
+
+    @property
+    def leaders(self) -> Sequence[str]:
+        """The fastest kernel and those that are `same` with it."""
+        ...
 
 
-def _leads(device: str, cache: str, group: Sequence[Comparison]) -> str:
-    counts = Counter(kernel for comparison in group for kernel in comparison.leaders)
+def overview(found: Sequence[Ranked], what: str = "matrices") -> list[str]:
+    """A sentence per device and cache state with several matrices, or `what` they are: where which kernel leads."""
+    places: dict[tuple[str, str], list[Ranked]] = {}
+    for ranked in found:
+        places.setdefault((ranked.device, ranked.cache), []).append(ranked)
+    return [_leads(f"{len(group)} {what}", *place, group) for place, group in places.items() if len(group) > 1]
+
+
+def _leads(over: str, device: str, cache: str, group: Sequence[Ranked]) -> str:
+    counts = Counter(kernel for ranked in group for kernel in ranked.leaders)
     first, *others = counts.most_common(NAMED) or [("no kernel", 0)]
     leads = [f"{first[0]} leads or shares the lead on {first[1]}", *(f"{kernel} on {n}" for kernel, n in others)]
     more = len(counts) - NAMED
     rest = f", and {more} more {'kernel leads' if more == 1 else 'kernels lead'} somewhere" if more > 0 else ""
-    return f"Over {len(group)} matrices on {device}, {cache}: {', '.join(leads)}{rest}."
+    return f"Over {over} on {device}, {cache}: {', '.join(leads)}{rest}."
 
 
 def join(names: Sequence[str], most: int = 0) -> str:
@@ -140,11 +159,16 @@ def without_duplicates(timed: Sequence[Measurement]) -> list[Measurement]:
     return [m for m in timed if m.kernel == BEST or m.format != library]
 
 
+def leaders_of(ranked: Sequence[Measurement]) -> list[Measurement]:
+    """The first and those that are `same` with it; `ranked` is timed and sorted, fastest first."""
+    return [m for m in ranked if m is ranked[0] or compare(ranked[0], m).kind == "same"]
+
+
 def _comparison(facet: Facet, group: list[Measurement], wanted: str) -> Comparison:
     timed = [m for m in group if m.median_s]
     baseline = baseline_of(timed, wanted)
     ranked = without_duplicates(timed)
-    leaders = [m for m in ranked if m is ranked[0] or compare(ranked[0], m).kind == "same"]
+    leaders = leaders_of(ranked)
     time = units.unit_for([m.median_s for m in timed], units.TIME)
     size = units.unit_for([m.stored_bytes for m in timed], units.SIZE)
     return Comparison(
@@ -162,7 +186,7 @@ def _comparison(facet: Facet, group: list[Measurement], wanted: str) -> Comparis
 
 def _statement(ranked: Sequence[Measurement], leaders: Sequence[Measurement], baseline: Measurement) -> str:
     best = ranked[0]
-    unsettled = [m for m in ranked if m not in leaders and compare(best, m).kind == "ambiguous"]
+    unsettled = unsettled_of(ranked)
     facts = [units.gflops(best.gflops)]
     if best.floor_s and best.median_s:
         facts.append(f"{units.percent(best.floor_s / best.median_s)} of the floor")
@@ -172,10 +196,16 @@ def _statement(ranked: Sequence[Measurement], leaders: Sequence[Measurement], ba
         verdict = compare(rival, best)
         facts.append(f"{units.ratio(verdict.ratio)} {rival.kernel} ({verdict.kind})")
     doubt = f"; {join([m.kernel for m in unsettled], NAMED)} may be as fast (ambiguous)" if unsettled else ""
-    return f"{_claim(ranked, leaders, unsettled)} on {best.device}, {best.cache}: {', '.join(facts)}{doubt}."
+    return f"{claim(ranked, leaders, unsettled)} on {best.device}, {best.cache}: {', '.join(facts)}{doubt}."
 
 
-def _claim(ranked: Sequence[Measurement], leaders: Sequence[Measurement], unsettled: Sequence[Measurement]) -> str:
+def unsettled_of(ranked: Sequence[Measurement]) -> list[Measurement]:
+    """Those that may be as fast as the first; `ranked` is timed and sorted, fastest first."""
+    return [m for m in ranked if m is not ranked[0] and compare(ranked[0], m).kind == "ambiguous"]
+
+
+def claim(ranked: Sequence[Measurement], leaders: Sequence[Measurement], unsettled: Sequence[Measurement]) -> str:
+    """What the leaders do: `is fastest`, `lead, not clearly,` …."""
     if len(leaders) == len(ranked) > 1:
         return "show no measurable difference"
     if unsettled:

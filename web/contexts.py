@@ -288,6 +288,48 @@ class PageRankPage:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchFinding:
+    """What is said of the kernels on a batch, and where it is shown; title: what the batch is made of."""
+
+    matrix_id: str
+    title: str
+    sentences: tuple[str, ...]
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchedPage:
+    """`/batched`: batches of small matrices; every choice is in the address.
+
+    overview     sentences on all batches together
+    caveat       what times on a CPU say, empty on a GPU
+    conclusions  the paper's, each beside what the shown batches say
+    kernels      every kernel of the shown batches in numbers
+    every        the same page of every matrix measured, empty where all are shown
+    sizes        problems of the batches measured
+    """
+
+    title: str
+    topics: str
+    overview: tuple[str, ...]
+    findings: tuple[BatchFinding, ...]
+    caveat: str
+    figures: tuple[StudyFigure, ...]
+    conclusions: Table
+    kernels: Table
+    features: Table
+    devices: tuple[Link, ...]
+    caches: tuple[Link, ...]
+    operations: tuple[Link, ...]
+    matrices: tuple[Choice, ...]
+    every: tuple[Link, ...]
+    sizes: tuple[Choice, ...]
+    kept: tuple[tuple[str, str], ...]
+    downloads: tuple[Link, ...]
+    jobs: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JobsPage:
     """`/jobs`: the queue and its history."""
 
@@ -304,13 +346,15 @@ class JobsPage:
 class JobResults:
     """What a job has found so far.
 
-    findings    of the formats study; runs: of the pagerank study, with every case in the table
+    findings    of the formats study; runs: of the pagerank study, batches: of the batched study; both with every case
+                in the table
     comparison  the page of the study with these results; None while there are none
     """
 
     chart: Chart
     findings: tuple[Finding, ...]
     runs: tuple[RunFinding, ...]
+    batches: tuple[BatchFinding, ...]
     cases: Table | None
     comparison: Link | None
     downloads: tuple[Link, ...]

@@ -16,8 +16,8 @@ from server.models import JobRow, JobState, MatrixRow
 from web.selection import VALUES_MAX, WHAT_IF, Selection
 from web.shown import MatrixFeatures, Shown
 
-FORMATS_STUDY, PAGERANK_STUDY = "formats", "pagerank"
-STUDY_PAGES = (FORMATS_STUDY, PAGERANK_STUDY)
+FORMATS_STUDY, PAGERANK_STUDY, BATCHED_STUDY = "formats", "pagerank", "batched"
+STUDY_PAGES = (FORMATS_STUDY, PAGERANK_STUDY, BATCHED_STUDY)
 """The studies with a page of their own, at the address of their name."""
 
 CACHE_DEFAULT = "warm"
@@ -28,6 +28,9 @@ JOBS_MAX = 200
 
 MATRICES_SHOWN = 20
 """Most matrices shown when the reader has chosen none: as many as a picture holds."""
+
+SHOWN_OF_STUDY = {BATCHED_STUDY: VALUES_MAX}
+"""Where it is not MATRICES_SHOWN: a mixed batch is of many matrices, and filed under one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,16 @@ class Measured:
         chosen = self.selection
         baseline = chosen.baseline[0] if chosen.baseline else ""
         what_if = {name: values[0] for name in WHAT_IF if (values := getattr(chosen, name))}
-        return Shown(self.measurements, self.features, chosen.kernel, chosen.pair, baseline, what_if=what_if)
+        return Shown(
+            self.measurements,
+            self.features,
+            chosen.kernel,
+            chosen.pair,
+            baseline,
+            what_if=what_if,
+            batch=int(chosen.batch[0]) if chosen.batch else 0,
+            operation=chosen.operation[0] if chosen.operation else "",
+        )
 
 
 def measured(session: Session, study: str, selection: Selection) -> Measured:
@@ -70,8 +82,8 @@ def measured(session: Session, study: str, selection: Selection) -> Measured:
     elsewhere = [device for device in recorded if device in chosen_devices]
     own = (matrix for job in here for matrix in job.matrix_ids)
     matrices = tuple(dict.fromkeys((*own, *recordings.matrix_ids(session, study, elsewhere))))
-    newest = _newest_matrices(here) or matrices[:MATRICES_SHOWN]
-    chosen_matrices = selection.matrix or (matrices[:VALUES_MAX] if selection.job else newest)
+    newest = (here[0].matrix_ids if here else matrices)[: SHOWN_OF_STUDY.get(study, MATRICES_SHOWN)]
+    chosen_matrices = selection.matrix or (matrices[:VALUES_MAX] if selection.job else tuple(newest))
     chosen = selection.with_(device=chosen_devices, cache=selection.cache or CACHE_DEFAULT, matrix=chosen_matrices)
     sources = _sources(here, chosen.matrix, chosen.device)
     found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted)]
@@ -119,10 +131,6 @@ def _candidates(session: Session, study: str, selection: Selection) -> list[JobR
     pages.append(queue.list_jobs(session, study=study, limit=JOBS_MAX))
     unique = {job.id: job for page in pages for job in page.items if job.cases_done}
     return sorted(unique.values(), key=lambda job: job.created_at, reverse=True)
-
-
-def _newest_matrices(jobs: Sequence[JobRow]) -> tuple[str, ...]:
-    return tuple(jobs[0].matrix_ids[:MATRICES_SHOWN]) if jobs else ()
 
 
 def _sources(jobs: Sequence[JobRow], matrices: Sequence[str], devices: Sequence[str]) -> dict[str, list[str]]:

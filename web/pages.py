@@ -17,14 +17,15 @@ from server.results import csv_text
 from web import assets, units
 from web.comparison import NAMED
 from web.contexts import ErrorPage
-from web.measured import FORMATS_STUDY, PAGERANK_STUDY, measured, with_traces
+from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, measured, with_traces
 from web.selection import parse_options, parse_selection
-from web.views import formats, home, jobs, matrices, pagerank
+from web.views import batched, formats, home, jobs, matrices, pagerank
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 NAVIGATION = (
     ("Formats", "/formats"),
     ("PageRank", "/pagerank"),
+    ("Batches", "/batched"),
     ("Matrices", "/matrices"),
     ("Jobs", "/jobs"),
     ("Devices", "/devices"),
@@ -93,7 +94,7 @@ def show_formats(request: Request, database: DatabaseDep) -> Response:
 @router.get("/formats.json")
 def formats_json(request: Request, database: DatabaseDep) -> Response:
     """The measurements of the comparison, as the results of a job."""
-    return JSONResponse(results_document(_measurements(request, database, FORMATS_STUDY), []))
+    return _json(_measurements(request, database, FORMATS_STUDY))
 
 
 @router.get("/formats.csv")
@@ -125,6 +126,26 @@ def pagerank_csv(request: Request, database: DatabaseDep) -> Response:
     return _csv(_measurements(request, database, PAGERANK_STUDY))
 
 
+@router.get("/batched")
+def show_batched(request: Request, database: DatabaseDep) -> Response:
+    """Batches of small matrices."""
+    selection = parse_selection(request.query_params.multi_items())
+    with database.read() as session:
+        return render(request, "batched.html", batched.page(session, selection))
+
+
+@router.get("/batched.json")
+def batched_json(request: Request, database: DatabaseDep) -> Response:
+    """The measurements of the page, as the results of a job."""
+    return _json(_measurements(request, database, BATCHED_STUDY))
+
+
+@router.get("/batched.csv")
+def batched_csv(request: Request, database: DatabaseDep) -> Response:
+    """The measurements of the page as CSV."""
+    return _csv(_measurements(request, database, BATCHED_STUDY))
+
+
 @router.get("/jobs")
 def show_jobs(request: Request, database: DatabaseDep) -> Response:
     """The queue and its history."""
@@ -153,6 +174,10 @@ def _measurements(request: Request, database: DatabaseDep, study: str) -> list[M
     selection = parse_selection(request.query_params.multi_items())
     with database.read() as session:
         return list(measured(session, study, selection).measurements)
+
+
+def _json(found: list[Measurement]) -> Response:
+    return JSONResponse(results_document(found, []))
 
 
 def _csv(found: list[Measurement]) -> Response:

@@ -1,8 +1,12 @@
-"""Colour, hatching and marker by format: a format looks the same in every figure, whatever else is shown."""
+"""Colour, hatching and marker by format: a format looks the same in every figure, whatever else is shown.
+
+Figures of batches tell kernels apart, of which a format has several: these have looks of their own.
+"""
 
 import zlib
 from dataclasses import dataclass
 
+from gpu_engine.batched import KERNELS
 from gpu_engine.formats import FORMATS
 
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
@@ -34,13 +38,32 @@ class Style:
 
 
 _POSITIONS = {entry.name: index for index, entry in enumerate(FORMATS)}
+_BATCHED = {kernel.name: index for index, kernel in enumerate(KERNELS)}
 
 
 def style(format_name: str) -> Style:
     """The style of a format of FORMATS by its place there; any other name is grey and hatched by its letters."""
-    index = _POSITIONS.get(format_name)
+    return _style(_POSITIONS.get(format_name), format_name)
+
+
+def batch_style(kernel: str) -> Style:
+    """The style of a kernel of batches by its place in their KERNELS; any other is grey and hatched by its letters."""
+    return _style(_BATCHED.get(kernel), kernel)
+
+
+def position(format_name: str) -> tuple[int, str]:
+    """A sort key: formats in the order of FORMATS, then libraries by name."""
+    return _POSITIONS.get(format_name, len(_POSITIONS)), format_name
+
+
+def batch_position(kernel: str) -> tuple[int, str]:
+    """A sort key: kernels of batches in the order of their KERNELS, then libraries by name."""
+    return _BATCHED.get(kernel, len(_BATCHED)), kernel
+
+
+def _style(index: int | None, name: str) -> Style:
     if index is None:
-        place = zlib.crc32(format_name.encode())
+        place = zlib.crc32(name.encode())
         hatched = 1 + place % (len(PATTERNS) - 1)
         return Style(OTHERS, PATTERNS[hatched], SYMBOLS[place % len(SYMBOLS)], DASHES[hatched])
     turn = index // len(OKABE_ITO)
@@ -50,8 +73,3 @@ def style(format_name: str) -> Style:
         SYMBOLS[(index + turn) % len(SYMBOLS)],
         DASHES[turn % len(DASHES)],
     )
-
-
-def position(format_name: str) -> tuple[int, str]:
-    """A sort key: formats in the order of FORMATS, then libraries by name."""
-    return _POSITIONS.get(format_name, len(_POSITIONS)), format_name

@@ -1,5 +1,6 @@
 """Selection: what a page or figure shows, exactly as its URL says it."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -16,6 +17,7 @@ VALUES_MAX = 100
 class Selection:
     """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
 
+    batch, operation    of the batches shown: how many problems, and y=Ax+y or y=Ax; one value each
     pair                formats: the first against each of the others; alone, against every other format measured
     first, near, stall  of another schedule of PageRank's precisions, one value each; replay: the kernel whose trace is
                         replayed under it
@@ -28,6 +30,8 @@ class Selection:
     cache: tuple[str, ...] = ()
     baseline: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
+    batch: tuple[str, ...] = ()
+    operation: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     stall: tuple[str, ...] = ()
@@ -46,11 +50,14 @@ class Selection:
 NAMES = tuple(field.name for field in fields(Selection))
 
 WHAT_IF = ("first", "near", "stall", "replay")
-"""Given once at most: they are one schedule."""
+"""They are one schedule."""
+
+ONCE = (*WHAT_IF, "batch", "operation")
+"""Given once at most."""
 
 
 def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
-    """The selection of (name, value) pairs, repeats kept once; raises ParameterError on unknown names or caches."""
+    """The selection of (name, value) pairs, repeats kept once; raises ParameterError on what cannot be chosen."""
     chosen: dict[str, dict[str, None]] = {name: {} for name in NAMES}
     for name, value in query:
         _known(name, NAMES)
@@ -59,12 +66,15 @@ def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
     for name, values in chosen.items():
         if len(values) > VALUES_MAX:
             raise ParameterError(f"{name} is given {len(values)} times; at most {VALUES_MAX} are shown at once.")
-        if name in WHAT_IF and len(values) > 1:
+        if name in ONCE and len(values) > 1:
             raise ParameterError(f"{name} is given {len(values)} times; give it once.")
     selection = Selection(**{name: tuple(values) for name, values in chosen.items()})
     for cache in selection.cache:
         if cache not in CACHES:
             raise ParameterError(f"cache is {quote(cache)}; it must be one of {', '.join(CACHES)}.")
+    for batch in selection.batch:
+        if not re.fullmatch("[1-9][0-9]{0,6}", batch):
+            raise ParameterError(f"batch is {quote(batch)}; expected a number of problems from 1 to 9,999,999.")
     return selection
 
 

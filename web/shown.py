@@ -36,6 +36,7 @@ class Shown:
     matrices  features by matrix id
     kernels   that the reader chose; pair, baseline: as in Selection; empty: the figure's own choice
     traces    by device and case
+    batch     problems of the batches to show, operation: y=Ax+y or y=Ax; 0 and empty: the figure's own choice
     what_if   of Selection's first, near, stall and replay those that the reader chose
     """
 
@@ -46,6 +47,8 @@ class Shown:
     baseline: str = ""
     traces: Mapping[tuple[str, str], Trace] = field(default_factory=dict)
     what_if: Mapping[str, str] = field(default_factory=dict)
+    batch: int = 0
+    operation: str = ""
 
     def matrix(self, matrix_id: str) -> MatrixFeatures:
         """The features of a matrix; an unknown one is called by its id and has no others."""

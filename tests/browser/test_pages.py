@@ -7,19 +7,27 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import LIMIT_MS, Open, settle
-from tests.web.conftest import Lab
+from tests.web.conftest import Lab, add_batches
 
 PATHS = {
     "home": "/",
     "matrices": "/matrices",
     "matrix": "/matrices/m2",
     "formats": "/formats?job=j1",
+    "batched": "/batched?job=j6",
     "jobs": "/jobs",
     "job": "/jobs/j4",
     "devices": "/devices",
 }
 
 
+@pytest.fixture
+def batches(lab: Lab) -> str:
+    """A job of the batched study on both matrices of the lab."""
+    return add_batches(lab.database, "j6", (lab.matrix, lab.hostile), "cpu")
+
+
+@pytest.mark.usefixtures("batches")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_page_is_wider_than_the_screen(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
@@ -88,6 +96,18 @@ def test_a_pair_of_formats_is_compared_and_its_numbers_unfold(lab: Lab, open_pag
     page.locator("#ratio-chart").wait_for(state="hidden")
 
 
+def test_a_batch_size_is_chosen_and_kept_in_the_address(lab: Lab, batches: str, open_page: Open) -> None:
+    page = open_page(f"/batched?job={batches}")
+    page.locator("#batched-winners-chart .plot", has_text="1\u202f000 problems").wait_for()
+    page.get_by_label("Problems of a batch").select_option("10")
+    page.wait_for_url("**batch=10**")
+    page.locator("#batched-winners-chart .plot", has_text="10 problems").wait_for()
+    page.locator("#verdicts", has_text="with 10 problems").wait_for()
+    page.go_back()
+    page.locator("#verdicts", has_text="with 1\u202f000 problems").wait_for()
+
+
+@pytest.mark.usefixtures("batches")
 def test_the_keyboard_reaches_everything(lab: Lab, open_page: Open) -> None:
     for path in PATHS.values():
         page = open_page(path)

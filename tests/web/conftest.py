@@ -16,6 +16,7 @@ from server.db import Database
 from server.events import emit
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState, MeasurementRow, TraceRow
 from tests.battery import BATTERY
+from tests.web.batch_samples import copies, mixed
 from tests.web.run_samples import luxembourg
 from tests.web.samples import HOSTILE, study_of
 
@@ -130,6 +131,13 @@ def add_runs(
     measurements = [run if isinstance(run, Measurement) else run[0] for run in found]
     traces = [run[1] for run in found if isinstance(run, tuple)]
     return add_job(database, job_id, device, state, measurements, study="pagerank", traces=traces)
+
+
+def add_batches(database: Database, job_id: str, matrices: Sequence[str], device: str = "cuda:0") -> str:
+    """A job of the batched study: copies of each matrix in two sizes, and all mixed."""
+    alone = [m for matrix in matrices for size in (10, 1000) for m in copies(matrix, device, size)]
+    together = mixed(*matrices, device=device)
+    return add_job(database, job_id, device, JobState.SUCCEEDED, [*alone, *together], study="batched")
 
 
 def add_measurement(database: Database, job_id: str, measurement: Measurement) -> None:

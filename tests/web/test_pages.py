@@ -21,6 +21,7 @@ PAGES: dict[str, tuple[str, type[Any]]] = {
     "/matrices/ingesting": ("matrix.html", contexts.MatrixPage),
     "/matrices/failed": ("matrix.html", contexts.MatrixPage),
     "/formats": ("formats.html", contexts.FormatsPage),
+    "/batched": ("batched.html", contexts.BatchedPage),
     "/jobs": ("jobs.html", contexts.JobsPage),
     "/jobs/j1": ("job.html", contexts.JobPage),
     "/jobs/j3": ("job.html", contexts.JobPage),
@@ -43,7 +44,7 @@ def test_a_page_gets_its_context_and_nothing_else(client: TestClient, lab: Lab, 
     assert set(response.context) == {field.name for field in fields(context)} | {"request", "path"}
 
 
-@pytest.mark.parametrize("url", ["/", "/matrices", "/formats", "/jobs", "/devices"])
+@pytest.mark.parametrize("url", ["/", "/matrices", "/formats", "/batched", "/jobs", "/devices"])
 def test_an_empty_service_says_what_to_do(client: TestClient, url: str) -> None:
     response = get(client, url)
     assert response.status_code == 200

@@ -1,5 +1,7 @@
+from gpu_engine.batched import KERNELS
+from gpu_engine.competitors.batches import peer_names
 from gpu_engine.formats import FORMATS
-from web.palette import OTHERS, style
+from web.palette import OTHERS, batch_position, batch_style, style
 
 
 def test_no_two_formats_look_alike() -> None:
@@ -12,3 +14,17 @@ def test_a_library_is_grey_and_hatched_always_the_same() -> None:
     assert style("cusparse") == style("cusparse")
     assert style("cusparse").color == OTHERS
     assert style("cusparse").pattern
+
+
+def test_no_two_kernels_of_batches_look_alike() -> None:
+    looks = [batch_style(kernel.name) for kernel in KERNELS]
+    assert len({(look.color, look.dash) for look in looks}) == len(KERNELS)
+    assert all(look.color != OTHERS for look in looks)
+    peers = [batch_style(name) for name in peer_names("cuda")]
+    assert {look.color for look in peers} == {OTHERS}
+    assert len({(look.symbol, look.dash) for look in peers}) == len(peers)
+
+
+def test_libraries_come_after_our_kernels_of_batches() -> None:
+    names = ["cusparse/best", "ell/thread", "coo/segmented"]
+    assert sorted(names, key=batch_position) == ["coo/segmented", "ell/thread", "cusparse/best"]

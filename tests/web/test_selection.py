@@ -13,7 +13,15 @@ def test_repeats_keep_their_order_and_come_once() -> None:
 
 def test_an_address_reads_back_as_the_same_selection() -> None:
     selection = Selection(
-        ("j",), ("m 1", "m&2"), ("cuda:0",), ("csr/vector",), ("warm", "cold"), ("cusparse/best",), ("pellr", "ell")
+        ("j",),
+        ("m 1", "m&2"),
+        ("cuda:0",),
+        ("csr/vector",),
+        ("warm", "cold"),
+        ("cusparse/best",),
+        ("pellr", "ell"),
+        ("100",),
+        ("y=Ax+y",),
     )
     assert parse_selection(parse_qsl(selection.query)) == selection
     assert Selection().query == ""
@@ -28,6 +36,8 @@ def test_with_replaces_a_parameter() -> None:
     [
         ([("matrx", "a")], "no parameter 'matrx'"),
         ([("cache", "hot")], "cache is 'hot'"),
+        ([("batch", "-1")], "batch is '-1'"),
+        ([("batch", "1"), ("batch", "2")], "batch is given 2 times"),
         ([("matrix", str(i)) for i in range(VALUES_MAX + 1)], "at most 100"),
     ],
 )

@@ -9,20 +9,22 @@ import plotly.graph_objects as go
 from gpu_engine.errors import NotFoundError, quote
 from web.figures import matrix
 from web.figures.base import Table
+from web.figures.batched import conversion as batch_conversion
+from web.figures.batched import density, growth, mixed, winners
 from web.figures.formats import bars, conversion, profile, rate, ratio, roofline, side_by_side
 from web.figures.pagerank import breakdown, gamma, pull, timeline, total, what_if
 from web.shown import Shown
 
-Needs = Literal["measurements", "runs", "spy", "row_lengths"]
+Needs = Literal["measurements", "runs", "batches", "spy", "row_lengths"]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure that the API offers.
 
-    needs         what `draw` is called with: `measurements` (Shown of the formats study), `runs` (Shown of the pagerank
-                  study, with traces), `spy` (counts per cell, n_rows, n_cols) or `row_lengths` (bins as (shortest,
-                  longest, rows))
+    needs         what `draw` is called with: `measurements`, `runs` or `batches` (Shown of the formats study, of the
+                  pagerank study with traces, of the batched study), `spy` (counts per cell, n_rows, n_cols) or
+                  `row_lengths` (bins as (shortest, longest, rows))
     summary       of a study's figure: what there is to see, in sentences; table: its numbers
     matrices_min  of a study's figure: with fewer matrices it says nothing
     """
@@ -68,6 +70,18 @@ FIGURES: tuple[Figure, ...] = (
     Figure("pagerank-time", "Where the time of a run goes", "runs", breakdown.draw, breakdown.summary, breakdown.table),
     Figure("pagerank-pull", "What fewer bits do to a product", "runs", pull.draw, pull.summary, pull.table),
     Figure("pagerank-what-if", "What another schedule would do", "runs", what_if.draw, what_if.summary, what_if.table),
+    Figure("batched-growth", "How rates grow with the batch", "batches", growth.draw, growth.summary, growth.table),
+    Figure("batched-winners", "Who is fastest where", "batches", winners.draw, winners.summary, winners.table),
+    Figure("batched-density", "Rate by row length", "batches", density.draw, density.summary, density.table),
+    Figure("batched-mixed", "Mixed batches", "batches", mixed.draw, mixed.summary, mixed.table),
+    Figure(
+        "batched-conversion",
+        "What another layout costs",
+        "batches",
+        batch_conversion.draw,
+        batch_conversion.summary,
+        batch_conversion.table,
+    ),
     Figure("spy", "Where the entries of a matrix lie", "spy", matrix.spy),
     Figure("row-lengths", "How many rows have how many entries", "row_lengths", matrix.row_lengths),
 )

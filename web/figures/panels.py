@@ -16,14 +16,21 @@ LEGEND_LINE_PX, LEGEND_PER_LINE = 24, 6
 """A legend below that; a narrow screen has fewer entries a line and takes the rest from the panels."""
 
 
-def panels(titles: Sequence[str], heights: Sequence[int], legend: int = 0, **options: Any) -> go.Figure:
-    """Panels of these heights in pixels, one above the other; legend: how many entries it will have."""
+def panels(
+    titles: Sequence[str], heights: Sequence[int], legend: int = 0, columns: int = 1, **options: Any
+) -> go.Figure:
+    """Panels of these heights in pixels, one above the other; legend: how many entries it will have.
+
+    columns  panels side by side that share their y axis; a title stands on the left, over the first of them
+    """
     inner = sum(heights) + GAP_PX * (len(heights) - 1)
     below = BOTTOM_PX + LEGEND_LINE_PX * -(-legend // LEGEND_PER_LINE)
     figure = make_subplots(
         rows=len(heights),
-        cols=1,
+        cols=columns,
+        shared_yaxes=columns > 1,
         row_heights=list(heights),
+        horizontal_spacing=0.06 if columns > 1 else 0,
         vertical_spacing=GAP_PX / inner if len(heights) > 1 else 0,
         subplot_titles=list(titles),
     )

@@ -3,13 +3,11 @@
 from sqlalchemy.orm import Session
 
 from gpu_engine.records import CACHES
-from web import units
 from web.comparison import BASELINES, overview
 from web.contexts import Choice, Choices, FormatsPage
-from web.figures.base import Head, Table
 from web.figures.formats.groups import by_place, formats_of
 from web.measured import FORMATS_STUDY, Measured, measured
-from web.selection import NAMES, Selection
+from web.selection import Selection
 from web.shown import Shown
 from web.views import study
 from web.views.lines import findings
@@ -31,32 +29,17 @@ def page(session: Session, asked: Selection) -> FormatsPage:
         figures=figures,
         few=study.few(figures) if found else "",
         structure=study.pictures(session, seen, "spy"),
-        features=_features(seen),
+        features=study.features(seen),
         devices=study.switch(FORMATS_STUDY, asked, "device", seen.devices, seen.selection.device),
         caches=study.switch(FORMATS_STUDY, asked, "cache", CACHES, seen.selection.cache),
         matrices=study.matrices(seen),
         every=study.every(asked, seen),
         baselines=_baselines(seen, found[0].comparison.baseline if found else ""),
         pair=_pair(seen.shown),
-        kept=tuple((name, v) for name in NAMES if name not in FORM for v in getattr(asked, name)),
+        kept=study.kept(asked, FORM),
         downloads=study.downloads(FORMATS_STUDY, asked),
         jobs=study.sources(seen),
     )
-
-
-def _features(seen: Measured) -> Table:
-    texts = ("rows", "columns", "nnz", "ave", "σ", "max − min")
-    known = [seen.features[i] for i in study.by_sigma(seen)]
-    rows = [
-        (
-            matrix.name,
-            *(units.count(value) for value in (matrix.n_rows, matrix.n_cols, matrix.nnz)),
-            *(units.number(value) for value in (matrix.ave, matrix.sigma)),
-            units.count(matrix.max_min),
-        )
-        for matrix in known
-    ]
-    return Table((Head("matrix", numeric=False), *(Head(text) for text in texts)), tuple(rows))
 
 
 def _baselines(seen: Measured, current: str) -> tuple[Choice, ...]:

@@ -1,5 +1,6 @@
 """`/jobs` and `/jobs/{id}`: the queue, and one job with its results as they arrive."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -12,11 +13,13 @@ from server.jobs import queue
 from server.models import TERMINAL, JobRow, JobState
 from web import units
 from web.contexts import JobPage, JobResults, JobsPage, Link
+from web.figures.batched import tables as batch_tables
+from web.figures.batched import winners
 from web.figures.formats import bars
 from web.figures.pagerank import tables, total
-from web.measured import CACHE_DEFAULT, PAGERANK_STUDY, Measured, measured
+from web.measured import BATCHED_STUDY, CACHE_DEFAULT, PAGERANK_STUDY, Measured, measured
 from web.selection import Selection
-from web.views.lines import findings, job_line, job_lines, run_findings, study_url
+from web.views.lines import batch_findings, findings, job_line, job_lines, run_findings, study_url
 from web.views.study import chart
 
 PAGE = 50
@@ -63,20 +66,20 @@ def job_page(session: Session, job_id: str) -> JobPage:
         error=str(document["error"]["detail"]) if document["error"] else "",
         retry_of=row.retry_of or "",
         counts=_counts(row, seen.all_caches),
-        results=_runs(row, seen) if row.study == PAGERANK_STUDY else _products(row, seen),
+        results=RESULTS.get(row.study, _products)(row, seen),
     )
 
 
 def _products(row: JobRow, seen: Measured) -> JobResults:
     selection = Selection(job=(row.id,))
-    caches = tuple(dict.fromkeys(m.cache for m in seen.all_caches))
-    drawn = CACHE_DEFAULT if CACHE_DEFAULT in caches or not caches else caches[0]
+    caches, drawn = _caches(seen)
     visible = replace(seen.shown, measurements=[m for m in seen.all_caches if m.cache == drawn])
     found = findings(seen, seen.all_caches)
     return JobResults(
         chart=chart("formats", selection.with_(cache=drawn), len(seen.all_caches), bars.summary(visible)),
         findings=found,
         runs=(),
+        batches=(),
         cases=None,
         comparison=Link("Compare the kernels", study_url(row.study, selection)) if found else None,
         downloads=_downloads(row, selection.with_(cache=caches)),
@@ -90,10 +93,42 @@ def _runs(row: JobRow, seen: Measured) -> JobResults:
         chart=chart("pagerank-total", selection, len(seen.measurements), total.summary(seen.shown)),
         findings=(),
         runs=run_findings(seen),
+        batches=(),
         cases=cases if cases.rows else None,
         comparison=Link("Open in PageRank", study_url(row.study, selection)) if cases.rows else None,
         downloads=_downloads(row, selection),
     )
+
+
+def _batches(row: JobRow, seen: Measured) -> JobResults:
+    selection = Selection(job=(row.id,))
+    caches, drawn = _caches(seen)
+    visible = replace(seen, measurements=tuple(m for m in seen.all_caches if m.cache == drawn))
+    cases = batch_tables.kernels(replace(seen.shown, measurements=seen.all_caches))
+    return JobResults(
+        chart=chart(
+            "batched-winners", selection.with_(cache=drawn), len(seen.all_caches), winners.summary(visible.shown)
+        ),
+        findings=(),
+        runs=(),
+        batches=batch_findings(visible),
+        cases=cases if cases.rows else None,
+        comparison=Link("Open in Batches", study_url(row.study, selection)) if cases.rows else None,
+        downloads=_downloads(row, selection.with_(cache=caches)),
+    )
+
+
+def _caches(seen: Measured) -> tuple[tuple[str, ...], str]:
+    """The cache states measured, and the one that is drawn."""
+    caches = tuple(dict.fromkeys(m.cache for m in seen.all_caches))
+    return caches, CACHE_DEFAULT if CACHE_DEFAULT in caches or not caches else caches[0]
+
+
+RESULTS: dict[str, Callable[[JobRow, Measured], JobResults]] = {
+    PAGERANK_STUDY: _runs,
+    BATCHED_STUDY: _batches,
+}
+"""What a job has found, of studies other than products of one matrix."""
 
 
 def _downloads(row: JobRow, selection: Selection) -> tuple[Link, ...]:

@@ -10,9 +10,11 @@ from server import devices, recordings
 from server.jobs import queue
 from server.models import DeviceRow, JobRow
 from web import units
+from web.batch_verdicts import sentences as batch_sentences
+from web.batches import BatchGroup, batch_groups, largest, name_of
 from web.comparison import comparisons
-from web.contexts import DeviceLine, Finding, JobLine, Link, RunFinding
-from web.measured import FORMATS_STUDY, PAGERANK_STUDY, Measured, matrix_features
+from web.contexts import BatchFinding, DeviceLine, Finding, JobLine, Link, RunFinding
+from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, Measured, matrix_features
 from web.run_verdicts import run_verdicts
 from web.selection import Selection
 
@@ -120,6 +122,28 @@ def run_findings(shown: Measured) -> tuple[RunFinding, ...]:
         )
         for verdict in run_verdicts(shown.shown)
     )
+
+
+def batch_findings(seen: Measured) -> tuple[BatchFinding, ...]:
+    """What is said of the largest batches among these measurements, or of the chosen size, each with its address."""
+    shown = seen.shown
+    return tuple(
+        BatchFinding(
+            matrix_id=group.matrix_id,
+            title=name_of(group, shown),
+            sentences=batch_sentences(group),
+            href=study_url(
+                BATCHED_STUDY,
+                seen.selection.with_(matrix=_members(group, seen), device=group.device, cache=group.cache),
+            ),
+        )
+        for group in largest(batch_groups(shown), shown.batch)
+    )
+
+
+def _members(group: BatchGroup, seen: Measured) -> tuple[str, ...]:
+    # What was recorded names the members of a mixed batch as they were called there.
+    return tuple(member for member in group.members if member in seen.features) or (group.matrix_id,)
 
 
 def study_url(study: str, selection: Selection) -> str:

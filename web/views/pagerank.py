@@ -1,6 +1,5 @@
 """`/pagerank`: runs of PageRank compared, in words, figures and tables."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlalchemy.orm import Session
@@ -12,7 +11,7 @@ from web.figures.base import Head, Table
 from web.figures.pagerank import paper, tables, what_if
 from web.measured import PAGERANK_STUDY, Measured, measured, with_traces
 from web.runs import SCHEDULE, run_groups
-from web.selection import NAMES, WHAT_IF, Selection
+from web.selection import WHAT_IF, Selection
 from web.shown import Shown
 from web.views import study
 from web.views.lines import run_findings
@@ -35,7 +34,7 @@ def page(session: Session, asked: Selection) -> PageRankPage:
         title="PageRank in fewer bits",
         topics=study.topics(seen),
         findings=run_findings(seen),
-        caveat=_caveat(shown),
+        caveat=CPU_CAVEAT if study.on_cpu(seen) else "",
         figures=study.figures("runs", seen, shown),
         runs=tables.runs(shown),
         top=tables.top_pages(shown),
@@ -48,16 +47,11 @@ def page(session: Session, asked: Selection) -> PageRankPage:
         every=study.every(asked, seen),
         what_if=_fields(shown),
         replays=_replays(shown),
-        kept=_kept(asked, FORM),
-        what_if_kept=_kept(asked, WHAT_IF),
+        kept=study.kept(asked, FORM),
+        what_if_kept=study.kept(asked, WHAT_IF),
         downloads=study.downloads(PAGERANK_STUDY, asked),
         jobs=study.sources(seen),
     )
-
-
-def _caveat(shown: Shown) -> str:
-    # With several workers a device carries the name of its host: `gpu1/cpu`.
-    return CPU_CAVEAT if any(m.device.endswith("cpu") for m in shown.measurements) else ""
 
 
 def _graphs(seen: Measured) -> Table:
@@ -84,8 +78,3 @@ def _replays(shown: Shown) -> tuple[Choice, ...]:
     kernels = dict.fromkeys(run.measurement.kernel for group in run_groups(shown) for run in what_if.replayable(group))
     chosen = shown.what_if.get("replay", "")
     return (Choice("", "the run in fp64", not chosen), *(Choice(k, k, k == chosen) for k in kernels)) if kernels else ()
-
-
-def _kept(asked: Selection, form: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """What the address says beside the choices of a form."""
-    return tuple((name, value) for name in NAMES if name not in form for value in getattr(asked, name))

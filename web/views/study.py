@@ -1,6 +1,6 @@
 """What the pages of studies share: their figures, and the choices of device and matrices."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy.orm import Session
 
@@ -10,8 +10,9 @@ from web import units
 from web.comparison import join
 from web.contexts import Chart, Choice, Link, StudyFigure
 from web.figures import FIGURES, Figure, Needs
+from web.figures.base import Head, Table
 from web.measured import Measured
-from web.selection import VALUES_MAX, Selection
+from web.selection import NAMES, VALUES_MAX, Selection
 from web.shown import Shown
 from web.views.lines import study_url
 
@@ -61,6 +62,22 @@ def pictures(session: Session, seen: Measured, name: str) -> tuple[Chart, ...]:
     return tuple(charts)
 
 
+def features(seen: Measured) -> Table:
+    """What is known of the matrices with results."""
+    texts = ("rows", "columns", "nnz", "ave", "σ", "max − min")
+    known = [seen.features[i] for i in by_sigma(seen)]
+    rows = [
+        (
+            matrix.name,
+            *(units.count(value) for value in (matrix.n_rows, matrix.n_cols, matrix.nnz)),
+            *(units.number(value) for value in (matrix.ave, matrix.sigma)),
+            units.count(matrix.max_min),
+        )
+        for matrix in known
+    ]
+    return Table((Head("matrix", numeric=False), *(Head(text) for text in texts)), tuple(rows))
+
+
 def by_sigma(seen: Measured) -> list[str]:
     """The matrices with results by ascending sigma, as the figures have them."""
     return seen.shown.by_sigma(dict.fromkeys(m.matrix_id for m in seen.measurements))
@@ -96,6 +113,17 @@ def every(asked: Selection, seen: Measured) -> tuple[Link, ...]:
 def topics(seen: Measured) -> str:
     """The events that change the page: those of the jobs under way."""
     return ",".join(f"job:{job.id}" for job in seen.jobs if job.finished_at is None)
+
+
+def kept(asked: Selection, form: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """What the address says beside the choices of a form."""
+    return tuple((name, value) for name in NAMES if name not in form for value in getattr(asked, name))
+
+
+def on_cpu(seen: Measured) -> bool:
+    """Whether some of the results are of a CPU."""
+    # With several workers a device carries the name of its host: `gpu1/cpu`.
+    return any(m.device.endswith("cpu") for m in seen.measurements)
 
 
 def downloads(study: str, asked: Selection) -> tuple[Link, ...]:

@@ -51,7 +51,7 @@ def draw(shown: Shown) -> go.Figure:
     figure = panels(titles, [number * ROW_PX for number in rows for _ in range(2)], showlegend=False)
     for pair, group in enumerate(found.values()):
         _draw_panel(figure, 2 * pair + 1, group, shown, lambda point: point.stored, stored)
-        _draw_panel(figure, 2 * pair + 2, group, shown, lambda point: _place(point.products, products), products)
+        _draw_panel(figure, 2 * pair + 2, group, shown, lambda point: place_on(products, point.products), products)
         figure.update_xaxes(title_text="bytes per nonzero", title_standoff=2, row=2 * pair + 1, col=1)
         figure.update_xaxes(title_text="products", title_standoff=2, row=2 * pair + 2, col=1)
     return figure
@@ -119,7 +119,8 @@ def _formats(group: Sequence[Point]) -> list[str]:
     return sorted({point.measurement.format for point in group}, key=position)
 
 
-def _place(products: float | None, axis: LogAxis) -> float | None:
+def place_on(axis: LogAxis, products: float | None) -> float | None:
+    """Where on an axis with places for `at once` and `never` a number of products is; None where it is not known."""
     if products is None:
         return None
     return axis.after if math.isinf(products) else products or axis.before
