@@ -6,9 +6,10 @@ from gpu_engine.records import CACHES
 from web import units
 from web.batches import batch_groups, largest, operation_of, operations
 from web.comparison import overview
-from web.contexts import BatchedPage, Choice
+from web.contexts import BatchedPage
 from web.figures.batched import conclusions, tables
 from web.measured import BATCHED_STUDY, Measured, measured
+from web.parts import Choice
 from web.selection import Selection
 from web.shown import Shown
 from web.views import study

@@ -4,9 +4,10 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.records import CACHES
 from web.comparison import BASELINES, overview
-from web.contexts import Choice, Choices, FormatsPage
+from web.contexts import FormatsPage
 from web.figures.formats.groups import by_place, formats_of
 from web.measured import FORMATS_STUDY, Measured, measured
+from web.parts import Choice, Choices
 from web.selection import Selection
 from web.shown import Shown
 from web.views import study

@@ -5,8 +5,9 @@ from sqlalchemy.orm import Session
 from server import recordings
 from server.jobs import queue
 from server.models import JobState
-from web.contexts import DevicesPage, HomePage, Link
+from web.contexts import DevicesPage, HomePage
 from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, STUDY_PAGES, measured
+from web.parts import Link
 from web.selection import Selection
 from web.views.lines import device_lines, findings, job_lines, run_findings, study_url
 

@@ -12,12 +12,13 @@ from gpu_engine.studies import STUDIES
 from server.jobs import queue
 from server.models import TERMINAL, JobRow, JobState
 from web import units
-from web.contexts import JobPage, JobResults, JobsPage, Link
+from web.contexts import JobPage, JobsPage
 from web.figures.batched import tables as batch_tables
 from web.figures.batched import winners
 from web.figures.formats import bars
 from web.figures.pagerank import tables, total
 from web.measured import BATCHED_STUDY, CACHE_DEFAULT, PAGERANK_STUDY, Measured, measured
+from web.parts import JobResults, Link
 from web.selection import Selection
 from web.views.lines import batch_findings, findings, job_line, job_lines, run_findings, study_url
 from web.views.study import chart

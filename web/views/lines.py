@@ -13,8 +13,8 @@ from web import units
 from web.batch_verdicts import sentences as batch_sentences
 from web.batches import BatchGroup, batch_groups, largest, name_of
 from web.comparison import comparisons
-from web.contexts import BatchFinding, DeviceLine, Finding, JobLine, Link, RunFinding
 from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, Measured, matrix_features
+from web.parts import BatchFinding, DeviceLine, Finding, JobLine, Link, RunFinding
 from web.run_verdicts import run_verdicts
 from web.selection import Selection
 

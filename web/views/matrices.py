@@ -17,22 +17,10 @@ from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
 from web import units
-from web.contexts import (
-    Chart,
-    Choice,
-    Column,
-    Family,
-    Field,
-    Finding,
-    Link,
-    MatricesPage,
-    MatrixLine,
-    MatrixPage,
-    Origin,
-    RunFinding,
-)
+from web.contexts import MatricesPage, MatrixPage
 from web.figures.base import Head, Table
 from web.measured import FORMATS_STUDY, PAGERANK_STUDY, Measured, measured
+from web.parts import Chart, Choice, Column, Family, Field, Finding, Link, MatrixLine, Origin, RunFinding
 from web.pictures import bin_label, picture
 from web.selection import Selection
 from web.views.lines import findings, job_lines, run_findings

@@ -6,10 +6,11 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.pagerank import Schedule
 from web import units
-from web.contexts import Choice, Field, PageRankPage
+from web.contexts import PageRankPage
 from web.figures.base import Head, Table
 from web.figures.pagerank import paper, tables, what_if
 from web.measured import PAGERANK_STUDY, Measured, measured, with_traces
+from web.parts import Choice, Field
 from web.runs import SCHEDULE, run_groups
 from web.selection import WHAT_IF, Selection
 from web.shown import Shown

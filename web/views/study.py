@@ -8,10 +8,10 @@ from server import catalogue
 from server.models import MatrixState
 from web import units
 from web.comparison import join
-from web.contexts import Chart, Choice, Link, StudyFigure
 from web.figures import FIGURES, Figure, Needs
 from web.figures.base import Head, Table
 from web.measured import Measured
+from web.parts import Chart, Choice, Link, StudyFigure
 from web.selection import NAMES, VALUES_MAX, Selection
 from web.shown import Shown
 from web.views.lines import study_url
