@@ -6,6 +6,7 @@ threads it has, and which blocks start first. The constants are the best of thos
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -95,7 +96,8 @@ def cuts_of(batch: Batch) -> Cuts:
     choices, kinds = choose(features, multiprocessors)
     # A large batch reads memory best in order; of a small one the last block decides.
     small = features.work.sum() < MOST * BLOCKS_EACH * multiprocessors
-    return Cuts(tuple(choice.cut for choice in choices), kinds, largest_first=bool(small))
+    cuts, reasons = zip(*((choice.cut, f"{choice.name}: {choice.reason}") for choice in choices), strict=True)
+    return Cuts(cuts, kinds, largest_first=bool(small), reasons=reasons)
 
 
 def _multiprocessors(xp: Any) -> int:
@@ -103,6 +105,16 @@ def _multiprocessors(xp: Any) -> int:
     if xp is np:
         return int(numba.get_num_threads())
     return int(xp.cuda.Device().attributes["MultiProcessorCount"])
+
+
+def remark(layout: SlicedLayout) -> str:
+    """Why the blocks are as they are: of each class that has any."""
+    used = [
+        reason
+        for reason, (begin, end) in zip(layout.cuts.reasons, pairwise(layout.slices.kinds), strict=True)
+        if begin < end
+    ]
+    return " ".join((*used, "The largest start first.")) if layout.cuts.largest_first else " ".join(used)
 
 
 def flexible(batch: Batch) -> SlicedLayout:
@@ -124,6 +136,10 @@ def _bytes_once(batch: Batch) -> int:
 
 def _moved_once(layout: SlicedLayout | SharedLayout) -> int:
     return shared.moved_bytes(layout) if isinstance(layout, SharedLayout) else sliced.moved_bytes(layout)
+
+
+def _remark_once(layout: SlicedLayout | SharedLayout) -> str:
+    return shared.remark(layout) if isinstance(layout, SharedLayout) else remark(layout)
 
 
 def _cpu_once(layout: SlicedLayout | SharedLayout, x: Any, y: Any, adds: bool) -> None:
@@ -149,6 +165,7 @@ FLEXIBLE = BatchKernel(
     cuda=sliced.cuda,
     source=SOURCE,
     moved_bytes=sliced.moved_bytes,
+    remark=remark,
 )
 ONCE = BatchKernel(
     name="auto/shared",
@@ -159,5 +176,6 @@ ONCE = BatchKernel(
     cuda=_cuda_once,
     source=SOURCE,
     moved_bytes=_moved_once,
+    remark=_remark_once,
 )
 KERNELS = (FLEXIBLE, ONCE)

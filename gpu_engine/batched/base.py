@@ -25,6 +25,7 @@ class BatchKernel:
                  `to_batch()`, the same batch exactly
     bytes_needed bytes of the layout of a batch, known before anything large is allocated
     moved_bytes  bytes of the layout that any product must read at least; default: all that it stores
+    remark       layout → what a record says of how the batch was stored; default: nothing
     """
 
     name: str
@@ -35,6 +36,7 @@ class BatchKernel:
     cuda: BatchProduct | None = None
     source: CudaSource | None = None
     moved_bytes: Callable[[Any], int] | None = None
+    remark: Callable[[Any], str] | None = None
 
     def product(self, backend: str) -> BatchProduct | None:
         """The product of `cpu` or `cuda`."""

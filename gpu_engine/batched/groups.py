@@ -38,6 +38,7 @@ class Cuts:
     cuts      all that there are, one launch each
     kinds     int64 [problems] on the host, which of them a problem takes; None: the first
     largest_first  blocks with much to do start first, so that none is left for the end
+    reasons   why each cut is as it is; empty where nobody chose
     row_work  what a row counts beside its entries: no group has more rows than its work over this, and one
 
     Raises ParameterError for work whose rows of y may not fit into SHARED.
@@ -46,6 +47,7 @@ class Cuts:
     cuts: tuple[Cut, ...] = (Cut(),)
     kinds: Any = None
     largest_first: bool = False
+    reasons: tuple[str, ...] = ()
     row_work: int = ROW_WORK
 
     def __post_init__(self) -> None:

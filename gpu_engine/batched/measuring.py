@@ -169,7 +169,9 @@ class BatchRun:
                 layout, seconds = stopwatch.time_once(lambda: kernel.store(self.batch))
         except (KernelError, *SKIPS) as error:
             return error
-        return layout, {"stored_bytes": layout.stored_bytes, "convert_s": seconds, "convert_peak_bytes": peak}
+        note = kernel.remark(layout) if kernel.remark else ""
+        sizes = {"stored_bytes": layout.stored_bytes, "convert_peak_bytes": peak}
+        return layout, {**sizes, "convert_s": seconds, "note": note}
 
     def _check(self, candidate: _Candidate) -> float:
         self.y[...] = self.start

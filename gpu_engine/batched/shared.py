@@ -211,6 +211,14 @@ def _room(tasks: Any, vectors: int) -> int:
     return int(xp.maximum(vectors * rows, xp.where(both <= SHARED, both, 0)).max())
 
 
+def remark(layout: SharedLayout) -> str:
+    """How much is stored of the columns and values that there are."""
+    columns, values = layout.entries
+    lengths = layout.slices.rows().lengths[layout.units.of_rows()[1]]
+    total = int(lengths.sum())
+    return f"Of {total} entries {columns} columns and {values} values are stored."
+
+
 def moved_bytes(layout: SharedLayout) -> int:
     """What is stored, without what is padded and what no product reads."""
     columns, values = layout.entries
@@ -284,5 +292,6 @@ SHARED_KERNEL = BatchKernel(
     cuda=cuda,
     source=SOURCE,
     moved_bytes=moved_bytes,
+    remark=remark,
 )
 KERNELS = (SHARED_KERNEL,)

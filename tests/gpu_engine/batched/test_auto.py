@@ -147,3 +147,24 @@ def test_a_quarter_of_the_bytes_must_be_saved(of_four: int, kind: type) -> None:
     others = [CsrMatrix(70, 60, base.indptr, base.indices, rng.uniform(1, 2, base.nnz)) for _ in range(of_four)]
     layout = ONCE.store(Composition(tuple(others), np.arange(4) % of_four).batch(np))
     assert isinstance(layout, kind)
+
+
+def test_a_record_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto, "_multiprocessors", lambda xp: 132)
+    narrow, far = with_row_lengths([3, 0, 5], 10, 1), with_row_lengths([3, 1], 7000, 2)
+    assert FLEXIBLE.remark is not None
+    said = FLEXIBLE.remark(FLEXIBLE.store(Composition.of([narrow, far]).batch(np)))
+    assert said == (
+        "narrow: At most 2048 columns. At most 2048 in work a group, so that each of 132 processors has 4. "
+        "far: More than 6144 columns: x stays in global memory. At most 2048 in work a group, so that each of 132 "
+        "processors has 4. The largest start first."
+    )
+
+
+def test_a_record_says_what_is_stored_once() -> None:
+    assert ONCE.remark is not None
+    matrix = with_row_lengths([4] * 80, 90, 1)
+    scaled = CsrMatrix(80, 90, matrix.indptr, matrix.indices, 2.0 * matrix.values)
+    other = CsrMatrix(80, 90, matrix.indptr, matrix.indices, matrix.values[::-1].copy())
+    composition = Composition((matrix, scaled, other), np.array([0, 1, 2, 0]))
+    assert ONCE.remark(ONCE.store(composition.batch(np))) == "Of 1280 entries 320 columns and 640 values are stored."
