@@ -1,0 +1,6 @@
+"""One matrix over several devices: cut into parts of equal nonzeros, multiplied at once, merged.
+
+partition.py: what a part is, PARTITIONINGS; cut.py: where to cut; topology.py: which device is near which memory;
+base.py: what a device has to offer; virtual.py: devices that are threads of this CPU; merge.py: from partial results
+to y; spmv.py: STRATEGIES, and the product that they share. Source: MSREP paper.
+"""

@@ -1,0 +1,72 @@
+"""Device: the contract of everything that can hold and multiply a part."""
+
+from typing import Any, Protocol
+
+from gpu_engine.multigpu.partition import Part, Partitioning, Span
+
+
+class Device(Protocol):
+    """A device with memory of its own and one stream.
+
+    Launches (all methods but `allocate` and `mark`) put work on the stream, in order, and return at once: one host
+    thread can keep all devices busy. They never allocate, so that they can be captured into a graph, and do not change
+    which device is current for the caller. Any host thread may call, one at a time for each device. Arrays are those of
+    the device unless they are named `host`; those on the host may neither be written nor freed before `synchronize`,
+    which is also where errors of launched work are raised.
+
+    name     `cuda:0` …, `virtual:0` …
+    virtual  whether it is a part of this CPU that stands for a GPU
+    node     the NUMA node that it hangs on
+    """
+
+    name: str
+    virtual: bool
+    node: int
+
+    def allocate(self, size: int, dtype: Any) -> Any:
+        """An array of that many elements with any content, at once; raises DeviceMemoryError."""
+        ...
+
+    def upload(self, host: Any, array: Any) -> None:
+        """Launches array := host."""
+        ...
+
+    def download(self, array: Any, host: Any) -> None:
+        """Launches host := array."""
+        ...
+
+    def fetch(self, peer: Any, array: Any) -> None:
+        """Launches array := peer, an array of another device or of this one; `wait` for what writes it first."""
+        ...
+
+    def rewrite(self, partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
+        """Launches what `partition.rewrite` does: local := `major` of a part, from its slice of the whole's."""
+        ...
+
+    def multiply(self, partitioning: Partitioning, part: Part, x: Any, partial: Any) -> None:
+        """Launches partial := A_i·x, every element written.
+
+        x        float64, all of it where rows are cut, else the segment of the part's columns
+        partial  float64, the segment of the part's rows where rows are cut, else all rows
+        """
+        ...
+
+    def add(self, total: Any, more: Any) -> None:
+        """Launches total := total + more."""
+        ...
+
+    def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:
+        """Launches y := α·sums + β·y; β = 0 does not read y; sums are lost."""
+        ...
+
+    def mark(self) -> Any:
+        """A point of the stream, behind all that was launched so far, for another device to wait for."""
+        ...
+
+    def wait(self, mark: Any) -> None:
+        """Has all that is launched from here on wait until another device has passed the mark."""
+        ...
+
+    def synchronize(self) -> None:
+        """Waits for all launched work; raises what it did wrong."""
+        ...

@@ -1,0 +1,163 @@
+"""From partial results to y := α·Σ py_i + β·y, where py_i = A_i·x of part i; MERGES: the places where that is done.
+
+Where rows are cut, partial results are segments that overlap in cut rows alone: each part writes the rows that begin in
+it, with β, then its share of a row that began earlier is added. Where columns are cut, each result is as long as y.
+Source: MSREP paper, §4.3 and Algorithms 3, 5 and 7. As printed, 3 and 7 overwrite the share of a cut row that they
+should add, and scale that row by β once more than the others.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from gpu_engine.formats.base import array_module
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.partition import Axis, Part
+
+MergePlace = Literal["host", "device"]
+
+Each = Callable[[Callable[[int], None]], None]
+"""Calls a function with the number of each device, one after the other or each in a thread, until all have returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one device has of a product.
+
+    x        float64, the elements of x that the part needs
+    partial  float64, py_i: the rows span.first … span.stop − 1 where rows are cut, else all rows
+    """
+
+    device: Device
+    part: Part
+    x: Any
+    partial: Any
+
+    @property
+    def begun(self) -> int:
+        """Elements at the front of a segment that belong to an earlier part: 0 or 1."""
+        return int(self.part.span.start_flag)
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The shares of all devices, and how the host deals with each of them."""
+
+    shares: Sequence[Share]
+    axis: Axis
+    n_rows: int
+    each: Each
+
+
+class Merge(Protocol):
+    """Merges the partial results of a team again and again; room for them is allocated once."""
+
+    def __init__(self, team: Team) -> None: ...
+
+    def load(self, y: Any, beta: float) -> None:
+        """Brings y to where it is merged, if it is to be read."""
+        ...
+
+    def run(self, y: Any, alpha: float, beta: float) -> None:
+        """y := α·Σ py_i + β·y, float64 [n_rows] on the host; β = 0 does not read it."""
+        ...
+
+
+class HostMerge:
+    """As the paper does for rows: every device copies its result to the host, which scales and adds."""
+
+    def __init__(self, team: Team) -> None:
+        self._team, self._shares = team, team.shares
+        self._copies = [np.empty(share.partial.size) for share in team.shares]
+
+    def load(self, y: Any, beta: float) -> None:
+        """y is on the host already."""
+
+    def run(self, y: Any, alpha: float, beta: float) -> None:
+        """y := α·Σ py_i + β·y."""
+        each = self._team.each
+        each(self._download)
+        if self._team.axis == "rows":
+            each(lambda i: self._write(i, y, alpha, beta))
+            for share, copy in zip(self._shares, self._copies, strict=True):
+                y[share.part.span.first : share.part.span.first + share.begun] += alpha * copy[: share.begun]
+        else:
+            each(lambda i: self._add(i, y, alpha, beta))
+
+    def _download(self, i: int) -> None:
+        self._shares[i].device.download(self._shares[i].partial, self._copies[i])
+        self._shares[i].device.synchronize()
+
+    def _write(self, i: int, y: Any, alpha: float, beta: float) -> None:
+        share = self._shares[i]
+        combine(y[share.part.span.own], self._copies[i][share.begun :], alpha, beta)
+
+    def _add(self, i: int, y: Any, alpha: float, beta: float) -> None:
+        """Adds up all results in the i-th of as many equal ranges of rows."""
+        count, n_rows = len(self._shares), self._team.n_rows
+        rows = slice(i * n_rows // count, (i + 1) * n_rows // count)
+        total = self._copies[0][rows]
+        for copy in self._copies[1:]:
+            total += copy[rows]
+        combine(y[rows], total, alpha, beta)
+
+
+class DeviceMerge:
+    """The first device gathers the results of all, and copies the whole y to the host.
+
+    The paper does so where columns are cut; here rows are merged so too.
+    """
+
+    def __init__(self, team: Team) -> None:
+        self._shares, self._axis = team.shares, team.axis
+        self._device = team.shares[0].device
+        self._y, self._total = (self._device.allocate(team.n_rows, np.float64) for _ in range(2))
+        self._inbox = self._device.allocate(1 if team.axis == "rows" else team.n_rows, np.float64)
+
+    def load(self, y: Any, beta: float) -> None:
+        """Copies y to the first device where it is read."""
+        if beta != 0.0:
+            self._device.upload(y, self._y)
+            self._device.synchronize()
+
+    def run(self, y: Any, alpha: float, beta: float) -> None:
+        """y := α·Σ py_i + β·y."""
+        for share in self._shares[1:]:
+            self._device.wait(share.device.mark())
+        if self._axis == "rows":
+            self._gather_segments()
+        else:
+            self._gather_sums()
+        self._device.combine(self._y, self._total, alpha, beta)
+        self._device.download(self._y, y)
+        self._device.synchronize()
+
+    def _gather_segments(self) -> None:
+        for share in self._shares:
+            self._device.fetch(share.partial[share.begun :], self._total[share.part.span.own])
+        for share in self._shares:
+            if share.begun:
+                first = share.part.span.first
+                self._device.fetch(share.partial[:1], self._inbox)
+                self._device.add(self._total[first : first + 1], self._inbox)
+
+    def _gather_sums(self) -> None:
+        self._device.fetch(self._shares[0].partial, self._total)
+        for share in self._shares[1:]:
+            self._device.fetch(share.partial, self._inbox)
+            self._device.add(self._total, self._inbox)
+
+
+MERGES: Mapping[MergePlace, type[Merge]] = {"host": HostMerge, "device": DeviceMerge}
+
+
+def combine(y: Any, sums: Any, alpha: float, beta: float) -> None:
+    """y := α·sums + β·y on the device of both, without other memory: sums are lost; β = 0 does not read y."""
+    if beta == 0.0:
+        array_module(y).multiply(sums, alpha, out=y)
+    else:
+        sums *= alpha
+        y *= beta
+        y += sums

@@ -1,0 +1,247 @@
+"""PARTITIONINGS: the ways to cut a matrix into parts, one for each device; pCSR, pCSC and pCOO of the MSREP paper.
+
+The lines of a partitioning are rows, or columns where entries are sorted by column. A part is consecutive entries:
+views of the arrays of the whole, and lines counted from its own first one. A line may lie in many parts and belongs to
+the one in which it begins. Empty lines belong to the part before them, leading ones to part 0.
+Source: MSREP paper, §3.2.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
+from gpu_engine.errors import ParameterError, quote
+from gpu_engine.formats.base import array_module, row_of_entries
+from gpu_engine.formats.coo import CooLayout
+from gpu_engine.formats.csc import CscLayout
+
+Axis = Literal["rows", "columns"]
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioning:
+    """A way to cut.
+
+    axis        `rows`: a part needs all of x and gives its segment of y, and segments are joined;
+                `columns`: a part needs its segment of x and gives all of y, and these are added up
+    compressed  whether lines have pointers; else every entry has the number of its line
+    arrays      matrix → (major, minor, values) of a StoredMatrix
+    to_csr      the inverse
+    """
+
+    name: str
+    summary: str
+    axis: Axis
+    compressed: bool
+    arrays: Callable[[CsrMatrix], tuple[Any, Any, Any]]
+    to_csr: Callable[["StoredMatrix"], CsrMatrix]
+
+    def store(self, matrix: CsrMatrix) -> "StoredMatrix":
+        """The matrix in the order in which it is cut, on the same device."""
+        return StoredMatrix(self, matrix.n_rows, matrix.n_cols, *self.arrays(matrix))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMatrix:
+    """A matrix whose entries are sorted by line; the arrays lie on the host, possibly memory-mapped, or on one GPU.
+
+    major   compressed: pointers, int32 or int64 [lines + 1]; else the line of each entry, int32 [nnz], ascending
+    minor   int32 [nnz], the column of each entry where lines are rows, the row where they are columns
+    values  float64 [nnz]
+    """
+
+    partitioning: Partitioning
+    n_rows: int
+    n_cols: int
+    major: Any
+    minor: Any
+    values: Any
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries."""
+        return int(self.minor.size)
+
+    @property
+    def n_lines(self) -> int:
+        """Rows or columns, whichever are cut."""
+        return self.n_rows if self.partitioning.axis == "rows" else self.n_cols
+
+    def major_of(self, span: "Span") -> Any:
+        """The slice of `major` from which a part makes its own; a view."""
+        if self.partitioning.compressed:
+            return self.major[span.first : span.stop + 1]
+        return self.major[span.start : span.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a part lies: entries start … end − 1 and lines first … stop − 1 of the whole.
+
+    start_flag  whether the first line began in an earlier part
+    """
+
+    start: int
+    end: int
+    first: int
+    stop: int
+    start_flag: bool
+
+    @property
+    def entries(self) -> int:
+        """Number of entries."""
+        return self.end - self.start
+
+    @property
+    def lines(self) -> slice:
+        """All lines of the part."""
+        return slice(self.first, self.stop)
+
+    @property
+    def own(self) -> slice:
+        """The lines that begin in the part: each line of the whole is in exactly one."""
+        return slice(self.first + self.start_flag, self.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a matrix, its lines counted from span.first; made in O(lines), or in O(entries) without pointers.
+
+    major          compressed: pointers [lines + 1], as wide as the whole's; else int32 [entries], the line of each
+    minor, values  int32, float64 [entries]; views of the whole until they are copied to a device
+    """
+
+    span: Span
+    major: Any
+    minor: Any
+    values: Any
+
+
+def localize(stored: StoredMatrix, span: Span) -> Any:
+    """`major` of a part, a new array; what is read of a memory-mapped matrix is its slice of `major` alone."""
+    raw = stored.major_of(span)
+    local = array_module(raw).empty(raw.size, dtype=raw.dtype)
+    rewrite(stored.partitioning, span, raw, local)
+    return local
+
+
+def rewrite(partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
+    """Writes `major` of a part from its slice of the whole's; both arrays lie on one device and may be the same."""
+    if partitioning.compressed:
+        # Only at a cut line do pointers lie outside the part.
+        array_module(raw).clip(raw, span.start, span.end, out=local)
+        local -= local.dtype.type(span.start)
+    else:
+        array_module(raw).subtract(raw, raw.dtype.type(span.first), out=local)
+
+
+def localize_all(stored: StoredMatrix, spans: Sequence[Span]) -> tuple[Any, ...]:
+    """`major` of all parts in one go where the matrix lies: views of one array."""
+    xp = array_module(stored.major)
+    if not stored.partitioning.compressed:
+        firsts = xp.asarray([span.first for span in spans], dtype=stored.major.dtype)
+        every = stored.major - xp.repeat(firsts, [span.entries for span in spans])
+        return tuple(every[span.start : span.end] for span in spans)
+    sizes = [span.stop - span.first + 1 for span in spans]
+    places = list(itertools.accumulate(sizes, initial=0))
+    shift = xp.asarray([span.first - place for span, place in zip(spans, places, strict=False)], dtype=np.int64)
+    part = xp.repeat(xp.arange(len(spans)), sizes)
+    starts, ends = (
+        xp.asarray([getattr(span, name) for span in spans], dtype=stored.major.dtype)[part] for name in ("start", "end")
+    )
+    pointers = stored.major[xp.arange(part.size) + shift[part]]
+    every = xp.minimum(xp.maximum(pointers, starts), ends) - starts
+    return tuple(every[begin:end] for begin, end in itertools.pairwise(places))
+
+
+def part_of(stored: StoredMatrix, span: Span, major: Any) -> Part:
+    """The part with that `major`; O(1), minor and values are views."""
+    return Part(span, major, stored.minor[span.start : span.end], stored.values[span.start : span.end])
+
+
+def join(partitioning: Partitioning, shape: tuple[int, int], parts: Sequence[Part]) -> StoredMatrix:
+    """The whole again, exactly, from all its parts in their order on one device."""
+    xp = array_module(parts[0].major)
+    minor, values = (xp.concatenate([getattr(part, name) for part in parts]) for name in ("minor", "values"))
+    dtype = parts[0].major.dtype
+    if partitioning.compressed:
+        begins = [part.major[int(part.span.start_flag) : -1] + dtype.type(part.span.start) for part in parts]
+        major = xp.concatenate([*begins, xp.asarray([minor.size], dtype=dtype)])
+    else:
+        major = xp.concatenate([part.major + dtype.type(part.span.first) for part in parts])
+    return StoredMatrix(partitioning, *shape, major, minor, values)
+
+
+def _by_columns(matrix: CsrMatrix) -> tuple[Any, Any, Any]:
+    layout = CscLayout.from_csr(matrix)
+    return layout.indptr, layout.rows, layout.values
+
+
+def _columns_and_rows(matrix: CsrMatrix) -> tuple[Any, Any, Any]:
+    transposed = CsrMatrix(matrix.n_cols, matrix.n_rows, *_by_columns(matrix))
+    return row_of_entries(transposed), transposed.indices, transposed.values
+
+
+def _rows_and_columns(matrix: CsrMatrix) -> tuple[Any, Any, Any]:
+    return row_of_entries(matrix), matrix.indices, matrix.values
+
+
+def _csr_of_lines(stored: StoredMatrix, n_lines: int, n_others: int) -> CsrMatrix:
+    """CSR whose rows are the lines of coordinates."""
+    pointer = np.int32 if stored.nnz <= INDEX_LIMIT else np.int64
+    return CooLayout(n_lines, n_others, pointer, stored.major, stored.minor, stored.values).to_csr()
+
+
+def _csr_of_columns(stored: StoredMatrix) -> CsrMatrix:
+    transposed = _csr_of_lines(stored, stored.n_cols, stored.n_rows)
+    arrays = transposed.indptr, transposed.indices, transposed.values
+    return CscLayout(stored.n_rows, stored.n_cols, *arrays).to_csr()
+
+
+PARTITIONINGS: tuple[Partitioning, ...] = (
+    Partitioning(
+        name="pCSR",
+        summary="Consecutive entries of CSR, with row pointers of their own.",
+        axis="rows",
+        compressed=True,
+        arrays=lambda matrix: (matrix.indptr, matrix.indices, matrix.values),
+        to_csr=lambda s: CsrMatrix(s.n_rows, s.n_cols, s.major, s.minor, s.values),
+    ),
+    Partitioning(
+        name="pCSC",
+        summary="Consecutive entries of CSC, with column pointers of their own.",
+        axis="columns",
+        compressed=True,
+        arrays=_by_columns,
+        to_csr=lambda s: CscLayout(s.n_rows, s.n_cols, s.major, s.minor, s.values).to_csr(),
+    ),
+    Partitioning(
+        name="pCOO",
+        summary="Consecutive entries of COO sorted by row.",
+        axis="rows",
+        compressed=False,
+        arrays=_rows_and_columns,
+        to_csr=lambda s: _csr_of_lines(s, s.n_rows, s.n_cols),
+    ),
+    Partitioning(
+        name="pCOO-columns",
+        summary="Consecutive entries of COO sorted by column.",
+        axis="columns",
+        compressed=False,
+        arrays=_columns_and_rows,
+        to_csr=_csr_of_columns,
+    ),
+)
+
+
+def find_partitioning(name: str) -> Partitioning:
+    """The partitioning of that name; raises ParameterError naming the known ones."""
+    for partitioning in PARTITIONINGS:
+        if partitioning.name == name:
+            return partitioning
+    known = ", ".join(partitioning.name for partitioning in PARTITIONINGS)
+    raise ParameterError(f"There is no partitioning {quote(name)}; known partitionings: {known}.")

@@ -1,0 +1,244 @@
+"""y := α·A·x + β·y on several devices at once; STRATEGIES: what is balanced, and what is done where.
+
+Source: MSREP paper, Algorithms 3, 5 and 7, §4 and §5.3.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.errors import InputError, ParameterError, quote
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
+from gpu_engine.multigpu.merge import MERGES, MergePlace, Share, Team
+from gpu_engine.multigpu.partition import Axis, Part, Span, StoredMatrix, localize, part_of
+
+PHASES = ("partition", "distribute", "compute", "merge")
+"""Cutting, and the local lines of each part; copying parts and vectors to the devices; the products; from partial
+results to y. Each phase ends when all devices have ended it.
+"""
+
+
+class Phases:
+    """Seconds of each phase, added up over the calls that they are handed to.
+
+    clock    seconds since any moment
+    seconds  phase → seconds
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Adds the seconds of a block to a phase."""
+        begin = self._clock()
+        yield
+        self.seconds[name] += self._clock() - begin
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How a product is organised.
+
+    balanced  parts have equal nonzeros, else equal rows or columns
+    threads   a thread of the host for each device; else one does everything, device by device
+    offload   devices write their own local lines; where columns are cut they also merge
+    by_node   the matrix is cut among NUMA nodes first
+    """
+
+    name: str
+    summary: str
+    balanced: bool
+    threads: bool
+    offload: bool
+    by_node: bool
+
+    def merge_place(self, axis: Axis) -> MergePlace:
+        """Where the paper merges."""
+        return "device" if self.offload and axis == "columns" else "host"
+
+    def cut(self, stored: StoredMatrix, devices: Sequence[Device]) -> tuple[Span, ...]:
+        """A part for each device."""
+        if not self.balanced:
+            return cut_by_lines(stored, len(devices))
+        return cut_by_entries(stored, node_groups(devices) if self.by_node else (len(devices),))
+
+
+STRATEGIES: tuple[Strategy, ...] = (
+    Strategy(
+        name="baseline",
+        summary="Equal rows or columns for each device; one thread of the host cuts, copies and merges.",
+        balanced=False,
+        threads=False,
+        offload=False,
+        by_node=False,
+    ),
+    Strategy(
+        name="p*",
+        summary="Equal nonzeros for each device; a thread of the host for each cuts, copies and merges.",
+        balanced=True,
+        threads=True,
+        offload=False,
+        by_node=False,
+    ),
+    Strategy(
+        name="p*-opt",
+        summary="As p*, cut among NUMA nodes first; devices write local lines, and merge where columns are cut.",
+        balanced=True,
+        threads=True,
+        offload=True,
+        by_node=True,
+    ),
+)
+
+
+def find_strategy(name: str) -> Strategy:
+    """The strategy of that name; raises ParameterError naming the known ones."""
+    for strategy in STRATEGIES:
+        if strategy.name == name:
+            return strategy
+    known = ", ".join(strategy.name for strategy in STRATEGIES)
+    raise ParameterError(f"There is no strategy {quote(name)}; known strategies: {known}.")
+
+
+def node_groups(devices: Sequence[Device]) -> tuple[int, ...]:
+    """How many devices in a row hang on the same node."""
+    return tuple(len(list(group)) for _, group in itertools.groupby(devices, key=lambda device: device.node))
+
+
+class DistributedMatrix:
+    """A matrix on several devices, part i on device i. Making it is what is done once; `multiply` may be called often.
+
+    spans  where the parts lie
+    """
+
+    def __init__(
+        self,
+        stored: StoredMatrix,
+        devices: Sequence[Device],
+        strategy: Strategy,
+        phases: Phases,
+        merge: MergePlace | None = None,
+    ) -> None:
+        """Cuts the host matrix and copies the parts; `merge` overrides where the paper merges.
+
+        Raises ParameterError where there is no device.
+        """
+        if not devices:
+            raise ParameterError("There is no device to hold the matrix; give at least one.")
+        self.shape = stored.n_rows, stored.n_cols
+        self._partitioning, self._strategy, self._devices = stored.partitioning, strategy, tuple(devices)
+        self._threads = ThreadPoolExecutor(len(devices)) if strategy.threads else None
+        try:
+            self._distribute(stored, phases)
+            axis = self._partitioning.axis
+            self._merge = MERGES[merge or strategy.merge_place(axis)](
+                Team(self._shares, axis, stored.n_rows, self._each)
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> "DistributedMatrix":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the threads of the host; the devices stay as they are."""
+        if self._threads is not None:
+            self._threads.shutdown()
+
+    def multiply(self, x: Any, y: Any, phases: Phases, alpha: float = 1.0, beta: float = 0.0) -> None:
+        """y := α·A·x + β·y with the parts on the devices; β = 0 does not read y.
+
+        x, y  float64 [n_cols], [n_rows] on the host; raises InputError for others
+        """
+        self._check("x", x, self.shape[1])
+        self._check("y", y, self.shape[0])
+        with phases.phase("distribute"):
+            self._each(lambda i: self._load_x(i, x))
+            self._merge.load(y, beta)
+        with phases.phase("compute"):
+            self._each(self._launch)
+            for device in self._devices:
+                device.synchronize()
+        with phases.phase("merge"):
+            self._merge.run(y, alpha, beta)
+
+    def _each(self, work: Callable[[int], None]) -> None:
+        """Does the work of each device, in threads if the strategy has them."""
+        numbers = range(len(self._devices))
+        if self._threads is None:
+            for i in numbers:
+                work(i)
+        else:
+            for future in [self._threads.submit(work, i) for i in numbers]:
+                future.result()
+
+    def _distribute(self, stored: StoredMatrix, phases: Phases) -> None:
+        count, offload = len(self._devices), self._strategy.offload
+        majors: list[Any] = [None] * count
+        shares: list[Any] = [None] * count
+
+        def take(i: int) -> None:
+            span = self.spans[i]
+            majors[i] = stored.major_of(span) if offload else localize(stored, span)
+
+        def send(i: int) -> None:
+            shares[i] = self._share(i, stored, majors[i])
+
+        def rewrite(i: int) -> None:
+            device, part = shares[i].device, shares[i].part
+            device.rewrite(self._partitioning, part.span, part.major, part.major)
+            device.synchronize()
+
+        with phases.phase("partition"):
+            self.spans = self._strategy.cut(stored, self._devices)
+            self._each(take)
+        with phases.phase("distribute"):
+            self._each(send)
+        if offload:
+            with phases.phase("partition"):
+                self._each(rewrite)
+        self._shares: tuple[Share, ...] = tuple(shares)
+
+    def _share(self, i: int, stored: StoredMatrix, major: Any) -> Share:
+        """Part i with that `major` on its device, and room for its vectors."""
+        device, on_host = self._devices[i], part_of(stored, self.spans[i], major)
+        by_rows = self._partitioning.axis == "rows"
+        lines = on_host.span.stop - on_host.span.first
+        arrays = [self._sent(device, array) for array in (on_host.major, on_host.minor, on_host.values)]
+        x = device.allocate(stored.n_cols if by_rows else lines, np.float64)
+        partial = device.allocate(lines if by_rows else stored.n_rows, np.float64)
+        device.synchronize()
+        return Share(device, Part(on_host.span, *arrays), x, partial)
+
+    def _sent(self, device: Device, host: Any) -> Any:
+        array = device.allocate(host.size, host.dtype)
+        device.upload(host, array)
+        return array
+
+    def _load_x(self, i: int, x: Any) -> None:
+        share = self._shares[i]
+        share.device.upload(x if self._partitioning.axis == "rows" else x[share.part.span.lines], share.x)
+        share.device.synchronize()
+
+    def _launch(self, i: int) -> None:
+        share = self._shares[i]
+        share.device.multiply(self._partitioning, share.part, share.x, share.partial)
+
+    def _check(self, name: str, vector: Any, size: int) -> None:
+        if vector.dtype != np.float64 or vector.shape != (size,):
+            raise InputError(
+                f"{name} is {vector.dtype} {vector.shape}; a matrix of {self.shape[0]} × {self.shape[1]} "
+                f"needs float64 ({size},)."
+            )

@@ -1,0 +1,139 @@
+"""Virtual devices: threads of this CPU that stand for GPUs, each with copies of its part and a stream of its own.
+
+What they compute and how the strategies treat them is real; their times say nothing of a GPU. Each computes in one
+thread without the interpreter's lock, so that as many run at once as there are cores.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.errors import DeviceMemoryError
+from gpu_engine.multigpu import partition
+from gpu_engine.multigpu.merge import combine
+from gpu_engine.multigpu.partition import Part, Partitioning, Span
+from gpu_engine.multigpu.topology import Topology
+
+
+class VirtualDevice:
+    """A thread that does what is launched, in order; see Device."""
+
+    virtual = True
+
+    def __init__(self, name: str, node: int = 0) -> None:
+        self.name = name
+        self.node = node
+        self._stream = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._launched: list[Future[None]] = []
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._stream.shutdown()
+
+    def allocate(self, size: int, dtype: Any) -> Any:
+        """An array in the memory of this host; raises DeviceMemoryError."""
+        try:
+            return np.empty(size, dtype)
+        except MemoryError as error:
+            raise DeviceMemoryError(f"The host has too little free memory for {self.name}: {error}.") from error
+
+    def upload(self, host: Any, array: Any) -> None:
+        """Launches a copy."""
+        self._launch(np.copyto, array, host)
+
+    def download(self, array: Any, host: Any) -> None:
+        """Launches a copy."""
+        self._launch(np.copyto, host, array)
+
+    def fetch(self, peer: Any, array: Any) -> None:
+        """Launches a copy."""
+        self._launch(np.copyto, array, peer)
+
+    def rewrite(self, partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
+        """Launches `partition.rewrite`."""
+        self._launch(partition.rewrite, partitioning, span, raw, local)
+
+    def multiply(self, partitioning: Partitioning, part: Part, x: Any, partial: Any) -> None:
+        """Launches the product of the part."""
+        self._launch(_multiply, partitioning, part, x, partial)
+
+    def add(self, total: Any, more: Any) -> None:
+        """Launches total := total + more."""
+        self._launch(np.add, total, more, total)
+
+    def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:
+        """Launches y := α·sums + β·y."""
+        self._launch(combine, y, sums, alpha, beta)
+
+    def mark(self) -> Future[None]:
+        """What was launched last."""
+        if self._launched:
+            return self._launched[-1]
+        idle: Future[None] = Future()
+        idle.set_result(None)
+        return idle
+
+    def wait(self, mark: Future[None]) -> None:
+        """Launches the waiting; a mark is older than what waits for it, so that no two devices wait for each other."""
+        self._launch(mark.result)
+
+    def synchronize(self) -> None:
+        """Waits for all launched work; raises its first error."""
+        launched, self._launched = self._launched, []
+        errors = [error for future in launched if (error := future.exception()) is not None]
+        if errors:
+            raise errors[0]
+
+    def _launch(self, work: Callable[..., Any], *arguments: Any) -> None:
+        self._launched.append(self._stream.submit(work, *arguments))
+
+
+@contextmanager
+def virtual_devices(topology: Topology) -> Iterator[tuple[VirtualDevice, ...]]:
+    """A virtual device for each device of the topology, node by node; their threads end with the block."""
+    with ExitStack() as stack:
+        devices = []
+        for node in topology.nodes:
+            for name in node.devices:
+                devices.append(VirtualDevice(name, node.number))
+                stack.callback(devices[-1].close)
+        yield tuple(devices)
+
+
+def _multiply(partitioning: Partitioning, part: Part, x: Any, partial: Any) -> None:
+    by_rows = partitioning.axis == "rows"
+    if not partitioning.compressed:
+        rows, columns = (part.major, part.minor) if by_rows else (part.minor, part.major)
+        _entries(rows, columns, part.values, x, partial)
+    elif by_rows:
+        _rows(part.major, part.minor, part.values, x, partial)
+    else:
+        _columns(part.major, part.minor, part.values, x, partial)
+
+
+@numba.njit(cache=True, nogil=True)
+def _rows(indptr: Any, indices: Any, values: Any, x: Any, y: Any) -> None:
+    for row in range(y.size):
+        total = 0.0
+        for entry in range(indptr[row], indptr[row + 1]):
+            total += values[entry] * x[indices[entry]]
+        y[row] = total
+
+
+@numba.njit(cache=True, nogil=True)
+def _columns(indptr: Any, rows: Any, values: Any, x: Any, y: Any) -> None:
+    y[:] = 0.0
+    for column in range(x.size):
+        for entry in range(indptr[column], indptr[column + 1]):
+            y[rows[entry]] += values[entry] * x[column]
+
+
+@numba.njit(cache=True, nogil=True)
+def _entries(rows: Any, columns: Any, values: Any, x: Any, y: Any) -> None:
+    y[:] = 0.0
+    for entry in range(values.size):
+        y[rows[entry]] += values[entry] * x[columns[entry]]
