@@ -31,10 +31,14 @@ AddMatrix = Callable[..., str]
 TOGETHER = ("tests/browser/", "tests/server/jobs/")
 """Folders whose tests share something dear: a browser, a Ray. One of the processes that share the tests gets each."""
 
+LONG = (*TOGETHER, "tests/sparsight/test_serve.py", "tests/test_deployment.py")
+"""What one process has to do alone for minutes: begun first, so that nobody waits for it at the end."""
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps the tests of a file, and of a folder of TOGETHER, in one process."""
+    """Keeps the tests of a file, and of a folder of TOGETHER, in one process, the LONG ones first."""
     if config.pluginmanager.hasplugin("xdist"):
+        items.sort(key=lambda item: not item.path.relative_to(config.rootpath).as_posix().startswith(LONG))
         for item in items:
             path = item.path.relative_to(config.rootpath).as_posix()
             folder = next((folder for folder in TOGETHER if path.startswith(folder)), path)
