@@ -10,15 +10,16 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from sqlalchemy.orm import Session
 
-from gpu_engine.records import Measurement, results_document
+from gpu_engine.records import results_document
 from server.deps import DatabaseDep, StoreDep
 from server.results import csv_text
 from web import assets, units
 from web.comparison import NAMED
 from web.contexts import ErrorPage
 from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, measured, with_traces
-from web.selection import parse_options, parse_selection
+from web.selection import Selection, parse_options, parse_selection
 from web.views import batched, formats, home, jobs, matrices, pagerank
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -83,69 +84,6 @@ def show_matrix(matrix_id: str, request: Request, database: DatabaseDep, store: 
         return render(request, "matrix.html", matrices.matrix_page(session, store, matrix_id))
 
 
-@router.get("/formats")
-def show_formats(request: Request, database: DatabaseDep) -> Response:
-    """The comparison of kernels."""
-    selection = parse_selection(request.query_params.multi_items())
-    with database.read() as session:
-        return render(request, "formats.html", formats.page(session, selection))
-
-
-@router.get("/formats.json")
-def formats_json(request: Request, database: DatabaseDep) -> Response:
-    """The measurements of the comparison, as the results of a job."""
-    return _json(_measurements(request, database, FORMATS_STUDY))
-
-
-@router.get("/formats.csv")
-def formats_csv(request: Request, database: DatabaseDep) -> Response:
-    """The measurements of the comparison as CSV."""
-    return _csv(_measurements(request, database, FORMATS_STUDY))
-
-
-@router.get("/pagerank")
-def show_pagerank(request: Request, database: DatabaseDep) -> Response:
-    """Runs of PageRank compared."""
-    selection = parse_selection(request.query_params.multi_items())
-    with database.read() as session:
-        return render(request, "pagerank.html", pagerank.page(session, selection))
-
-
-@router.get("/pagerank.json")
-def pagerank_json(request: Request, database: DatabaseDep) -> Response:
-    """The measurements and traces of the page, as the results of a job."""
-    selection = parse_selection(request.query_params.multi_items())
-    with database.read() as session:
-        shown = with_traces(session, measured(session, PAGERANK_STUDY, selection))
-    return JSONResponse(results_document(list(shown.measurements), list(shown.traces.values())))
-
-
-@router.get("/pagerank.csv")
-def pagerank_csv(request: Request, database: DatabaseDep) -> Response:
-    """The measurements of the page as CSV."""
-    return _csv(_measurements(request, database, PAGERANK_STUDY))
-
-
-@router.get("/batched")
-def show_batched(request: Request, database: DatabaseDep) -> Response:
-    """Batches of small matrices."""
-    selection = parse_selection(request.query_params.multi_items())
-    with database.read() as session:
-        return render(request, "batched.html", batched.page(session, selection))
-
-
-@router.get("/batched.json")
-def batched_json(request: Request, database: DatabaseDep) -> Response:
-    """The measurements of the page, as the results of a job."""
-    return _json(_measurements(request, database, BATCHED_STUDY))
-
-
-@router.get("/batched.csv")
-def batched_csv(request: Request, database: DatabaseDep) -> Response:
-    """The measurements of the page as CSV."""
-    return _csv(_measurements(request, database, BATCHED_STUDY))
-
-
 @router.get("/jobs")
 def show_jobs(request: Request, database: DatabaseDep) -> Response:
     """The queue and its history."""
@@ -170,18 +108,34 @@ def show_devices(request: Request, database: DatabaseDep) -> Response:
         return render(request, "devices.html", home.devices_page(session))
 
 
-def _measurements(request: Request, database: DatabaseDep, study: str) -> list[Measurement]:
-    selection = parse_selection(request.query_params.multi_items())
-    with database.read() as session:
-        return list(measured(session, study, selection).measurements)
+def _add_study(study: str, page: Callable[[Session, Selection], Any]) -> None:
+    """The page of a study at the study's name, and beside it what it shows as the results of a job and as CSV."""
+
+    def show(request: Request, database: DatabaseDep) -> Response:
+        selection = parse_selection(request.query_params.multi_items())
+        with database.read() as session:
+            return render(request, f"{study}.html", page(session, selection))
+
+    def as_json(request: Request, database: DatabaseDep) -> Response:
+        selection = parse_selection(request.query_params.multi_items())
+        with database.read() as session:
+            shown = with_traces(session, measured(session, study, selection))
+        return JSONResponse(results_document(list(shown.measurements), list(shown.traces.values())))
+
+    def as_csv(request: Request, database: DatabaseDep) -> Response:
+        selection = parse_selection(request.query_params.multi_items())
+        with database.read() as session:
+            found = measured(session, study, selection).measurements
+        return Response(csv_text(list(found)), media_type="text/csv; charset=utf-8")
+
+    for ending, endpoint in (("", show), (".json", as_json), (".csv", as_csv)):
+        router.add_api_route(f"/{study}{ending}", endpoint)
 
 
-def _json(found: list[Measurement]) -> Response:
-    return JSONResponse(results_document(found, []))
+STUDY_PAGES = {FORMATS_STUDY: formats.page, PAGERANK_STUDY: pagerank.page, BATCHED_STUDY: batched.page}
 
-
-def _csv(found: list[Measurement]) -> Response:
-    return Response(csv_text(found), media_type="text/csv; charset=utf-8")
+for name, of_study in STUDY_PAGES.items():
+    _add_study(name, of_study)
 
 
 Handler = Callable[[Request, Any], Awaitable[Response]]
