@@ -104,8 +104,10 @@ def iterate(ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN) ->
         if step.transition:
             # Cut values may have stood still, with a γ that full ones reach much later.
             since = len(steps)
+        # Scaling to ‖p‖₁ = 1 moves ranks whose sum is another one, and γ has not seen it.
+        moved = step.transition and params.dangling != "teleport"
         step = advance(schedule, step, gammas[-1])
-        converged = ends(step, params.epsilon)
+        converged = ends(step, params.epsilon) and not moved
     return Run(schedule, tuple(gammas), tuple(steps), converged)
 
 

@@ -163,6 +163,16 @@ def test_ranks_worked_out_by_hand(name: str, layout: str) -> None:
     assert run.converged
 
 
+@pytest.mark.parametrize("name", WORKED)
+@pytest.mark.parametrize("segments", [2, 4])
+def test_segments_end_at_the_ranks_worked_out_by_hand(name: str, segments: int) -> None:
+    # A sum of the ranks that is not 1 is lost whenever they are scaled: no run may end with that.
+    worked = WORKED[name]
+    ranks = SegmentedRanks(transition_matrix(worked.adjacency, worked.params), worked.params, "csr", segments)
+    assert iterate(ranks, worked.params, schedule(segments)).converged
+    np.testing.assert_allclose(ranks.ranks(), worked.ranks, rtol=0, atol=1e-9)
+
+
 def test_a_run_that_its_precision_does_not_let_converge_gives_up() -> None:
     # The last bits of some ranks change in turn.
     graph = transition_matrix(generate("delaunay", {"n": 300, "seed": 2}), PARAMS)
