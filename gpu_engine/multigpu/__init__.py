@@ -2,5 +2,6 @@
 
 partition.py: what a part is, PARTITIONINGS; cut.py: where to cut; topology.py: which device is near which memory;
 base.py: what a device has to offer; virtual.py: devices that are threads of this CPU; merge.py: from partial results
-to y; spmv.py: STRATEGIES, and the product that they share. Source: MSREP paper.
+to y; spmv.py: STRATEGIES, and the product that they share; exchange.py: EXCHANGES, products iterated where the vector
+lies; segments.py: only the heads of a vector exchanged; pagerank.py, rank_steps.py: PageRank. Source: MSREP paper.
 """

@@ -1,18 +1,20 @@
 """Device: the contract of everything that can hold and multiply a part."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
+from gpu_engine.cpms import Segmented
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
 
 class Device(Protocol):
-    """A device with memory of its own and one stream.
+    """A device with memory of its own and a stream; `side` is the same device with another stream.
 
-    Launches (all methods but `allocate` and `mark`) put work on the stream, in order, and return at once: one host
-    thread can keep all devices busy. They never allocate, so that they can be captured into a graph, and do not change
-    which device is current for the caller. Any host thread may call, one at a time for each device. Arrays are those of
-    the device unless they are named `host`; those on the host may neither be written nor freed before `synchronize`,
-    which is also where errors of launched work are raised.
+    Launches (all methods but `allocate`, `side` and `mark`) put work on the stream, in order, and return at once: one
+    host thread can keep all devices busy. They never allocate, so that they can be captured into a graph, and do not
+    change which device is current for the caller. Any host thread may call, one at a time for each device. Arrays are
+    those of the device unless they are named `host`; those on the host may neither be written nor freed before
+    `synchronize`, which is also where errors of launched work are raised.
 
     name     `cuda:0` …, `virtual:0` …
     virtual  whether it is a part of this CPU that stands for a GPU
@@ -25,6 +27,13 @@ class Device(Protocol):
 
     def allocate(self, size: int, dtype: Any) -> Any:
         """An array of that many elements with any content, at once; raises DeviceMemoryError."""
+        ...
+
+    def side(self) -> "Device":
+        """A second stream of this device, always the same one: what is launched there goes on beside this one's work.
+
+        Arrays are common to both; `mark` and `wait` order the two streams like those of two devices.
+        """
         ...
 
     def upload(self, host: Any, array: Any) -> None:
@@ -57,6 +66,21 @@ class Device(Protocol):
 
     def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:
         """Launches y := α·sums + β·y; β = 0 does not read y; sums are lost."""
+        ...
+
+    def pack(self, vector: Segmented, values: slice, k: int, packed: Any) -> None:
+        """Launches what `segments.pack` does: packed := the first k segments of a range of values."""
+        ...
+
+    def unpack(self, packed: Any, values: slice, k: int, vector: Segmented) -> None:
+        """Launches the inverse, which leaves the other segments."""
+        ...
+
+    def call(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Launches work(*arguments), which itself launches on the current stream alone, or computes on a CPU.
+
+        A GPU has it called at once, with this stream as the current one; a virtual device calls it in its thread.
+        """
         ...
 
     def mark(self) -> Any:

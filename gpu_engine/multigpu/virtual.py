@@ -12,8 +12,9 @@ from typing import Any
 import numba
 import numpy as np
 
+from gpu_engine.cpms import Segmented
 from gpu_engine.errors import DeviceMemoryError
-from gpu_engine.multigpu import partition
+from gpu_engine.multigpu import partition, segments
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 from gpu_engine.multigpu.topology import Topology
@@ -29,10 +30,13 @@ class VirtualDevice:
         self.node = node
         self._stream = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._launched: list[Future[None]] = []
+        self._side: VirtualDevice | None = None
 
     def close(self) -> None:
-        """Ends the thread."""
+        """Ends its threads."""
         self._stream.shutdown()
+        if self._side is not None:
+            self._side.close()
 
     def allocate(self, size: int, dtype: Any) -> Any:
         """An array in the memory of this host; raises DeviceMemoryError."""
@@ -40,6 +44,12 @@ class VirtualDevice:
             return np.empty(size, dtype)
         except MemoryError as error:
             raise DeviceMemoryError(f"The host has too little free memory for {self.name}: {error}.") from error
+
+    def side(self) -> "VirtualDevice":
+        """A second thread."""
+        if self._side is None:
+            self._side = type(self)(self.name, self.node)
+        return self._side
 
     def upload(self, host: Any, array: Any) -> None:
         """Launches a copy."""
@@ -68,6 +78,18 @@ class VirtualDevice:
     def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:
         """Launches y := α·sums + β·y."""
         self._launch(combine, y, sums, alpha, beta)
+
+    def pack(self, vector: Segmented, values: slice, k: int, packed: Any) -> None:
+        """Launches `segments.pack`."""
+        self._launch(segments.pack, vector, values, k, packed)
+
+    def unpack(self, packed: Any, values: slice, k: int, vector: Segmented) -> None:
+        """Launches `segments.unpack`."""
+        self._launch(segments.unpack, packed, values, k, vector)
+
+    def call(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Launches work(*arguments)."""
+        self._launch(work, *arguments)
 
     def mark(self) -> Future[None]:
         """What was launched last."""

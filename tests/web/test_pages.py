@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from tests.web.conftest import Lab
 from tests.web.samples import HOSTILE
-from web import contexts
+from web import contexts, parts
 from web.figures import FIGURES
 from web.units import THIN
 
@@ -93,8 +93,8 @@ def test_formats_offers_the_chosen_matrices_and_the_newest_others(
     (every,) = context["every"]
     assert every.text == "all 2"
     assert sorted(get(client, every.href).context["matrices"], key=lambda choice: choice.value) == [
-        contexts.Choice(lab.matrix, "cnr-2000", True),
-        contexts.Choice(lab.hostile, HOSTILE, True),
+        parts.Choice(lab.matrix, "cnr-2000", True),
+        parts.Choice(lab.hostile, HOSTILE, True),
     ]
     both = get(client, f"/formats?device=cpu&matrix={lab.hostile}&matrix={lab.matrix}").context
     assert {choice.value for choice in both["matrices"]} == {lab.hostile, lab.matrix}

@@ -1,0 +1,235 @@
+"""Iterated products, by value against SciPy: bytes, overlap, and every order in which the streams may run."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import InputError, ParameterError
+from gpu_engine.generators import generate
+from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, ResidentMatrix, Transfer, owners, plan, split
+from gpu_engine.multigpu.partition import PARTITIONINGS, Span, find_partitioning, localize, part_of
+from tests.battery import BATTERY, dense, with_row_lengths
+from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
+from tests.gpu_engine.multigpu.scheduled import Order
+
+BY_ROWS = [partitioning.name for partitioning in PARTITIONINGS if partitioning.axis == "rows"]
+names = pytest.mark.parametrize("name", BY_ROWS)
+exchanges = pytest.mark.parametrize("exchange", EXCHANGES)
+overlaps = pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])
+
+
+def squares() -> Iterator[Any]:
+    for name, make in BATTERY.items():
+        if (matrix := make()).n_rows == matrix.n_cols:
+            yield pytest.param(matrix, id=name)
+    yield pytest.param(generate("stencil", {"points": 5, "nx": 12, "ny": 11}), id="stencil")
+    yield pytest.param(with_row_lengths([0, 12, 0, 1, 12, 12, 0, 0, 1, 0, 3, 0], 12, 5), id="rows in many parts")
+
+
+def scaled(matrix: CsrMatrix) -> CsrMatrix:
+    """So that iterated products neither grow nor vanish."""
+    norm = float(abs(matrix.to_scipy()).sum(axis=1).max()) if matrix.nnz else 1.0
+    return CsrMatrix(matrix.n_rows, matrix.n_cols, matrix.indptr, matrix.indices, matrix.values / (norm or 1.0))
+
+
+def iterated(matrix: CsrMatrix, x: Any, iterations: int) -> tuple[Any, Any]:
+    """(Aᵏ·x, |A|ᵏ·|x|) with SciPy; the second is the scale of rounding errors."""
+    a, scale = matrix.to_scipy(), abs(x)
+    for _ in range(iterations):
+        x, scale = a @ x, abs(a) @ scale
+    return x, scale
+
+
+def check(matrix: CsrMatrix, x: Any, iterations: int, found: Any) -> None:
+    expected, scale = iterated(matrix, x, iterations)
+    longest = int(np.diff(matrix.indptr).max(initial=0))
+    assert (abs(found - expected) <= 2.0**-52 * iterations * (longest + 2) * scale).all()
+
+
+@names
+@exchanges
+@overlaps
+@pytest.mark.parametrize("matrix", list(squares()))
+def test_products_in_any_order_of_the_streams(
+    matrix: CsrMatrix, exchange: ExchangeName, overlap: bool, name: str
+) -> None:
+    """Poisoned memory shows a read before its fetch, a wrong value what is overwritten too early."""
+    matrix = scaled(matrix)
+    stored = find_partitioning(name).store(matrix)
+    x = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows)
+    for count in (1, 3, 5) if matrix.nnz < 5000 else (3,):
+        order = Order(count)
+        devices = [order.device(f"virtual:{i}") for i in range(count)]
+        for cut in (cut_by_entries(stored, (count,)), cut_by_lines(stored, count)):
+            resident = ResidentMatrix(stored, cut, devices, exchange, overlap)
+            resident.load(x)
+            before, found = order.fetched_bytes, np.full(matrix.n_rows, np.nan)
+            for iterations in (1, 5):
+                resident.advance(iterations - (iterations > 1))
+                resident.read(found)
+                check(matrix, x, iterations, found)
+            assert order.fetched_bytes - before == 5 * resident.exchanged_bytes
+
+
+ORDERED = [
+    dense([[0, 1, 0, 0, 1], [1, 1, 1, 1, 1], [0, 0, 0, 0, 1], [1, 0, 0, 0, 0], [0, 0, 1, 1, 0]]),
+    dense([[0, 1, 0, 0, 0], [1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [0, 0, 1, 0, 1], [0, 0, 0, 1, 0]]),
+    dense([[1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 1]]),
+]
+"""Row 1 lies in many parts; neighbours read each other; each reads the next, which does not wait for it."""
+
+
+@overlaps
+@pytest.mark.parametrize("seed", range(90))
+def test_many_orders_of_the_streams(seed: int, overlap: bool) -> None:
+    """All numbers are small integers: the sums are exact, whatever their order."""
+    matrix = ORDERED[seed % 3]
+    order = Order(seed)
+    stored = find_partitioning("pCSR").store(matrix)
+    devices = [order.device(f"virtual:{i}") for i in range(4)]
+    exchange: ExchangeName = "image" if seed % 2 else "all-gather"
+    resident = ResidentMatrix(stored, cut_by_entries(stored, (4,)), devices, exchange, overlap)
+    x, found = np.arange(1.0, 6.0), np.empty(5)
+    resident.load(x)
+    resident.advance(9)
+    resident.read(found)
+    np.testing.assert_array_equal(found, iterated(matrix, x, 9)[0])
+
+
+@names
+@exchanges
+@overlaps
+def test_threads_find_the_same(name: str, exchange: ExchangeName, overlap: bool) -> None:
+    """And a second vector after the first."""
+    matrix = scaled(BATTERY["band"]())
+    stored = find_partitioning(name).store(matrix)
+    with logging_devices(5) as devices:
+        resident = ResidentMatrix(stored, cut_by_entries(stored, (3, 2)), devices, exchange, overlap)
+        for seed, iterations in ((1, 7), (2, 4)):
+            x, found = np.random.default_rng(seed).uniform(-1.0, 1.0, matrix.n_rows), np.empty(matrix.n_rows)
+            resident.load(x)
+            resident.advance(iterations)
+            resident.read(found)
+            check(matrix, x, iterations, found)
+
+
+def test_the_local_part_is_multiplied_while_the_rest_arrives() -> None:
+    """No fetch begins before every device has multiplied what it has: in turn nobody would get there."""
+    gate = threading.Event()
+    multiplied = threading.Semaphore(0)
+
+    class Held(LoggingDevice):
+        def fetch(self, peer: Any, array: Any) -> None:
+            self._launch(gate.wait)
+            super().fetch(peer, array)
+
+        def multiply(self, *arguments: Any) -> None:
+            super().multiply(*arguments)
+            self._launch(multiplied.release)
+
+    matrix = scaled(BATTERY["band"]())
+    stored, devices = find_partitioning("pCSR").store(matrix), [Held(f"virtual:{i}") for i in range(3)]
+    x, found = np.ones(matrix.n_rows), np.empty(matrix.n_rows)
+    try:
+        resident = ResidentMatrix(stored, cut_by_lines(stored, 3), devices, overlap=True)
+        resident.load(x)
+        resident.advance(2)
+        reached = all(multiplied.acquire(timeout=60.0) for _ in devices)
+        gate.set()
+        resident.read(found)
+    finally:
+        gate.set()
+        for device in devices:
+            device.close()
+    assert reached
+    check(matrix, x, 2, found)
+
+
+def spans(*lines: tuple[int, int, bool]) -> list[Span]:
+    return [Span(0, 0, *line) for line in lines]
+
+
+def test_only_what_others_own_is_fetched() -> None:
+    """Row 2 began in the first part; the third owns nothing."""
+    cut = spans((0, 3, False), (2, 5, True), (5, 5, False), (5, 8, False))
+    wanted = [slice(1, 6), slice(0, 0), slice(2, 4), slice(5, 8)]
+    assert plan(cut, wanted) == (
+        *(Transfer(1, 0, 3, 5), Transfer(3, 0, 5, 6)),
+        *(Transfer(0, 2, 2, 3), Transfer(1, 2, 3, 4)),
+    )
+    assert [transfer.elements for transfer in plan(cut, wanted)] == [2, 1, 1, 1]
+
+
+def test_a_cut_row_belongs_to_the_part_in_which_it_begins() -> None:
+    """Row 1 goes through a part that has no row, and one that ends with it; row 3 begins in the fourth."""
+    cut = spans((0, 2, False), (1, 1, False), (1, 2, True), (1, 4, True), (3, 5, True))
+    assert list(owners(cut)) == [None, None, 0, 0, 3]
+
+
+@exchanges
+def test_bytes_of_a_tridiagonal_matrix(exchange: ExchangeName) -> None:
+    """Of 12 rows on 3 devices neighbours fetch one element over each border; all-gather fetches 8 on each."""
+    matrix = dense((np.eye(12) + np.eye(12, k=1) + np.eye(12, k=-1)).tolist())
+    stored = find_partitioning("pCSR").store(matrix)
+    with logging_devices(3) as devices:
+        resident = ResidentMatrix(stored, cut_by_lines(stored, 3), devices, exchange)
+        assert resident.exchanged_bytes == 8 * {"all-gather": 3 * 8, "image": 4}[exchange]
+        if exchange == "image":
+            assert {(t.source, t.target) for t in resident.transfers} == {(0, 1), (1, 0), (1, 2), (2, 1)}
+
+
+def test_each_share_of_a_cut_row_is_one_element_more() -> None:
+    """Four parts of a matrix with all its entries in row 1: the first owns that row, three send their shares to it."""
+    stored = find_partitioning("pCSR").store(dense([[0] * 8, [1] * 8, *[[0] * 8] * 6]))
+    with logging_devices(4) as devices:
+        resident = ResidentMatrix(stored, cut_by_entries(stored, (4,)), devices, "image")
+        # The first owns rows 0 and 1, the last all others: 2 + 2 elements of x for the middle, 2 of those that the
+        # last reads are its own.
+        assert resident.exchanged_bytes == 8 * (2 + 2 + 0 + 3)
+
+
+@names
+def test_a_split_part_is_the_part(name: str) -> None:
+    matrix = BATTERY["power_law"]()
+    stored = find_partitioning(name).store(matrix)
+    for span in cut_by_entries(stored, (4,)):
+        part = part_of(stored, span, localize(stored, span))
+        local, remote = split(stored.partitioning, part)
+        own = (local.minor >= span.own.start) & (local.minor < span.own.stop)
+        assert own.all()
+        assert not ((remote.minor >= span.own.start) & (remote.minor < span.own.stop)).any()
+        entries = [triples(stored.partitioning.compressed, each) for each in (part, local, remote)]
+        assert sorted(entries[1] + entries[2]) == sorted(entries[0])
+
+
+def triples(compressed: bool, part: Any) -> list[tuple[int, int, float]]:
+    rows = np.repeat(np.arange(part.major.size - 1), np.diff(part.major)) if compressed else part.major
+    return list(zip(rows.tolist(), part.minor.tolist(), part.values.tolist(), strict=True))
+
+
+def test_matrices_that_cannot_be_iterated_are_refused() -> None:
+    square, wide = dense([[1, 2], [3, 4]]), dense([[1, 2, 3], [4, 5, 6]])
+    with logging_devices(2) as devices:
+        for matrix, name, count, words in (
+            (wide, "pCSR", 2, "2 × 3; x := A·x needs a square one"),
+            (square, "pCSC", 2, "pCSC cuts columns"),
+            (square, "pCSR", 1, "1 parts for 2 devices"),
+        ):
+            stored = find_partitioning(name).store(matrix)
+            with pytest.raises(ParameterError, match=words):
+                ResidentMatrix(stored, cut_by_entries(stored, (count,)), devices)
+
+
+@pytest.mark.parametrize("x", [np.ones(3), np.ones(2, np.float32)])
+def test_vectors_that_do_not_fit_are_refused(x: Any) -> None:
+    stored = find_partitioning("pCSR").store(dense([[1, 2], [3, 4]]))
+    with logging_devices(2) as devices:
+        resident = ResidentMatrix(stored, cut_by_entries(stored, (2,)), devices)
+        for call in (resident.load, resident.read):
+            with pytest.raises(InputError, match=r"needs float64 \(2,\)"):
+                call(x)
