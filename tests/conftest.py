@@ -31,7 +31,7 @@ AddMatrix = Callable[..., str]
 TOGETHER = ("tests/browser/", "tests/server/jobs/")
 """Folders whose tests share something dear: a browser, a Ray. One of the processes that share the tests gets each."""
 
-LONG = (*TOGETHER, "tests/sparsight/test_serve.py", "tests/test_deployment.py")
+LONG = (*TOGETHER, "tests/test_deployment.py")
 """What one process has to do alone for minutes: begun first, so that nobody waits for it at the end."""
 
 
