@@ -9,7 +9,7 @@ from gpu_engine.competitors import BEST, COMPETITORS, competitor_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
 from gpu_engine.formats import FORMATS
-from gpu_engine.formats.base import Format, Kernel
+from gpu_engine.formats.base import Format, Kernel, check_room
 from gpu_engine.measure import Bench, Entry, Rounds
 from gpu_engine.orders import GIVEN, Reordered, moving, ordered, reorder
 from gpu_engine.records import Cache, Case, Measurement, MeasurementState, Progress, Record, Started
@@ -154,15 +154,13 @@ class ProductRun:
                 candidate.error = error
 
     def _convert(self, f: Format) -> tuple[Any, dict[str, Any]] | SparsightError:
-        needed, allowed = f.bytes_needed(self.matrix), self.bench.layout_bytes
-        if needed > allowed:
-            return LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB, {allowed / 1e9:.3g} GB allowed")
         stopwatch = self.bench.stopwatch
         try:
+            check_room(f.bytes_needed(self.matrix), self.bench.layout_bytes)
             with stopwatch.guard():
                 peak = stopwatch.peak_bytes(lambda: f.from_csr(self.matrix))
                 layout, seconds = stopwatch.time_once(lambda: f.from_csr(self.matrix))
-        except (DeviceMemoryError, KernelError) as error:
+        except (DeviceMemoryError, KernelError, LayoutTooLargeError) as error:
             return error
         return layout, {"stored_bytes": layout.stored_bytes, "convert_s": seconds, "convert_peak_bytes": peak}
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from gpu_engine.batched.batch import Batch
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.errors import LayoutTooLargeError, ParameterError
-from gpu_engine.formats.base import blocks, pointers
+from gpu_engine.errors import ParameterError
+from gpu_engine.formats.base import blocks, check_room, pointers
 from gpu_engine.verify import Reference
 
 VECTORS = 251
@@ -79,9 +79,8 @@ class Composition:
 
         Raises LayoutTooLargeError before anything is allocated, where it takes more than `allowed_bytes`.
         """
-        needed = self.bytes_needed
-        if allowed_bytes is not None and needed > allowed_bytes:
-            raise LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB, {allowed_bytes / 1e9:.3g} GB allowed")
+        if allowed_bytes is not None:
+            check_room(self.bytes_needed, allowed_bytes)
         pools = (
             _joined([m.indptr for m in self.matrices], np.int32, xp),
             _joined([m.indices for m in self.matrices], np.int32, xp),

@@ -12,6 +12,7 @@ from gpu_engine.batched.composition import Composition
 from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import DIAGONALS, LOOPS
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
+from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Entry, Rounds
 from gpu_engine.records import Cache, Case, Measurement, MeasurementState, Progress, Record, Started
 from gpu_engine.verify import POISON, check
@@ -105,17 +106,12 @@ class BatchRun:
         """The batch, x, y and the reference on the device; raises LayoutTooLargeError before any is made."""
         # x, y, the y before, and three arrays of the reference.
         needed = self.composition.bytes_needed + 8 * self.composition.n_cols + 5 * 8 * self.composition.n_rows
-        self._fits(needed)
+        check_room(needed, self.bench.layout_bytes)
         self.held_bytes, xp = needed, self.bench.xp
         self.batch = self.composition.batch(xp)
         self.expected = self.composition.reference(adds=self.plan.adds).on(xp)
         self.x, self.y = self.expected.x, xp.empty(self.composition.n_rows)
         self.start = xp.asarray(self.composition.start()) if self.plan.adds else POISON
-
-    def _fits(self, needed: int) -> None:
-        if needed > self.bench.layout_bytes:
-            allowed = self.bench.layout_bytes
-            raise LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB, {allowed / 1e9:.3g} GB allowed")
 
     def _groups(self) -> list[list[_Candidate]]:
         """The kernels to sample, in groups whose layouts fit the memory together."""
@@ -163,7 +159,7 @@ class BatchRun:
     def _stored(self, kernel: BatchKernel) -> tuple[Any, dict[str, Any]] | SparsightError:
         stopwatch = self.bench.stopwatch
         try:
-            self._fits(kernel.bytes_needed(self.batch))
+            check_room(kernel.bytes_needed(self.batch), self.bench.layout_bytes)
             with stopwatch.guard():
                 peak = stopwatch.peak_bytes(lambda: kernel.store(self.batch))
                 layout, seconds = stopwatch.time_once(lambda: kernel.store(self.batch))

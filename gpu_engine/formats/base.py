@@ -9,6 +9,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource, digest
+from gpu_engine.errors import LayoutTooLargeError
 
 
 class Layout(Protocol):
@@ -161,6 +162,12 @@ def inverse(permutation: Any) -> Any:
     places = xp.empty(permutation.size, dtype=np.int32)
     places[permutation] = xp.arange(permutation.size, dtype=np.int32)
     return places
+
+
+def check_room(needed: float, allowed: float) -> None:
+    """Raises LayoutTooLargeError where a layout of so many bytes is over the memory allowed for one."""
+    if needed > allowed:
+        raise LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB, {allowed / 1e9:.3g} GB allowed")
 
 
 def lanes_for(entries: int, groups: int) -> int:

@@ -76,6 +76,11 @@ class Pull(Protocol):
         ...
 
     @staticmethod
+    def most_slots(pull: CsrMatrix) -> int:
+        """At most so many slots for the links of a host matrix, known before anything is made."""
+        ...
+
+    @staticmethod
     def names(pointer: str, types: str) -> tuple[str, ...]:
         """The kernels of an iteration with these types (values, read, written)."""
         ...
@@ -96,6 +101,11 @@ class CsrPull:
         self._pointer = pointer_of(pull)
         self._indptr, self.links, self.values = pull.indptr, pull.indices, pull.values
         self.nbytes = int(self._indptr.nbytes + self.links.nbytes)
+
+    @staticmethod
+    def most_slots(pull: CsrMatrix) -> int:
+        """One a link."""
+        return pull.nnz
 
     @staticmethod
     def names(pointer: str, types: str) -> tuple[str, ...]:
@@ -123,6 +133,11 @@ class EllPull:
         self.nbytes = int(self.links.nbytes)
 
     @staticmethod
+    def most_slots(pull: CsrMatrix) -> int:
+        """Every page as many as the one with most."""
+        return pull.n_rows * max_row_length(pull)
+
+    @staticmethod
     def names(_: str, types: str) -> tuple[str, ...]:
         """One kernel."""
         return (f"ell_thread<{types}>",)
@@ -147,6 +162,15 @@ class SellpPull:
         for entries, slots in slices.slots(pull.indptr):
             self.links[slots], self.values[slots] = places[pull.indices[entries]], pull.values[entries]
         self.nbytes = int(self._offsets.nbytes + self.links.nbytes)
+
+    @staticmethod
+    def most_slots(pull: CsrMatrix) -> int:
+        """Of rows sorted within windows, the padding of a slice is at most what the next one lacks."""
+        if not pull.n_rows:
+            return 0
+        lengths = np.diff(pull.indptr)
+        longest = np.maximum.reduceat(lengths, np.arange(0, lengths.size, FREE_WINDOW))
+        return pull.nnz + WARP * int(longest.sum())
 
     @staticmethod
     def names(_: str, types: str) -> tuple[str, ...]:

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
-from gpu_engine.formats.base import max_row_length
+from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Entry, Rounds
 from gpu_engine.pagerank.bytes import iteration_bytes
-from gpu_engine.pagerank.cuda_pulls import FREE_WINDOW, WARP
+from gpu_engine.pagerank.cuda_pulls import PULLS
 from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
 from gpu_engine.pagerank.kernels import RankKernel
 from gpu_engine.pagerank.run import PHASES, Ranks, Run, iterate, replayed
@@ -107,11 +105,7 @@ class RankRun:
     def _bytes_needed(self, kernel: RankKernel) -> float:
         """Upper bound of what a run holds on the device."""
         pull = self.graph.pull
-        slots = pull.n_rows * max_row_length(pull) if kernel.layout.startswith("ell") else pull.nnz
-        if kernel.layout.startswith("sellp") and pull.n_rows:
-            # Of rows sorted within windows, the padding of a slice is at most what the next one lacks.
-            lengths = np.diff(pull.indptr)
-            slots += WARP * int(np.maximum.reduceat(lengths, np.arange(0, lengths.size, FREE_WINDOW)).sum())
+        slots = PULLS[kernel.layout].most_slots(pull)
         return 20.0 * slots + 48.0 * pull.n_rows
 
     def _measure(self, group: list[_Candidate], begin: float, share: float) -> Iterator[Record]:
@@ -143,9 +137,7 @@ class RankRun:
 
     def _first_run(self, c: _Candidate) -> Any:
         """The ranks of the first run of a case, which finds its iterations."""
-        needed, allowed = self._bytes_needed(c.kernel), self.bench.layout_bytes
-        if needed > allowed:
-            raise LayoutTooLargeError(f"needs {needed / 1e9:.3g} GB, {allowed / 1e9:.3g} GB allowed")
+        check_room(self._bytes_needed(c.kernel), self.bench.layout_bytes)
         with self.bench.stopwatch.guard():
             c.ranks = c.kernel.ranks(self.graph, self.plan.params, self.bench.xp, c.convert)
             c.run = iterate(c.ranks, self.plan.params, c.schedule)
