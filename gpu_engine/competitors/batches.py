@@ -130,8 +130,12 @@ def _branches(layout: Separate, x: Any, y: Any, adds: bool) -> None:
     fork = current.record(cupy.cuda.Event(disable_timing=True))
     for number, stream in enumerate(layout.streams):
         stream.wait_event(fork)
-        with stream:
+        # Leaving a `with stream` would make the default stream current, not the one that was in `use`.
+        stream.use()
+        try:
             _chain(Separate(layout.batch, layout.problems[number::BRANCHES]), x, y, adds)
+        finally:
+            current.use()
         current.wait_event(stream.record(cupy.cuda.Event(disable_timing=True)))
 
 

@@ -134,6 +134,8 @@ class CudaStopwatch:
 
     def _capture(self, steps: list[Any], call: Callable[[], None], repeats: int) -> tuple[Any, list[tuple[Any, Any]]]:
         """A graph of the steps: a function runs untimed, None is a sample of `repeats` calls between two events."""
+        if cupy.cuda.get_current_stream() != self._stream:
+            raise DeviceError("A call left another CUDA stream current: a graph would miss all that follows it.")
         events: list[tuple[Any, Any]] = []
         self._stream.begin_capture()
         try:

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+import pytest
+
+from gpu_engine.errors import DeviceError
 from gpu_engine.formats import csr
 from gpu_engine.formats.csr import vector
 from gpu_engine.measure import Entry, open_bench
@@ -58,3 +61,17 @@ def test_a_kernel_is_the_same_as_itself(gpu: DeviceInfo) -> None:
         for t in timings
     ]
     assert {compare(records[0], other).kind for other in records[2:]} <= {"same", "ambiguous"}
+
+
+def test_a_call_that_leaves_another_stream_current_is_refused(gpu: DeviceInfo) -> None:
+    """Its graph would be empty from then on, and a time of nothing looks like a fast kernel."""
+    import cupy
+
+    with open_bench(gpu) as bench:
+        values, own = cupy.zeros(1000), cupy.cuda.get_current_stream()
+        other = cupy.cuda.Stream(non_blocking=True)
+        try:
+            with pytest.raises(DeviceError, match="another CUDA stream"):
+                bench.stopwatch.prepare(lambda: (other.use(), values.fill(1.0))[0], "cold")
+        finally:
+            own.use()
