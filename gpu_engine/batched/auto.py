@@ -29,6 +29,12 @@ FEWEST, MOST = 2**11, 5 * 2**14
 HEAVY = 2**15
 """Work of a problem from which a block has 256 threads: fewer leave it waiting, more wait for each other."""
 
+UNLIKE = 1.25
+"""Largest over mean work of the problems from which blocks have 256 threads: the largest would end long after all."""
+
+MOST_OF_FEW = 3 * 2**14
+"""Most work of a block of 128 threads."""
+
 NARROW = 2048
 """Columns up to which shared memory holds the windows of as many blocks as the registers allow."""
 
@@ -67,13 +73,17 @@ class Features:
 def choose(features: Features, multiprocessors: int) -> tuple[tuple[Choice, ...], Any]:
     """(the classes of a batch, the class of each problem: int64 [problems]); a launch each."""
     each = features.work
-    total = int(each.sum())
+    total, largest = int(each.sum()), int(each.max(initial=0))
     share = min(max(total // (BLOCKS_EACH * multiprocessors), FEWEST), MOST)
     # Of the problem that an entry is in, in the mean.
-    heavy = int((each * each).sum()) > HEAVY * total
-    threads = 256 if heavy else 128
+    mean = int((each * each).sum()) / max(total, 1)
+    # Few threads serve light problems; of unlike ones the largest ends last; a part of a cut one has many rows.
+    few = mean <= min(HEAVY, share) and largest <= UNLIKE * mean
+    threads = 128 if few else 256
+    kind = "light, alike and whole" if few else "heavy, unlike or cut"
     filled = "the batch is large" if share == MOST else f"each of {multiprocessors} processors has {BLOCKS_EACH}"
-    work = f"At most {share} in work a group, so that {filled}"
+    share = min(share, MOST_OF_FEW) if few else share
+    work = f"At most {share} in work a group, so that {filled}. {threads} threads a block, for problems are {kind}"
     choices = (
         Choice("narrow", Cut(work=share, threads=threads), f"At most {NARROW} columns. {work}."),
         Choice(

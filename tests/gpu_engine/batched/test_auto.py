@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpu_engine.batched import auto, sliced
-from gpu_engine.batched.auto import FLEXIBLE, MOST, ONCE, Features, choose, cuts_of
+from gpu_engine.batched.auto import FLEXIBLE, MOST, MOST_OF_FEW, ONCE, Features, choose, cuts_of
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.composition import Composition
@@ -49,10 +49,10 @@ def assert_product(kernel: BatchKernel, composition: Composition) -> Any:
 @pytest.mark.parametrize(
     ("count", "entries", "work", "threads"),
     [
-        (10_000, 4000, MOST, 128),
+        (10_000, 4000, MOST_OF_FEW, 128),
         (1000, 4000, 20_000 * 1000 // (4 * 132), 128),
-        (100, 4000, 3787, 128),
-        (1, 4000, 2048, 128),
+        (100, 4000, 3787, 256),
+        (1, 4000, 2048, 256),
         (10_000, 40_000, MOST, 256),
         (100, 40_000, 10_606, 256),
     ],
@@ -69,6 +69,13 @@ def test_the_problem_of_an_entry_is_heavy_though_most_problems_are_light() -> No
     choices, _ = choose(Features(sizes, sizes, 40 * sizes), 132)
     assert choices[0].cut.threads == 256
     assert choose(Features(sizes[:900], sizes[:900], 40 * sizes[:900]), 132)[0][0].cut.threads == 128
+
+
+@pytest.mark.parametrize(("largest", "threads"), [(1250, 128), (1300, 256)])
+def test_of_unlike_problems_the_largest_counts(largest: int, threads: int) -> None:
+    """Of 10,000 problems one is larger; none is heavy."""
+    rows = np.array([1000] * 9999 + [largest])
+    assert choose(Features(rows, rows, 3 * rows), 132)[0][0].cut.threads == threads
 
 
 def test_of_a_small_batch_the_largest_group_starts_first() -> None:
@@ -156,8 +163,9 @@ def test_a_record_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     said = FLEXIBLE.remark(FLEXIBLE.store(Composition.of([narrow, far]).batch(np)))
     assert said == (
         "narrow: At most 2048 columns. At most 2048 in work a group, so that each of 132 processors has 4. "
+        "128 threads a block, for problems are light, alike and whole. "
         "far: More than 6144 columns: x stays in global memory. At most 2048 in work a group, so that each of 132 "
-        "processors has 4. The largest start first."
+        "processors has 4. 128 threads a block, for problems are light, alike and whole. The largest start first."
     )
 
 
