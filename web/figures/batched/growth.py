@@ -74,17 +74,20 @@ def summary(shown: Shown) -> str:
     if not found:
         return ONE_SIZE
     said = "GFLOP/s of batches of growing size, a kernel a line; the dotted line is the rate of the floor."
-    left = f" Drawn are the first {PANELS_MAX} of {len(found)}; the table has all." if len(found) > PANELS_MAX else ""
-    return said + _gains(found) + left
+    if len(found) > PANELS_MAX:
+        left = f" Drawn are {PANELS_MAX} of {len(found)}, those of the most sizes; the table has all."
+        return said + _gains(found) + left
+    return said + _gains(found)
 
 
 def growing(shown: Shown) -> list[Series]:
-    """The series with times at two sizes or more; copies in the order of the matrices, then mixed ones."""
+    """The series with times at two sizes or more; copies before mixed ones, those of the most sizes first."""
     found: dict[tuple[str, str, str, str], Series] = {}
     for group in batch_groups(shown):
         if group.timed:
             found.setdefault((group.compose, group.matrix_id, group.device, group.cache), []).append(group)
-    return [series for key, series in sorted(found.items(), key=lambda item: item[0][0]) if len(series) > 1]
+    ordered = sorted(found.items(), key=lambda item: (item[0][0], -len(item[1])))
+    return [series for _, series in ordered if len(series) > 1]
 
 
 def _gains(found: Sequence[Series]) -> str:

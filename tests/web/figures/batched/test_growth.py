@@ -67,8 +67,15 @@ def test_more_matrices_than_panels_are_in_the_table() -> None:
     found = [multiplied("csr/smart", 1.0, size, f"m{i}") for i in range(PANELS_MAX + 1) for size in (1, 2)]
     drawn = Shown(found, {f"m{i}": MatrixFeatures(f"m{i}") for i in range(PANELS_MAX + 1)})
     assert len(titles(draw(drawn))) == PANELS_MAX
-    assert summary(drawn).endswith("Drawn are the first 6 of 7; the table has all.")
+    assert summary(drawn).endswith("Drawn are 6 of 7, those of the most sizes; the table has all.")
     assert len(table(drawn).rows) == 2 * (PANELS_MAX + 1)
+
+
+def test_matrices_of_more_sizes_come_first() -> None:
+    two, three = ([multiplied("csr/smart", 1.0, size, name) for size in (1, 2, 3)] for name in ("m2", "m3"))
+    features = {name: MatrixFeatures(name) for name in ("m2", "m3")}
+    found = titles(draw(Shown([*two[:2], *three], features)))
+    assert [title.partition(" ")[0] for title in found] == ["m3", "m2"]
 
 
 def test_one_size_is_no_growth() -> None:
