@@ -104,6 +104,10 @@ class CpuStopwatch:
         before()
         return [self.time_once(part)[1] for part in parts]
 
+    def now(self) -> float:
+        """Seconds on the clock of the host, since any moment."""
+        return time.perf_counter_ns() / 1e9
+
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
         """The result of `work` and its seconds."""
         begin = time.perf_counter_ns()

@@ -44,8 +44,8 @@ class CudaStopwatch:
     xp: Any = cupy
 
     def __init__(self, device: DeviceInfo) -> None:
-        with _translate():
-            self._device = cupy.cuda.Device(_ordinal(device.uuid))
+        with translated():
+            self._device = cupy.cuda.Device(_ordinal(device.uuids[0]))
             self._device.use()
             self._stream = cupy.cuda.Stream(non_blocking=True)
             self._stream.use()
@@ -55,7 +55,7 @@ class CudaStopwatch:
             self._flush_buffer = cupy.zeros(2 * self.cache_bytes, dtype=cupy.uint8)
             self._driver = ctypes.CDLL("libcuda.so.1")
         pynvml.nvmlInit()
-        self._nvml = pynvml.nvmlDeviceGetHandleByUUID(device.uuid)
+        self._nvml = pynvml.nvmlDeviceGetHandleByUUID(device.uuids[0])
 
     def close(self) -> None:
         """Gives back the stream and all pooled memory."""
@@ -76,7 +76,7 @@ class CudaStopwatch:
 
     def guard(self) -> Any:
         """Runs a block; CUDA errors become DeviceMemoryError, DeviceLostError or DeviceError."""
-        return _translate()
+        return translated()
 
     def upload(self, matrix: CsrMatrix) -> CsrMatrix:
         """The matrix on this GPU."""
@@ -84,7 +84,7 @@ class CudaStopwatch:
 
     def synchronize(self) -> None:
         """Waits for all launched work; what it did wrong is raised here."""
-        with _translate():
+        with translated():
             self._stream.synchronize()
 
     def prepare(
@@ -163,10 +163,14 @@ class CudaStopwatch:
             )
 
     def _replay(self, graph: Any, events: list[tuple[Any, Any]], repeats: int) -> list[float]:
-        with _translate():
+        with translated():
             graph.launch(self._stream)
             self._stream.synchronize()
             return [cupy.cuda.get_elapsed_time(begin, end) * 1e-3 / repeats for begin, end in events]
+
+    def now(self) -> float:
+        """Seconds on the clock of the host, since any moment."""
+        return time.perf_counter_ns() / 1e9
 
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
         """The result of `work` and its seconds on the host's clock, the device's work included."""
@@ -205,7 +209,7 @@ class CudaStopwatch:
         once = self._replay(graph, events, REPEATS_MAX)[0] * REPEATS_MAX
         launches = max(1, round(seconds / once))
         begin = self._energy_mj()
-        with _translate():
+        with translated():
             for _ in range(launches):
                 graph.launch(self._stream)
             self._stream.synchronize()
@@ -219,7 +223,7 @@ class CudaStopwatch:
         spent = []
         for runs in (True, False):
             begin = self._energy_mj()
-            with _translate():
+            with translated():
                 for _ in range(times):
                     before()
                     if runs:
@@ -269,7 +273,8 @@ class _PeakHook(cupy.cuda.MemoryHook):  # type: ignore[misc]
 
 
 @contextmanager
-def _translate() -> Iterator[None]:
+def translated() -> Iterator[None]:
+    """Runs a block; CUDA errors become DeviceMemoryError, DeviceLostError or DeviceError."""
     try:
         yield
     except cupy.cuda.memory.OutOfMemoryError as error:

@@ -54,6 +54,10 @@ class Stopwatch(Protocol):
         """Seconds of each of some calls in a row, once, after `before`."""
         ...
 
+    def now(self) -> float:
+        """Seconds on the clock of the host, since any moment: for work that several devices share."""
+        ...
+
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
         """The result of `work` and its seconds."""
         ...

@@ -7,6 +7,19 @@ from gpu_engine.cpms import Segmented
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
 
+class Prepared(Protocol):
+    """A part as its device multiplies it: the part itself, or what `Device.prepare` made of it."""
+
+    @property
+    def span(self) -> Span:
+        """Where the part lies."""
+        ...
+
+    def with_values(self, values: Any) -> "Prepared":
+        """The same entries with other values, an array of the device."""
+        ...
+
+
 class Device(Protocol):
     """A device with memory of its own and a stream; `side` is the same device with another stream.
 
@@ -27,6 +40,10 @@ class Device(Protocol):
 
     def allocate(self, size: int, dtype: Any) -> Any:
         """An array of that many elements with any content, at once; raises DeviceMemoryError."""
+        ...
+
+    def allocate_host(self, size: int, dtype: Any) -> Any:
+        """An array of the host with any content to which the device copies at the full rate of their link."""
         ...
 
     def side(self) -> "Device":
@@ -52,9 +69,17 @@ class Device(Protocol):
         """Launches what `partition.rewrite` does: local := `major` of a part, from its slice of the whole's."""
         ...
 
-    def multiply(self, partitioning: Partitioning, part: Part, x: Any, partial: Any) -> None:
+    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> Prepared:
+        """What `multiply` takes for a part that is multiplied often.
+
+        Allocates, and waits for what it does; shares the arrays of the part.
+        """
+        ...
+
+    def multiply(self, partitioning: Partitioning, part: Any, x: Any, partial: Any) -> None:
         """Launches partial := A_i·x, every element written.
 
+        part     a part, or what `prepare` made of it
         x        float64, all of it where rows are cut, else the segment of the part's columns
         partial  float64, the segment of the part's rows where rows are cut, else all rows
         """
@@ -74,6 +99,17 @@ class Device(Protocol):
 
     def unpack(self, packed: Any, values: slice, k: int, vector: Segmented) -> None:
         """Launches the inverse, which leaves the other segments."""
+        ...
+
+    def reaches(self, other: "Device") -> bool:
+        """Whether `fetch_segments` can read from the other device."""
+        ...
+
+    def fetch_segments(self, peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
+        """Launches the copy of the first k segments of a range of values to the same places of the device's vector.
+
+        peer  the vector of a device that this one reaches; `wait` for what writes it first
+        """
         ...
 
     def call(self, work: Callable[..., None], *arguments: Any) -> None:

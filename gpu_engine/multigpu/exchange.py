@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from gpu_engine.errors import InputError, ParameterError
-from gpu_engine.multigpu.base import Device
+from gpu_engine.formats.base import array_module
+from gpu_engine.multigpu.base import Device, Prepared
 from gpu_engine.multigpu.partition import Part, Partitioning, Span, StoredMatrix, localize, part_of
 
 ExchangeName = Literal["all-gather", "image"]
@@ -70,12 +71,13 @@ def split(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
 
     Both keep the lines of the part; their entries are no longer consecutive in the whole.
     """
-    own = part.span.own
+    own, xp = part.span.own, array_module(part.minor)
     local = (part.minor >= own.start) & (part.minor < own.stop)
     found = []
     for chosen in (local, ~local):
         if partitioning.compressed:
-            before = np.concatenate([[0], np.cumsum(chosen)])
+            before = xp.zeros(chosen.size + 1, np.int64)
+            xp.cumsum(chosen, out=before[1:])
             major = before[part.major].astype(part.major.dtype)
         else:
             major = part.major[chosen]
@@ -88,7 +90,7 @@ class Member:
     """What one device has.
 
     copier   its second stream where fetches overlap with products, else the device itself
-    parts    its part; where fetches overlap with products, the local and the remote entries of it
+    parts    its part, prepared; where fetches overlap with products, the local and the remote entries of it
     vectors  float64 [n] twice; of x they hold what the device owns, and the range it wants once that is fetched
     remote   float64 [rows of the part], the product with the remote entries
     outbox   float64 [1], the share of a row that began in an earlier part
@@ -97,7 +99,7 @@ class Member:
 
     device: Device
     copier: Device
-    parts: tuple[Part, ...]
+    parts: tuple[Prepared, ...]
     vectors: tuple[Any, Any]
     remote: Any
     outbox: Any
@@ -166,13 +168,21 @@ class ResidentMatrix:
             self._fetched = fetched
             self._current = 1 - self._current
 
+    def exchange(self) -> None:
+        """Launches the fetches of an iteration without its product: each device then has the range that it wants."""
+        self._fetched = self._exchange()
+
+    def multiply(self) -> None:
+        """Launches y := A·x from the ranges of x that were fetched last; x stays, and y is read by `read_product`."""
+        self._multiply(self._fetched)
+
     def read(self, x: Any) -> None:
         """Copies the vector to x, float64 [n] on the host, and waits for it; raises InputError for another."""
-        self._check_vector(x)
-        for member in self._members:
-            own = member.span.own
-            member.device.download(member.vectors[self._current][own], x[own])
-        self.synchronize()
+        self._download(self._current, x)
+
+    def read_product(self, y: Any) -> None:
+        """The same for y of the last `multiply`."""
+        self._download(1 - self._current, y)
 
     def synchronize(self) -> None:
         """Waits for all that was launched; raises what it did wrong."""
@@ -186,13 +196,20 @@ class ResidentMatrix:
         member = Member(
             device,
             device.side() if self.overlap else device,
-            tuple(sent(device, part) for part in parts),
+            tuple(device.prepare(self._partitioning, sent(device, part), self._n) for part in parts),
             (device.allocate(self._n, np.float64), device.allocate(self._n, np.float64)),
             device.allocate(rows if self.overlap else 0, np.float64),
             *(device.allocate(1, np.float64) for _ in range(2)),
         )
         device.synchronize()
         return member
+
+    def _download(self, number: int, x: Any) -> None:
+        self._check_vector(x)
+        for member in self._members:
+            own = member.span.own
+            member.device.download(member.vectors[number][own], x[own])
+        self.synchronize()
 
     def _exchange(self) -> list[Any]:
         """Launches the fetches of an iteration; a mark behind those of each device."""
@@ -248,11 +265,17 @@ class ResidentMatrix:
 
 
 def sent(device: Device, part: Part) -> Part:
-    """A copy of a part on a device."""
+    """A copy on a device of a part, which lies on the host or on a GPU."""
     arrays = []
-    for host in (part.major, part.minor, part.values):
-        arrays.append(device.allocate(host.size, host.dtype))
-        device.upload(host, arrays[-1])
+    for source in (part.major, part.minor, part.values):
+        arrays.append(device.allocate(source.size, source.dtype))
+        if isinstance(source, np.ndarray):
+            device.upload(source, arrays[-1])
+        else:
+            with source.device:
+                # What made it was launched on the current stream there.
+                array_module(source).cuda.get_current_stream().synchronize()
+            device.fetch(source, arrays[-1])
     # Callers free what they made for this copy alone.
     device.synchronize()
     return Part(part.span, *arrays)

@@ -66,11 +66,14 @@ class Merge(Protocol):
 
 
 class HostMerge:
-    """As the paper does for rows: every device copies its result to the host, which scales and adds."""
+    """As the paper does for rows: every device copies its result to the host, which scales and adds.
+
+    Where rows are neither scaled nor added to, they are copied to their places in y at once.
+    """
 
     def __init__(self, team: Team) -> None:
         self._team, self._shares = team, team.shares
-        self._copies = [np.empty(share.partial.size) for share in team.shares]
+        self._copies = [share.device.allocate_host(share.partial.size, np.float64) for share in team.shares]
 
     def load(self, y: Any, beta: float) -> None:
         """y is on the host already."""
@@ -78,21 +81,29 @@ class HostMerge:
     def run(self, y: Any, alpha: float, beta: float) -> None:
         """y := α·Σ py_i + β·y."""
         each = self._team.each
-        each(self._download)
-        if self._team.axis == "rows":
-            each(lambda i: self._write(i, y, alpha, beta))
-            for share, copy in zip(self._shares, self._copies, strict=True):
-                y[share.part.span.first : share.part.span.first + share.begun] += alpha * copy[: share.begun]
-        else:
+        if self._team.axis == "columns":
+            each(lambda i: self._download(i, 0, self._copies[i]))
             each(lambda i: self._add(i, y, alpha, beta))
+            return
+        if (alpha, beta) == (1.0, 0.0):
+            each(lambda i: self._download(i, self._shares[i].begun, y[self._shares[i].part.span.own]))
+        else:
+            each(lambda i: self._write(i, y, alpha, beta))
+        for share, copy in zip(self._shares, self._copies, strict=True):
+            y[share.part.span.first : share.part.span.first + share.begun] += alpha * copy[: share.begun]
 
-    def _download(self, i: int) -> None:
-        self._shares[i].device.download(self._shares[i].partial, self._copies[i])
-        self._shares[i].device.synchronize()
+    def _download(self, i: int, begun: int, rest: Any) -> None:
+        """The first so many elements to the front of its copy, and the rest."""
+        device, partial = self._shares[i].device, self._shares[i].partial
+        if begun:
+            device.download(partial[:begun], self._copies[i][:begun])
+        device.download(partial[begun:], rest)
+        device.synchronize()
 
     def _write(self, i: int, y: Any, alpha: float, beta: float) -> None:
-        share = self._shares[i]
-        combine(y[share.part.span.own], self._copies[i][share.begun :], alpha, beta)
+        share, copy = self._shares[i], self._copies[i]
+        self._download(i, 0, copy)
+        combine(y[share.part.span.own], copy[share.begun :], alpha, beta)
 
     def _add(self, i: int, y: Any, alpha: float, beta: float) -> None:
         """Adds up all results in the i-th of as many equal ranges of rows."""

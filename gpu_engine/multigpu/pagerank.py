@@ -17,19 +17,11 @@ import numpy as np
 from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
 from gpu_engine.errors import ParameterError
-from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.base import Device, Prepared
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, plan, sent
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, find_partitioning, localize, part_of
-from gpu_engine.multigpu.rank_steps import (
-    Update,
-    copy_own,
-    finish,
-    multiply_segments,
-    scale_segments,
-    to_ieee,
-    to_segments,
-)
+from gpu_engine.multigpu.rank_steps import Update, fill, steps_of
 from gpu_engine.multigpu.segments import SegmentExchange
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 
@@ -40,7 +32,7 @@ PARTITIONING = find_partitioning("pCSR")
 class Shard:
     """What one device has; ranks are as long as the graph, and hold its own pages and those that it has fetched.
 
-    part      the links to its pages, without their values
+    part      the links to its pages, without their values; links: the same, as its device multiplies them
     values    of its links: float64 [links], or in segments
     p, new    ranks, of which `new` are being written: float64 [n], or in segments
     dangling  int64, its dangling pages, counted from its first page
@@ -51,6 +43,7 @@ class Shard:
 
     device: Device
     part: Part
+    links: Prepared
     values: Any
     p: Any
     new: Any
@@ -76,47 +69,46 @@ class DistributedRanks:
         segments: int = 0,
         exchange: ExchangeName = "image",
     ) -> None:
-        """Copies links and values to virtual devices; segments: 2, 4, or 0 for fp64 throughout.
+        """Copies links and values to the devices; segments: 2, 4, or 0 for fp64 throughout.
 
-        Raises ParameterError where there is no device, or one that is not virtual.
+        Raises ParameterError where there is no device, or GPUs among virtual ones.
         """
-        if not devices or not all(device.virtual for device in devices):
+        if len({device.virtual for device in devices}) != 1:
             names = ", ".join(device.name for device in devices) or "no device"
-            raise ParameterError(
-                f"PageRank runs on one or more virtual devices; there is {names}. Choose virtual ones."
-            )
+            raise ParameterError(f"PageRank runs on GPUs or on virtual devices; there is {names}. Choose one kind.")
+        self._steps = steps_of(devices[0].virtual)
         self._graph, self._params, self._segments = graph, params, segments
         stored = PARTITIONING.store(graph.pull)
         spans = whole_rows(stored, len(devices))
         parts = [part_of(stored, span, localize(stored, span)) for span in spans]
         self.transfers = plan(spans, [EXCHANGES[exchange](part, graph.n) for part in parts])
         self._shards = [self._shard(device, part) for device, part in zip(devices, parts, strict=True)]
-        self._exchange = SegmentExchange(devices, spans, self.transfers, segments) if segments else None
+        self._segment_exchange = SegmentExchange(devices, spans, self.transfers, segments) if segments else None
         self._plain, self._written = not segments, segments
         self._lost = self._gamma = 0.0
 
     def exchanged_bytes(self, read: int) -> int:
         """Bytes of ranks that cross between devices in an iteration that reads so many segments."""
-        if self._exchange is not None and read < self._segments:
-            return self._exchange.exchanged_bytes(read)
+        if self._segment_exchange is not None and read < self._segments:
+            return self._segment_exchange.exchanged_bytes(read)
         return sum(transfer.elements for transfer in self.transfers) * np.dtype(np.float64).itemsize
 
     def reset(self, first: int = 1) -> None:
         """p := e/n in the first segments."""
-        self._synchronize()
+        self.synchronize()
         start = np.full(self._graph.n, 1.0 / max(self._graph.n, 1))
         if self._segments:
             for shard in self._shards:
                 if self._plain:
-                    shard.device.call(to_segments, shard.values)
-                shard.device.call(cpms.write, shard.p, start, first)
-            self._synchronize()
+                    shard.device.call(self._steps.to_segments, shard.values)
+                shard.device.call(fill, shard.p, start[0] if start.size else 0.0, first)
+            self.synchronize()
             self._plain = False
             start = cpms.read(_in_segments(start, self._segments), first)
         else:
             for shard in self._shards:
                 shard.device.upload(start, shard.p)
-            self._synchronize()
+            self.synchronize()
         self._written = first
         if first == self._segments:
             self.convert()
@@ -126,22 +118,31 @@ class DistributedRanks:
         """A reset."""
         return lambda: self.reset(first)
 
+    def exchange(self, read: int) -> None:
+        """Launches the exchange of what an iteration reads."""
+        if not self._plain and self._segment_exchange is not None:
+            self._segment_exchange.launch([shard.p for shard in self._shards], read)
+            return
+        for transfer in self.transfers:
+            target, piece = self._shards[transfer.target], slice(transfer.begin, transfer.end)
+            there, here = (self._now(shard.p) for shard in (self._shards[transfer.source], target))
+            target.device.fetch(there[piece], here[piece])
+
     def pull(self, read: int, write: int) -> None:
         """Launches the exchange of the ranks and the new ranks of one iteration on all devices."""
-        self._fetch(read)
+        self.exchange(read)
         params = self._params
         base = (1.0 - params.damping + params.dangling_factor * self._lost) / max(self._graph.n, 1)
         for shard in self._shards:
             values, p, new = (self._now(vector) for vector in (shard.values, shard.p, shard.new))
             if self._plain:
-                links = dataclasses.replace(shard.part, values=values)
-                shard.device.multiply(PARTITIONING, links, p, shard.totals)
+                shard.device.multiply(PARTITIONING, shard.links.with_values(values), p, shard.totals)
             else:
-                shard.device.call(multiply_segments, shard.part, values, p, read, shard.totals)
+                shard.device.call(self._steps.multiply_segments, shard.links, values, p, read, shard.totals)
             update = Update(p, new, shard.own, shard.dangling, read, write, params.damping, base, params.norm)
-            shard.device.call(finish, shard.totals, update, shard.sums)
-            shard.device.download(shard.sums, shard.found)
+            shard.device.call(self._steps.finish, shard.totals, update, shard.sums)
             shard.p, shard.new = shard.new, shard.p
+        self._download_sums()
         self._written = write
 
     def settle(self) -> None:
@@ -173,16 +174,17 @@ class DistributedRanks:
             return
         for shard in self._shards:
             for vector in (shard.values, shard.p, shard.new):
-                shard.device.call(to_ieee, vector)
-        self._synchronize()
+                shard.device.call(self._steps.to_ieee, vector)
+        self.synchronize()
         self._plain = True
 
     def ranks(self) -> Any:
         """A copy of p: float64 [n], cut to what was written last."""
         p = np.empty(self._graph.n)
         for shard in self._shards:
-            shard.device.call(copy_own, self._now(shard.p), shard.own, self._written, p)
-        self._synchronize()
+            shard.device.call(self._steps.copy_own, self._now(shard.p), shard.own, self._written, shard.totals)
+            shard.device.download(shard.totals, p[shard.own])
+        self.synchronize()
         return p
 
     def gather(self) -> None:
@@ -205,7 +207,8 @@ class DistributedRanks:
         links = sent(device, dataclasses.replace(part, values=np.empty(0)))
         values, p, new = (self._stored(device, vector) for vector in (part.values, np.zeros(n), np.zeros(n)))
         room = (device.allocate(own.stop - own.start, np.float64), device.allocate(2, np.float64), np.zeros(2))
-        return Shard(device, links, values, p, new, _copied(device, inside), *room)
+        prepared = device.prepare(PARTITIONING, links, n)
+        return Shard(device, links, prepared, values, p, new, _copied(device, inside), *room)
 
     def _stored(self, device: Device, values: Any) -> Any:
         """A copy on the device, in segments if the ranks are."""
@@ -218,26 +221,24 @@ class DistributedRanks:
         """The vector as it is at present: in segments, or as the numbers that lie in their place."""
         return vector.storage[: vector.n] if self._plain and isinstance(vector, Segmented) else vector
 
-    def _fetch(self, read: int) -> None:
-        if not self._plain and self._exchange is not None:
-            self._exchange.launch([shard.p for shard in self._shards], read)
-            return
-        for transfer in self.transfers:
-            target, piece = self._shards[transfer.target], slice(transfer.begin, transfer.end)
-            there, here = (self._now(shard.p) for shard in (self._shards[transfer.source], target))
-            target.device.fetch(there[piece], here[piece])
-
     def _scale_by(self, factor: float, k: int) -> None:
         for shard in self._shards:
-            shard.device.call(scale_segments, shard.p, shard.own, shard.dangling, factor, k, shard.sums)
+            scale, rest = self._steps.scale_segments, (shard.totals, shard.sums)
+            shard.device.call(scale, shard.p, shard.own, shard.dangling, factor, k, *rest)
+        self._download_sums()
+
+    def _download_sums(self) -> None:
+        # After all launches: a copy to memory that is not pinned keeps the host waiting.
+        for shard in self._shards:
             shard.device.download(shard.sums, shard.found)
 
     def _sums(self) -> tuple[list[float], float]:
         """What the devices have found: the first of each, and the sum of the second."""
-        self._synchronize()
+        self.synchronize()
         return [float(shard.found[0]) for shard in self._shards], math.fsum(shard.found[1] for shard in self._shards)
 
-    def _synchronize(self) -> None:
+    def synchronize(self) -> None:
+        """Waits for all that was launched."""
         for shard in self._shards:
             shard.device.synchronize()
 

@@ -8,7 +8,7 @@ Source: MSREP paper, §3.2.
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -119,6 +119,10 @@ class Part:
     major: Any
     minor: Any
     values: Any
+
+    def with_values(self, values: Any) -> "Part":
+        """The same entries with other values."""
+        return replace(self, values=values)
 
 
 def localize(stored: StoredMatrix, span: Span) -> Any:

@@ -1,17 +1,14 @@
-"""What one device does of an iteration of PageRank, on a CPU, in one thread without the interpreter's lock.
+"""RankSteps: what one device does of an iteration of PageRank; cpu_rank_steps.py and cuda_rank_steps.py do it.
 
 Ranks are as long as the graph, in segments or in fp64; a device writes those of its own pages. Arithmetic is fp64, and
 sums are those of the values as they were stored. Source: CPMS PageRank paper, Algorithm 1 and §IV.
 """
 
-from typing import Any, NamedTuple
-
-import numba
-import numpy as np
+from typing import Any, NamedTuple, Protocol
 
 from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
-from gpu_engine.multigpu.partition import Part
+from gpu_engine.formats.base import array_module
 
 
 class Update(NamedTuple):
@@ -28,97 +25,56 @@ class Update(NamedTuple):
     norm: str
 
 
-def finish(totals: Any, update: Update, sums: Any) -> None:
-    """The new ranks of a device's pages on a CPU; sums: γ (squared in L2) and the rank of dangling pages, as kept."""
-    kept = update.damping * totals + update.base
-    change = -_own(update.p, update.own, update.read)
-    _keep(update.new, update.own, update.write, kept)
-    change += kept
-    if update.norm == "L2":
-        sums[0] = np.square(change).sum()
-    else:
-        sums[0] = np.abs(change).sum() if update.norm == "L1" else np.abs(change).max(initial=0.0)
-    sums[1] = kept[update.dangling].sum()
+class RankSteps(Protocol):
+    """Functions for arrays of one device; each launches on the current stream, or computes in one thread of a CPU."""
+
+    def finish(self, totals: Any, update: Update, sums: Any) -> None:
+        """The new ranks of a device's pages; sums: γ (squared in L2) and the rank of dangling pages, as kept.
+
+        totals, what flows to each page, are lost.
+        """
+        ...
+
+    def scale_segments(
+        self, p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any
+    ) -> None:
+        """p := factor · p on a device's pages, cut to k segments; sums: Σ|p| and the rank of dangling pages.
+
+        totals  float64 [pages], room
+        """
+        ...
+
+    def multiply_segments(self, links: Any, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
+        """What flows along the links to each page, from the first k segments of values and ranks.
+
+        links  what `Device.prepare` made of them
+        """
+        ...
+
+    def to_ieee(self, vector: Segmented) -> None:
+        """Segments to fp64 in the same memory."""
+        ...
+
+    def to_segments(self, vector: Segmented) -> None:
+        """The inverse of `to_ieee`."""
+        ...
+
+    def copy_own(self, p: Any, own: slice, k: int, found: Any) -> None:
+        """found := the ranks of a device's pages, in k segments or fp64; float64 [pages]."""
+        ...
 
 
-def scale_segments(p: Segmented, own: slice, dangling: Any, factor: float, k: int, sums: Any) -> None:
-    """p := factor · p on a device's pages, cut to k segments, on a CPU; sums: Σ|p| and the rank of dangling pages."""
-    kept = factor * _own(p, own, k)
-    _keep(p, own, k, kept)
-    sums[:] = np.abs(kept).sum(), kept[dangling].sum()
+def steps_of(virtual: bool) -> RankSteps:
+    """Those for virtual devices, or for GPUs."""
+    if virtual:
+        from gpu_engine.multigpu import cpu_rank_steps
+
+        return cpu_rank_steps
+    from gpu_engine.multigpu import cuda_rank_steps
+
+    return cuda_rank_steps
 
 
-def multiply_segments(links: Part, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
-    """What flows along the links to each page on a CPU, from the first k segments of values and ranks."""
-    _multiply(links.major, links.minor, values.units, p.units, p.segments, k, totals)
-
-
-def to_ieee(vector: Segmented) -> None:
-    """Segments to fp64 in the same memory; unlike that of `cpms`, in one thread."""
-    values = cpms.read(vector, vector.segments)
-    vector.storage[: vector.n] = values
-    vector.storage[vector.n :] = 0.0
-
-
-def to_segments(vector: Segmented) -> None:
-    """The inverse of `to_ieee`."""
-    values = vector.storage[: vector.n].copy()
-    cpms.write(vector, values, vector.segments)
-
-
-def copy_own(p: Any, own: slice, k: int, ranks: Any) -> None:
-    """Copies the ranks of a device's pages, in k segments or fp64, to their places in all."""
-    ranks[own] = _own(p, own, k)
-
-
-def _own(p: Any, own: slice, k: int) -> Any:
-    if not isinstance(p, Segmented):
-        return p[own]
-    values = np.empty(own.stop - own.start)
-    _widen(p.units, own.start, p.segments, k, values)
-    return values
-
-
-def _keep(p: Any, own: slice, k: int, values: Any) -> None:
-    """Writes ranks, and cuts the values to what was kept of them."""
-    if isinstance(p, Segmented):
-        _narrow(p.units, own.start, p.segments, k, values)
-    else:
-        p[own] = values
-
-
-@numba.njit(cache=True, nogil=True)
-def _load(units: Any, i: int, segments: int, k: int) -> Any:
-    """Value i with its first k segments, the others zero."""
-    group, width = 16 * segments, 64 // segments
-    place = i // group * group * segments + i % group
-    bits = np.uint64(0)
-    for segment in range(k):
-        bits |= np.uint64(units[place + segment * group]) << np.uint64(64 - (segment + 1) * width)
-    return np.uint64(bits).view(np.float64)
-
-
-@numba.njit(cache=True, nogil=True)
-def _widen(units: Any, begin: int, segments: int, k: int, values: Any) -> None:
-    for i in range(values.size):
-        values[i] = _load(units, begin + i, segments, k)
-
-
-@numba.njit(cache=True, nogil=True)
-def _narrow(units: Any, begin: int, segments: int, k: int, values: Any) -> None:
-    group, width = 16 * segments, 64 // segments
-    for i in range(values.size):
-        place = (begin + i) // group * group * segments + (begin + i) % group
-        bits = np.float64(values[i]).view(np.uint64)
-        for segment in range(k):
-            units[place + segment * group] = bits >> np.uint64(64 - (segment + 1) * width)
-        values[i] = _load(units, begin + i, segments, k)
-
-
-@numba.njit(cache=True, nogil=True)
-def _multiply(indptr: Any, indices: Any, values: Any, p: Any, segments: int, k: int, totals: Any) -> None:
-    for row in range(totals.size):
-        total = 0.0
-        for entry in range(indptr[row], indptr[row + 1]):
-            total += _load(values, entry, segments, k) * _load(p, indices[entry], segments, k)
-        totals[row] = total
+def fill(vector: Segmented, value: float, k: int) -> None:
+    """Writes a value into the first k segments of all ranks."""
+    cpms.write(vector, array_module(vector.storage).full(vector.n, value), k)

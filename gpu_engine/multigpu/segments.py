@@ -1,8 +1,9 @@
-"""Exchange of a vector in segments: only the first k of them cross, packed, since heads lie in alternate blocks.
+"""Exchange of a vector in segments: only the first k of them cross, although heads lie in alternate blocks.
 
-What a device owns is packed segment by segment into a contiguous buffer, from which peers fetch the pieces that they
-want, and unpack them at the places of their own vector. Packed bits are those of the vector: k of X segments are k/X of
-the bytes of fp64. Source of the layout: CPMS PageRank paper, §IV.A.
+A device that reaches the memory of its peers reads their blocks where they lie. Else what a device owns is packed
+segment by segment into a contiguous buffer, from which peers fetch the pieces that they want, and unpack them at the
+places of their own vector. Either way the bits are those of the vector: k of X segments are k/X of the bytes of fp64.
+Source of the layout: CPMS PageRank paper, §IV.A.
 """
 
 from collections.abc import Sequence
@@ -23,21 +24,33 @@ class SegmentExchange:
     """Fetches the first k segments of what devices want of each other's vectors; room for it is allocated once."""
 
     def __init__(
-        self, devices: Sequence[Device], spans: Sequence[Span], transfers: Sequence[Transfer], segments: int
+        self,
+        devices: Sequence[Device],
+        spans: Sequence[Span],
+        transfers: Sequence[Transfer],
+        segments: int,
+        packed: bool | None = None,
     ) -> None:
-        """Raises ParameterError for another number of segments than a value can have."""
+        """Raises ParameterError for another number of segments than a value can have.
+
+        packed  as one piece, which any copy can carry; else devices read the blocks where they lie. None: read them
+                where all devices reach those that they fetch from
+        """
         group_size(segments)
         self._devices, self._segments, self._transfers = tuple(devices), segments, tuple(transfers)
         self._owned = [span.own for span in spans]
-        unit = np.dtype(UNITS[segments])
-        sizes = [(own.stop - own.start) * segments for own in self._owned]
-        self._packed = [device.allocate(size, unit) for device, size in zip(devices, sizes, strict=True)]
-        self._inboxes = [devices[t.target].allocate(t.elements * segments, unit) for t in self._transfers]
+        self._unit = np.dtype(UNITS[segments])
+        if packed is None:
+            packed = not all(devices[t.target].reaches(devices[t.source]) for t in transfers)
+        self._sources = sorted({transfer.source for transfer in self._transfers})
+        self._packed = packed
+        self._outboxes = {source: self._room(source, self._owned[source]) for source in self._sources if packed}
+        self._inboxes = [self._room(t.target, slice(t.begin, t.end)) if packed else None for t in self._transfers]
         self._fetched = [device.mark() for device in devices]
 
     def exchanged_bytes(self, k: int) -> int:
         """Bytes that cross between devices in an exchange of k segments."""
-        return sum(transfer.elements for transfer in self._transfers) * k * np.dtype(UNITS[self._segments]).itemsize
+        return sum(transfer.elements for transfer in self._transfers) * k * self._unit.itemsize
 
     def launch(self, vectors: Sequence[Segmented], k: int) -> None:
         """Has every device fetch what it wants; its vector is whole for all that is launched on it from here on.
@@ -47,24 +60,35 @@ class SegmentExchange:
         """
         if not 1 <= k <= self._segments:
             raise ParameterError(f"There is no precision of {k} segments; expected 1 to {self._segments}.")
-        sources = {transfer.source for transfer in self._transfers}
-        for source in sources:
-            device, own = self._devices[source], self._owned[source]
-            for transfer in self._transfers:
-                if transfer.source == source:
-                    # The last exchange is still being fetched from the same buffer.
-                    device.wait(self._fetched[transfer.target])
-            device.pack(vectors[source], own, k, self._packed[source])
-        packed = {source: self._devices[source].mark() for source in sources}
+        if self._packed:
+            self._pack(vectors, k)
+        ready = {source: self._devices[source].mark() for source in self._sources}
         for transfer, inbox in zip(self._transfers, self._inboxes, strict=True):
-            device = self._devices[transfer.target]
-            device.wait(packed[transfer.source])
-            self._fetch(transfer, inbox, k)
-            device.unpack(inbox, slice(transfer.begin, transfer.end), k, vectors[transfer.target])
+            device, values = self._devices[transfer.target], slice(transfer.begin, transfer.end)
+            device.wait(ready[transfer.source])
+            if self._packed:
+                self._fetch(transfer, inbox, k)
+                device.unpack(inbox, values, k, vectors[transfer.target])
+            else:
+                device.fetch_segments(vectors[transfer.source], values, k, vectors[transfer.target])
         self._fetched = [device.mark() for device in self._devices]
+        if not self._packed:
+            # What is launched from here on may overwrite what is being read.
+            for transfer in self._transfers:
+                self._devices[transfer.source].wait(self._fetched[transfer.target])
+
+    def _room(self, device: int, values: slice) -> Any:
+        return self._devices[device].allocate((values.stop - values.start) * self._segments, self._unit)
+
+    def _pack(self, vectors: Sequence[Segmented], k: int) -> None:
+        for transfer in self._transfers:
+            # The last exchange is still being fetched from the same room.
+            self._devices[transfer.source].wait(self._fetched[transfer.target])
+        for source, outbox in self._outboxes.items():
+            self._devices[source].pack(vectors[source], self._owned[source], k, outbox)
 
     def _fetch(self, transfer: Transfer, inbox: Any, k: int) -> None:
-        own, peer = self._owned[transfer.source], self._packed[transfer.source]
+        own, peer = self._owned[transfer.source], self._outboxes[transfer.source]
         for segment in range(k):
             begin = segment * (own.stop - own.start) + transfer.begin - own.start
             here = slice(segment * transfer.elements, (segment + 1) * transfer.elements)
@@ -84,6 +108,12 @@ def unpack(packed: Any, values: slice, k: int, vector: Segmented) -> None:
     _unpack(packed, values.start, values.stop, group_size(vector.segments), vector.segments, k, vector.units)
 
 
+def copy(source: Segmented, values: slice, k: int, target: Segmented) -> None:
+    """Copies the first k segments of a range of values on a CPU to the same places; the other segments stay."""
+    size = group_size(source.segments)
+    _copy(source.units, values.start, values.stop, size, source.segments, k, target.units)
+
+
 @numba.njit(cache=True, nogil=True)
 def _pack(units: Any, begin: int, end: int, group: int, segments: int, k: int, packed: Any) -> None:
     for segment in range(k):
@@ -98,3 +128,11 @@ def _unpack(packed: Any, begin: int, end: int, group: int, segments: int, k: int
         for value in range(begin, end):
             place = value // group * group * segments + segment * group + value % group
             units[place] = packed[segment * (end - begin) + value - begin]
+
+
+@numba.njit(cache=True, nogil=True)
+def _copy(units: Any, begin: int, end: int, group: int, segments: int, k: int, target: Any) -> None:
+    for segment in range(k):
+        for value in range(begin, end):
+            place = value // group * group * segments + segment * group + value % group
+            target[place] = units[place]

@@ -15,6 +15,7 @@ import numpy as np
 from gpu_engine.cpms import Segmented
 from gpu_engine.errors import DeviceMemoryError
 from gpu_engine.multigpu import partition, segments
+from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 from gpu_engine.multigpu.topology import Topology
@@ -45,6 +46,10 @@ class VirtualDevice:
         except MemoryError as error:
             raise DeviceMemoryError(f"The host has too little free memory for {self.name}: {error}.") from error
 
+    def allocate_host(self, size: int, dtype: Any) -> Any:
+        """An array like any other."""
+        return self.allocate(size, dtype)
+
     def side(self) -> "VirtualDevice":
         """A second thread."""
         if self._side is None:
@@ -67,6 +72,10 @@ class VirtualDevice:
         """Launches `partition.rewrite`."""
         self._launch(partition.rewrite, partitioning, span, raw, local)
 
+    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> Part:  # noqa: ARG002 (as it is)
+        """The part itself."""
+        return part
+
     def multiply(self, partitioning: Partitioning, part: Part, x: Any, partial: Any) -> None:
         """Launches the product of the part."""
         self._launch(_multiply, partitioning, part, x, partial)
@@ -86,6 +95,14 @@ class VirtualDevice:
     def unpack(self, packed: Any, values: slice, k: int, vector: Segmented) -> None:
         """Launches `segments.unpack`."""
         self._launch(segments.unpack, packed, values, k, vector)
+
+    def reaches(self, other: Device) -> bool:
+        """All memory is that of this host."""
+        return other.virtual
+
+    def fetch_segments(self, peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
+        """Launches `segments.copy`."""
+        self._launch(segments.copy, peer, values, k, vector)
 
     def call(self, work: Callable[..., None], *arguments: Any) -> None:
         """Launches work(*arguments)."""

@@ -1,7 +1,6 @@
 """The GPU's stopwatch: what it counts, what it refuses, and that a kernel is the same as itself."""
 
 import numpy as np
-
 import pytest
 
 from gpu_engine.errors import DeviceError

@@ -14,6 +14,7 @@ from gpu_engine.cuda.load import FLAGS, CudaSource
 from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.measure.cuda import PROBES
+from gpu_engine.multigpu import cuda_device, cuda_rank_steps
 from gpu_engine.pagerank.cuda_pulls import BETWEEN, source_of
 from gpu_engine.pagerank.kernels import KERNELS
 from tests.gpu_engine.cpms import kernels
@@ -32,7 +33,8 @@ RANKS = CudaSource(
 )
 """All that runs of PageRank compile, in one go."""
 
-OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS)
+SEVERAL = (cuda_device.SEGMENTS, cuda_device.ENTRIES, cuda_rank_steps.SOURCE)
+OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, *SEVERAL)
 """The sources that belong to no kernel of a list."""
 
 LISTED = {k.source for f in FORMATS for k in f.kernels} | {k.source for k in batched.KERNELS}

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
+from gpu_engine.cpms import Segmented
 from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.verify import POISON
 
@@ -58,6 +59,10 @@ class ScheduledDevice(VirtualDevice):
         if not any(peer.base is mine or peer is mine for mine in self.owned):
             self.order.fetched_bytes += peer.nbytes
         super().fetch(peer, array)
+
+    def fetch_segments(self, peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
+        self.order.fetched_bytes += (values.stop - values.start) * k * vector.units.itemsize
+        super().fetch_segments(peer, values, k, vector)
 
     def wait(self, mark: Future[Any]) -> None:
         self._push(lambda: None, mark)

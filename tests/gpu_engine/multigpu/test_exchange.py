@@ -233,3 +233,32 @@ def test_vectors_that_do_not_fit_are_refused(x: Any) -> None:
         for call in (resident.load, resident.read):
             with pytest.raises(InputError, match=r"needs float64 \(2,\)"):
                 call(x)
+
+
+@overlaps
+@pytest.mark.parametrize("seed", range(60))
+def test_the_parts_of_an_iteration_by_themselves(seed: int, overlap: bool) -> None:
+    """Products of the same x as often as one likes, exchanges in between, iterations before and after."""
+    matrix, order = ORDERED[seed % 3], Order(seed)
+    stored = find_partitioning("pCSR").store(matrix)
+    devices = [order.device(f"virtual:{i}") for i in range(4)]
+    resident = ResidentMatrix(stored, cut_by_entries(stored, (4,)), devices, "image", overlap)
+    x, found, draw = np.arange(1.0, 6.0), np.empty(5), np.random.default_rng(seed)
+    resident.load(x)
+    before, exchanges = order.fetched_bytes, 0
+    for iterations in (0, 1, 3):
+        resident.advance(iterations - (iterations > 1))
+        for times in draw.integers(1, 4, 3):
+            for _ in range(times):
+                resident.exchange()
+            resident.multiply()
+            resident.multiply()
+            exchanges += times
+        resident.read_product(found)
+        np.testing.assert_array_equal(found, iterated(matrix, x, iterations + 1)[0])
+        resident.read(found)
+        np.testing.assert_array_equal(found, iterated(matrix, x, iterations)[0])
+    # Shares of cut rows cross in products, everything else in exchanges.
+    cut = 8 * sum(span.start_flag for span in cut_by_entries(stored, (4,)))
+    products, elements = 3 * 3 * 2 + 3, resident.exchanged_bytes - cut
+    assert order.fetched_bytes - before == products * cut + (exchanges + 3) * elements

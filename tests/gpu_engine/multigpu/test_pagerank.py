@@ -164,7 +164,7 @@ def test_bytes_of_all_devices_are_those_of_one_and_the_ranks_of_each() -> None:
     assert ranks.stored_bytes == own + 3 * 2 * 8 * graph.n
 
 
-def test_other_than_virtual_devices_are_refused() -> None:
+def test_no_device_and_two_kinds_of_devices_are_refused() -> None:
     graph, devices = transition_matrix(GRAPHS["stencil"](), PageRankParams()), scheduled_devices(2)
     devices[1].virtual = False
     for found, words in (((), "there is no device"), (devices, "there is virtual:0, virtual:1")):

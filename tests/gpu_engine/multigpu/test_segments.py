@@ -18,6 +18,7 @@ from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from tests.gpu_engine.multigpu.scheduled import Order
 
+ways = pytest.mark.parametrize("packed", [False, True], ids=["where they lie", "packed"])
 PRECISIONS = [(segments, k) for segments in cpms.SEGMENTS for k in range(1, segments + 1)]
 
 
@@ -61,17 +62,18 @@ def cuts(draw: st.DrawFn) -> tuple[int, list[Span], list[slice]]:
     return n, spans, wanted
 
 
+@ways
 @pytest.mark.parametrize(("segments", "k"), PRECISIONS)
 @settings(max_examples=40, deadline=None)
 @given(cut=cuts(), seed=st.integers(0, 2**32))
 def test_what_arrives_are_the_first_segments_and_no_more(
-    segments: int, k: int, cut: tuple[int, list[Span], list[slice]], seed: int
+    segments: int, k: int, packed: bool, cut: tuple[int, list[Span], list[slice]], seed: int
 ) -> None:
     """Twice, with other values, in any order of the streams; what was not wanted keeps its poison."""
     n, spans, wanted = cut
     order, rng = Order(seed), np.random.default_rng(seed)
     devices = [order.device(f"virtual:{i}") for i in range(len(spans))]
-    exchange = SegmentExchange(devices, spans, plan(spans, wanted), segments)
+    exchange = SegmentExchange(devices, spans, plan(spans, wanted), segments, packed)
     rounds = [random_bits(rng, n) for _ in range(2)]
     vectors = []
     for values in rounds:
@@ -128,13 +130,14 @@ def test_packed_segments_by_hand() -> None:
     np.testing.assert_array_equal(bits(target, 2)[1:4], values[31:34])
 
 
-def test_a_thread_each_finds_the_same() -> None:
+@ways
+def test_a_thread_each_finds_the_same(packed: bool) -> None:
     n, segments = 1000, 4
     borders = [0, 130, 131, 700, n]
     spans = [Span(0, 0, a, b, start_flag=False) for a, b in itertools.pairwise(borders)]
     values = random_bits(np.random.default_rng(1), n)
     with virtual_devices(simulated((4,))) as devices:
-        exchange = SegmentExchange(devices, spans, plan(spans, [slice(0, n)] * 4), segments)
+        exchange = SegmentExchange(devices, spans, plan(spans, [slice(0, n)] * 4), segments, packed)
         vectors = [poisoned(n, segments) for _ in spans]
         for vector, span in zip(vectors, spans, strict=True):
             pack_own(segmented(values, segments), vector, span.own)
@@ -144,6 +147,36 @@ def test_a_thread_each_finds_the_same() -> None:
             device.synchronize()
     for vector in vectors:
         np.testing.assert_array_equal(bits(vector, 3), keep(values, 4, 3))
+
+
+@ways
+def test_what_was_read_may_be_overwritten(packed: bool) -> None:
+    """A device whose peer lags behind writes its vector anew; the peer has the values from before."""
+    spans = [Span(0, 0, 0, 40, start_flag=False), Span(0, 0, 40, 80, start_flag=False)]
+    for seed in range(20):
+        order = Order(seed)
+        devices = [order.device(f"virtual:{i}") for i in range(2)]
+        exchange = SegmentExchange(devices, spans, plan(spans, [slice(0, 80)] * 2), 2, packed)
+        vectors = [segmented(np.full(80, 1.0 + i), 2) for i in range(2)]
+        exchange.launch(vectors, 1)
+        devices[seed % 2].call(cpms.write, vectors[seed % 2], np.full(80, 8.0), 2)
+        devices[0].synchronize()
+        lagging = vectors[1 - seed % 2]
+        other = spans[seed % 2].own
+        assert (cpms.read(lagging, 1)[other] == 1.0 + seed % 2).all()
+
+
+def test_devices_out_of_reach_are_sent_packed_segments() -> None:
+    order = Order(1)
+    devices = [order.device(f"virtual:{i}") for i in range(2)]
+    devices[1].reaches = lambda other: False  # type: ignore[method-assign]
+    launched: list[str] = []
+    devices[1].unpack = lambda *_: launched.append("unpack")  # type: ignore[method-assign]
+    spans = [Span(0, 0, 0, 4, start_flag=False), Span(0, 0, 4, 8, start_flag=False)]
+    exchange = SegmentExchange(devices, spans, plan(spans, [slice(0, 8)] * 2), 2)
+    exchange.launch([cpms.allocate(8, 2) for _ in spans], 1)
+    devices[0].synchronize()
+    assert launched == ["unpack"]
 
 
 def test_precisions_that_do_not_exist_are_refused() -> None:

@@ -1,0 +1,183 @@
+"""Several CUDA devices: products, iterations, segments and PageRank; on one GPU, devices are streams of it."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_engine import cpms
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import ParameterError
+from gpu_engine.generators import generate
+from gpu_engine.multigpu.cut import cut_by_entries
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, ResidentMatrix, plan
+from gpu_engine.multigpu.merge import MERGES
+from gpu_engine.multigpu.pagerank import DistributedRanks
+from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, Span, find_partitioning, join, localize, part_of
+from gpu_engine.multigpu.segments import SegmentExchange
+from gpu_engine.multigpu.spmv import STRATEGIES, DistributedMatrix, Strategy
+from gpu_engine.pagerank import PageRankParams, transition_matrix
+from gpu_engine.pagerank.cpu_ranks import PlainRanks, SegmentedRanks
+from gpu_engine.pagerank.run import iterate
+from gpu_engine.pagerank.schedule import iterations_by_segments
+from gpu_engine.verify import POISON, check, reference
+from tests.battery import BATTERY
+from tests.gpu_engine.multigpu import test_exchange as exchange_tests
+from tests.gpu_engine.multigpu import test_segments as segment_tests
+from tests.gpu_engine.multigpu.test_pagerank import GRAPHS, schedule_of
+from tests.gpu_engine.multigpu.test_spmv import check_scaled, no_clock
+
+pytestmark = pytest.mark.usefixtures("gpu")
+
+COUNT = 3
+partitionings = pytest.mark.parametrize("partitioning", PARTITIONINGS, ids=lambda p: p.name)
+
+
+@pytest.fixture(scope="module")
+def devices() -> Iterator[tuple[Any, ...]]:
+    """Three, on as many GPUs as there are."""
+    import cupy
+
+    from gpu_engine.multigpu.cuda_device import CudaDevice, cuda_devices
+
+    found = cupy.cuda.runtime.getDeviceCount()
+    with cuda_devices(min(found, COUNT)):
+        yield tuple(CudaDevice(number % found) for number in range(COUNT))
+
+
+def poison(devices: Sequence[Any], size: int) -> None:
+    """Leaves poison in the memory that the pools hand out next."""
+    for device in devices:
+        device.call(device.allocate(size, np.float64).fill, POISON)
+        device.synchronize()
+
+
+@partitionings
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
+@pytest.mark.parametrize("name", BATTERY)
+def test_products(devices: Sequence[Any], name: str, strategy: Strategy, partitioning: Partitioning) -> None:
+    matrix = BATTERY[name]()
+    stored, expected = partitioning.store(matrix), reference(matrix)
+    y_old = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows)
+    for count, place in itertools.product((1, 2, COUNT), MERGES):
+        poison(devices, 10_000)
+        with DistributedMatrix(stored, devices[:count], strategy, no_clock(), place) as distributed:
+            y = np.full(matrix.n_rows, POISON)
+            distributed.multiply(expected.x, y, no_clock())
+            check(expected, y)
+            y = y_old.copy()
+            distributed.multiply(expected.x, y, no_clock(), alpha=2.0, beta=-0.5)
+            check_scaled(matrix, expected, y, y_old, 2.0, -0.5)
+
+
+@partitionings
+@pytest.mark.parametrize("name", BATTERY)
+def test_cut_and_joined_on_the_gpu(name: str, partitioning: Partitioning) -> None:
+    """Pointers computed on the GPU are those of the CPU, and the parts give the matrix back."""
+    import cupy
+
+    matrix = BATTERY[name]()
+    here, there = partitioning.store(matrix), partitioning.store(matrix.on(cupy))
+    for count in (1, 2, 5, here.n_lines + 1):
+        spans = cut_by_entries(here, (count,))
+        assert cut_by_entries(there, (count,)) == spans
+        majors = [localize(there, span) for span in spans]
+        for span, major in zip(spans, majors, strict=True):
+            np.testing.assert_array_equal(major.get(), localize(here, span))
+        parts = [part_of(there, span, major) for span, major in zip(spans, majors, strict=True)]
+        whole = join(partitioning, (matrix.n_rows, matrix.n_cols), parts)
+        for field in ("major", "minor", "values"):
+            np.testing.assert_array_equal(getattr(whole, field).get(), getattr(here, field))
+
+
+@pytest.mark.parametrize("name", exchange_tests.BY_ROWS)
+@pytest.mark.parametrize("exchange", EXCHANGES)
+@pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])
+@pytest.mark.parametrize("matrix", list(exchange_tests.squares()))
+def test_iterated_products(
+    devices: Sequence[Any], matrix: CsrMatrix, exchange: ExchangeName, overlap: bool, name: str
+) -> None:
+    matrix = exchange_tests.scaled(matrix)
+    stored = find_partitioning(name).store(matrix)
+    x = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows)
+    for count in (1, COUNT):
+        poison(devices, 10_000)
+        resident = ResidentMatrix(stored, cut_by_entries(stored, (count,)), devices[:count], exchange, overlap)
+        resident.load(x)
+        found = np.full(matrix.n_rows, np.nan)
+        for iterations in (1, 5):
+            resident.advance(iterations - (iterations > 1))
+            resident.read(found)
+            exchange_tests.check(matrix, x, iterations, found)
+
+
+@segment_tests.ways
+@pytest.mark.parametrize(("segments", "k"), segment_tests.PRECISIONS)
+def test_the_first_segments_arrive_bit_for_bit(devices: Sequence[Any], segments: int, k: int, packed: bool) -> None:
+    """Borders lie within groups; later segments keep their bits."""
+    import cupy
+
+    n, borders = 5000, [0, 1301, 1333, 5000]
+    spans = [Span(0, 0, a, b, start_flag=False) for a, b in itertools.pairwise(borders)]
+    values = segment_tests.random_bits(np.random.default_rng(k), n)
+    host = [segment_tests.poisoned(n, segments) for _ in spans]
+    vectors = []
+    for device, vector, span in zip(devices, host, spans, strict=True):
+        segment_tests.pack_own(segment_tests.segmented(values, segments), vector, span.own)
+        storage = device.allocate(vector.storage.size, np.float64)
+        device.upload(vector.storage, storage)
+        device.synchronize()
+        vectors.append(cpms.Segmented(storage, n, segments))
+    wants = [slice(0, n), slice(7, 4000), slice(1300, n)]
+    exchange = SegmentExchange(devices, spans, plan(spans, wants), segments, packed)
+    for _ in range(3):
+        exchange.launch(vectors, k)
+    for device in devices:
+        device.synchronize()
+    rest = np.uint64(2 ** (64 - 64 // segments * k) - 1)
+    for vector, span, wanted in zip(vectors, spans, wants, strict=True):
+        found = segment_tests.bits(cpms.Segmented(cupy.asnumpy(vector.storage), n, segments), segments)
+        arrived = np.zeros(n, bool)
+        arrived[wanted] = True
+        arrived[span.own] = False
+        np.testing.assert_array_equal(found[arrived], segment_tests.keep(values, segments, k)[arrived] | rest)
+        np.testing.assert_array_equal(found[span.own], values.view(np.uint64)[span.own])
+        arrived[span.own] = True
+        assert (found[~arrived] == np.uint64(2**64 - 1)).all()
+
+
+@pytest.mark.parametrize(("segments", "first"), [(0, 1), (2, 1), (2, 2), (4, 1), (4, 2), (4, 4)])
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_pagerank_is_that_of_one_device(devices: Sequence[Any], graph: str, segments: int, first: int) -> None:
+    params = PageRankParams()
+    transitions, schedule = transition_matrix(GRAPHS[graph](), params), schedule_of(segments, first)
+    if segments:
+        single: Any = SegmentedRanks(transitions, params, "csr", segments)
+    else:
+        single = PlainRanks(transitions, params, "csr", np.float64)
+    expected = iterate(single, params, schedule)
+    for count in (1, COUNT):
+        ranks = DistributedRanks(transitions, params, devices[:count], segments)
+        for _ in range(2):
+            run = iterate(ranks, params, schedule)
+            assert iterations_by_segments(run.written, schedule) == iterations_by_segments(expected.written, schedule)
+            np.testing.assert_allclose(run.gammas, expected.gammas, rtol=1e-6, atol=1e-16)
+            assert np.abs(ranks.ranks() - single.ranks()).sum() < 1e-12
+
+
+@pytest.mark.parametrize("norm", ["L2", "Linf"])
+def test_norms(devices: Sequence[Any], norm: str) -> None:
+    params = PageRankParams(norm=norm, iterations_max=12)  # type: ignore[arg-type]
+    graph = transition_matrix(generate("web", {"n": 3000, "mean": 3.0, "seed": 3}), params)
+    expected = iterate(PlainRanks(graph, params, "csr", np.float64), params)
+    run = iterate(DistributedRanks(graph, params, devices), params)
+    np.testing.assert_allclose(run.gammas, expected.gammas, rtol=1e-9, atol=1e-16)
+
+
+def test_more_devices_than_gpus_are_refused() -> None:
+    from gpu_engine.multigpu.cuda_device import cuda_devices
+
+    with pytest.raises(ParameterError, match="GPUs for 1000 parts"), cuda_devices(1000):
+        pass
