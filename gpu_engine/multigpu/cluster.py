@@ -1,0 +1,214 @@
+"""ClusterMatrix: x := A·x again and again over the devices of several hosts, one Ray actor for each.
+
+No actor begins an iteration before all have ended the one before: what is lost with one of them is known to the
+iteration. Actors that are left start anew with those parts that fewer devices have, since one that fetches from a lost
+one waits for ever. Vectors that are needed as a whole come and go range by range.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+
+from gpu_engine.errors import ConflictError, DeviceLostError, InputError, ParameterError
+from gpu_engine.multigpu.actor_group import ActorGroup, ActorsLostError
+from gpu_engine.multigpu.actors import open_device, open_stored
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.cut import cut_by_entries
+from gpu_engine.multigpu.exchange import ExchangeName
+from gpu_engine.multigpu.placement import Place
+from gpu_engine.multigpu.transport import TransportName
+
+RANGE = 2**22
+"""Elements that are on their way to or from the actors at a time: 32 MB."""
+
+OUTSIDE = "No actor runs: they start and end with the block of a with statement. Use the matrix inside of it."
+
+OnLoss = Literal["raise", "continue"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A device that was lost.
+
+    iteration     the first that was not whole, counted from 1 since `load`
+    resumed_from  iterations of the vector from which the others went on
+    """
+
+    place: Place
+    iteration: int
+    resumed_from: int
+
+
+class ClusterMatrix:
+    """A square matrix cut by rows, each part on its device, and a vector that stays there with it; a context manager.
+
+    The processes of all hosts read the matrix at the same path, each its own part alone.
+
+    iteration  products since `load`
+    losses     devices that were lost, in the order in which they were
+    """
+
+    def __init__(
+        self,
+        ray: Any,
+        folder: Path,
+        places: Sequence[Place],
+        *,
+        exchange: ExchangeName = "image",
+        transport: TransportName = "object-store",
+        on_loss: OnLoss = "raise",
+        checkpoint_every: int = 100,
+        limit_s: float = 600.0,
+        open_device: Callable[[str], Device] = open_device,
+    ) -> None:
+        """Reads the borders of the parts; the actors start with the block.
+
+        ray               the module, which has joined a cluster
+        folder            indptr.npy, indices.npy, values.npy and meta.json of the matrix
+        places            a device for each part; those of a host stand in a row, for neighbours exchange most
+        on_loss           `raise`: DeviceLostError; `continue`: with fewer devices, from the last vector kept whole
+        checkpoint_every  iterations after which `continue` keeps the vector, in the memory of this process
+        limit_s           how long the actors may be silent: longer than an iteration, or reading a part, takes
+
+        Raises InputError for a folder without a matrix, ParameterError where the matrix is not square.
+        """
+        self._stored = open_stored(folder)
+        if self._stored.n_rows != self._stored.n_cols:
+            raise ParameterError(
+                f"The matrix is {self._stored.n_rows} × {self._stored.n_cols}; x := A·x needs a square one. "
+                "Choose another matrix."
+            )
+        if not places or checkpoint_every < 1:
+            raise ParameterError(
+                f"There are {len(places)} places, and a checkpoint every {checkpoint_every} iterations; "
+                "give at least one of each."
+            )
+        self._ray, self._folder, self._places, self._limit_s = ray, folder, tuple(places), limit_s
+        self._exchange, self._transport, self._open_device = exchange, transport, open_device
+        self._on_loss, self._checkpoint_every = on_loss, checkpoint_every
+        self._group: ActorGroup | None = None
+        self._failure: BaseException | None = ConflictError(OUTSIDE)
+        self._loaded = False
+        self._done = self._kept_at = 0
+        self._kept: Any = None
+        self.iteration = 0
+        self.losses: tuple[Loss, ...] = ()
+
+    def __enter__(self) -> "ClusterMatrix":
+        self._failure = None
+        self._together()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._failure = ConflictError(OUTSIDE)
+        self._close()
+
+    @property
+    def group(self) -> ActorGroup:
+        """The actors as they are now; raises ConflictError outside of the block."""
+        if self._group is None:
+            raise ConflictError(OUTSIDE)
+        return self._group
+
+    def load(self, x: Any) -> None:
+        """Sends each device what it owns of x, float64 [n] on the host; raises InputError for another."""
+        self._check(x)
+        self._loaded, self.iteration, self._done, self._kept_at = True, 0, 0, 0
+        if self._on_loss == "continue":
+            self._kept = np.array(x)
+        self._together(lambda group: self._scatter(group, x))
+
+    def advance(self, iterations: int) -> None:
+        """x := A·x so many times; raises DeviceLostError, ConflictError before `load`."""
+        if not self._loaded or iterations < 0:
+            raise ConflictError(f"{iterations} iterations need a vector and cannot be undone; call load first.")
+        self.iteration += iterations
+        self._together()
+
+    def read(self, x: Any) -> None:
+        """Copies the vector to x, float64 [n] on the host, possibly memory-mapped; raises InputError for another."""
+        self._check(x)
+        if not self._loaded:
+            raise ConflictError("There is no vector to read; call load first.")
+        self._together(lambda group: self._gather(group, x))
+
+    def _together(self, work: Callable[[ActorGroup], None] | None = None) -> None:
+        """Brings all actors to the iteration asked for and does the work; again with fewer where some are lost."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            while True:
+                try:
+                    group = self._group or self._open()
+                    self._catch_up(group)
+                    return work(group) if work else None
+                except ActorsLostError as lost:
+                    self._lose(lost)
+        except BaseException as error:
+            # Others may wait for ever for the one that failed, and vectors differ in their iteration.
+            self._failure = error
+            self._close()
+            raise
+
+    def _open(self) -> ActorGroup:
+        """New actors at the places that are left, with the vector that was kept."""
+        self._group = group = ActorGroup(self._ray, self._places, self._limit_s)
+        spans = cut_by_entries(self._stored, (len(self._places),))
+        group.take(self._open_device, self._folder, spans, self._exchange)
+        group.connect(self._transport)
+        self._done = self._kept_at
+        if self._kept is not None:
+            self._scatter(group, self._kept)
+        return group
+
+    def _catch_up(self, group: ActorGroup) -> None:
+        while self._done < self.iteration:
+            group.step()
+            self._done += 1
+            if self._kept is not None and self._done - self._kept_at >= self._checkpoint_every:
+                # The old one is whole until the new one is.
+                vector = np.empty_like(self._kept)
+                self._gather(group, vector)
+                self._kept, self._kept_at = vector, self._done
+
+    def _lose(self, lost: ActorsLostError) -> None:
+        """Goes on without the places that were lost, or raises DeviceLostError."""
+        self._close()
+        self._places = tuple(place for place in self._places if place not in lost.places)
+        iteration = self._done + 1
+        if self._on_loss == "raise" or not self._places:
+            names = ", ".join(str(place) for place in lost.places)
+            raise DeviceLostError(
+                f"Lost before iteration {iteration} was whole: {names}. {lost} Mend or leave out what was lost "
+                "and start again; on_loss='continue' goes on with the devices that are left."
+            ) from lost
+        self.losses += tuple(Loss(place, iteration, self._kept_at) for place in lost.places)
+
+    def _close(self) -> None:
+        if self._group is not None:
+            self._group.close()
+            self._group = None
+
+    def _scatter(self, group: ActorGroup, x: Any) -> None:
+        for number, begin, end in self._ranges(group):
+            group.load(number, begin, x[begin:end])
+
+    def _gather(self, group: ActorGroup, x: Any) -> None:
+        for number, begin, end in self._ranges(group):
+            x[begin:end] = group.read(number, begin, end)
+
+    def _ranges(self, group: ActorGroup) -> Iterator[tuple[int, int, int]]:
+        """(actor, begin, end) of pieces of the vector, in its order."""
+        for number, span in enumerate(group.spans):
+            for begin in range(span.own.start, span.own.stop, RANGE):
+                yield number, begin, min(begin + RANGE, span.own.stop)
+
+    def _check(self, x: Any) -> None:
+        if x.dtype != np.float64 or x.shape != (self._stored.n_rows,):
+            raise InputError(f"The vector is {x.dtype} {x.shape}; the matrix needs float64 ({self._stored.n_rows},).")

@@ -1,0 +1,175 @@
+"""What happens on two Ray nodes of this machine, as JSON: `python -m tests.gpu_engine.multigpu.ray_scenarios FOLDER`.
+
+Runs in a process of its own: the tests of the queue have a Ray of theirs, and a process has but one.
+"""
+
+import itertools
+import json
+import logging
+import os
+import secrets
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.multigpu.cluster import ClusterMatrix
+from gpu_engine.multigpu.placement import Place, find_places
+from gpu_engine.multigpu.virtual import VirtualDevice
+
+HOSTS = ("a", "b")
+PATIENCE_S = 120.0
+STORE_BYTES = 80 * 2**20
+
+
+SCENARIOS = ("iterated", "large", "killed", "killed_and_continued", "node")
+"""Methods of Scenarios, in their order."""
+
+
+class HeldDevice(VirtualDevice):
+    """Waits for ever in one of its products, if it is the chosen place, and writes its process to a file."""
+
+    def __init__(self, name: str, place: Place, product: int, file: Path) -> None:
+        import ray
+
+        super().__init__(name)
+        chosen = (name, ray.get_runtime_context().get_node_id()) == (place.device, place.node)
+        self.held = product if chosen else 0
+        self.file, self.products = file, itertools.count(1)
+
+    def multiply(self, *arguments: Any) -> None:
+        if next(self.products) == self.held:
+            written = self.file.with_suffix(".part")
+            written.write_text(str(os.getpid()))
+            written.rename(self.file)
+            threading.Event().wait()
+        super().multiply(*arguments)
+
+
+class Scenarios:
+    """Each yields what a test looks at; the last one ends a node."""
+
+    def __init__(self, ray: Any, nodes: dict[str, Any], cluster: Any, folder: Path) -> None:
+        self.ray, self.nodes, self.cluster, self.folder = ray, nodes, cluster, folder
+        self.places = find_places(ray, "CPU")
+
+    def told(self, matrix: ClusterMatrix) -> dict[str, Any]:
+        found = np.full(self.x("crossed").size, np.nan)
+        matrix.read(found)
+        losses = [(str(loss.place), loss.iteration, loss.resumed_from) for loss in matrix.losses]
+        return {"found": found.tolist(), "losses": losses, "spans": [s.entries for s in matrix.group.spans]}
+
+    def x(self, name: str) -> Any:
+        return np.load(self.folder / name / "x.npy")
+
+    def iterated(self) -> dict[str, Any]:
+        """Seven iterations in two goes, and three of another vector."""
+        with ClusterMatrix(self.ray, self.folder / "crossed", self.places) as matrix:
+            x = self.x("crossed")
+            matrix.load(x)
+            matrix.advance(3)
+            matrix.advance(4)
+            first = self.told(matrix)
+            matrix.load(x[::-1].copy())
+            matrix.advance(3)
+            holdings = [holding.n_bytes for holding in matrix.group.holdings]
+            return {"first": first, "second": self.told(matrix), "bytes": holdings}
+
+    def large(self) -> dict[str, Any]:
+        """Slices that go through the object store, from one node to the other."""
+        with ClusterMatrix(self.ray, self.folder / "large", self.places[1:3], exchange="all-gather") as matrix:
+            x = self.x("large")
+            matrix.load(x)
+            matrix.advance(2)
+            matrix.read(x)
+            np.save(self.folder / "large" / "found.npy", x)
+            return {}
+
+    def killed(self) -> dict[str, Any]:
+        """Of a device on each node that of `b` is killed in the fourth iteration."""
+        return self.held(self.places[1:3], "raise", lambda pid: os.kill(pid, signal.SIGKILL))
+
+    def killed_and_continued(self) -> dict[str, Any]:
+        """The same, and there is another one on `b`."""
+        return self.held(self.places[1:], "continue", lambda pid: os.kill(pid, signal.SIGKILL))
+
+    def node(self) -> dict[str, Any]:
+        """The node `b` is killed while its first device is in the fourth iteration."""
+        end = partial(self.cluster.remove_node, self.nodes["b"], allow_graceful=False)
+        return self.held(self.places[1:], "continue", lambda _: end())
+
+    def held(self, places: tuple[Place, ...], on_loss: Any, end: Callable[[int], None]) -> dict[str, Any]:
+        """Seven iterations, in the fourth of which the second place is held until `end` has done what it does."""
+        file = Path(tempfile.mkdtemp(dir=self.folder)) / "held"
+        ending = threading.Thread(target=lambda: end(_number_in(file)))
+        ending.start()
+        named = {"places": [str(place) for place in places]}
+        open_device = partial(HeldDevice, place=places[1], product=4, file=file)
+        try:
+            with ClusterMatrix(
+                self.ray,
+                self.folder / "crossed",
+                places,
+                on_loss=on_loss,
+                checkpoint_every=2,
+                open_device=open_device,
+            ) as matrix:
+                matrix.load(self.x("crossed"))
+                try:
+                    matrix.advance(7)
+                except Exception as error:
+                    return named | {"error": type(error).__name__, "message": str(error)}
+                return named | self.told(matrix)
+        finally:
+            ending.join()
+
+
+def _number_in(file: Path) -> int:
+    """What is written to the file, as soon as it is there."""
+    for _ in range(int(PATIENCE_S / 0.02)):
+        if file.exists():
+            return int(file.read_text())
+        threading.Event().wait(0.02)
+    raise TimeoutError(f"{file} is not there after {PATIENCE_S} s.")
+
+
+def main(folder: Path, temporary: str) -> None:
+    os.makedirs(f"{temporary}/ray")
+    os.environ.update(
+        RAY_TMPDIR=temporary,
+        RAY_worker_niceness="0",
+        RAY_gcs_rpc_server_reconnect_timeout_s="5",
+        RAY_USAGE_STATS_ENABLED="0",
+        RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",
+        RAY_AUTH_MODE="token",
+        RAY_AUTH_TOKEN=secrets.token_hex(32),
+    )
+    import ray
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster()
+    options: dict[str, Any] = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": STORE_BYTES}
+    nodes = {name: cluster.add_node(node_name=name, **options) for name in HOSTS}
+    ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.WARNING)
+    scenarios = Scenarios(ray, nodes, cluster, folder)
+    told: dict[str, Any] = {}
+    for name in SCENARIOS:
+        try:
+            told[name] = getattr(scenarios, name)()
+        except Exception:
+            told[name] = {"traceback": traceback.format_exc()}
+    (folder / "told.json").write_text(json.dumps(told))
+    ray.shutdown()
+    cluster.shutdown()  # type: ignore[no-untyped-call]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="s", ignore_cleanup_errors=True) as temporary:
+        main(Path(sys.argv[1]), temporary)
