@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpu_engine.batched.sources import read_matrices
 from gpu_engine.csr_matrix import CsrMatrix, fingerprint
-from gpu_engine.device import find_device
+from gpu_engine.device import DEVICE_HELP, find_device
 from gpu_engine.errors import ParameterError, SparsightError
 from gpu_engine.generators import generate
 from gpu_engine.matrix_io import ReadLimits, read_matrix
@@ -17,6 +17,7 @@ from gpu_engine.measure import open_bench
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps, results_document
 from gpu_engine.studies import STUDIES, study
+from gpu_engine.studies.base import check_device
 
 EACH = "each:"
 """Before the path of a folder or an archive: every matrix in it."""
@@ -83,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MATRIX",
         help="a matrix file, each:FOLDER or each:ARCHIVE, or family:name=value,…",
     )
-    parser.add_argument("--device", default="auto", help="cpu, cuda:0 …; auto: the first GPU, else the CPU")
+    parser.add_argument("--device", default="auto", help=DEVICE_HELP)
     parser.add_argument("--json", metavar="FILE", help="write the records here (- for standard output)")
     parser.add_argument("--samples", action="store_true", help="keep the medians of all rounds in the JSON")
     parser.add_argument("--set", default="", metavar="NAME=VALUE,…", help="parameters of the study")
@@ -91,7 +92,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Trace]]:
-    chosen, device = study(arguments.study), find_device(arguments.device)
+    chosen = study(arguments.study)
+    device = find_device(arguments.device, chosen.several)
+    check_device(chosen, device)
     params = parse_params(chosen.Params, _assignments(arguments.set))
     matrices = _Files(arguments.matrices)
     infos = []
@@ -121,14 +124,16 @@ def _tell(record: Record) -> None:
 
 def _line(m: Measurement) -> str:
     batch = f" {m.problems:6} problems" if m.problems is not None else ""
-    head = f"{m.matrix_id[-24:]:24}{batch} {m.kernel:18} {m.cache:4}"
+    shared = f" {m.case.rpartition('|')[2]}" if m.devices is not None else ""
+    head = f"{m.matrix_id[-24:]:24}{batch} {m.kernel:18} {m.cache:4}{shared}"
     if m.median_s is None:
         return f"{head} {m.state}: {m.note}"
     if m.iterations is not None:
         split = f" ({'+'.join(map(str, m.iterations_by_segments))})" if m.iterations_by_segments else ""
-        ranks = f"residual {m.residual:.1e}, distance {m.distance:.1e} {m.note}"
+        distance = f", distance {m.distance:.1e}" if m.distance is not None else ""
+        ranks = f"residual {m.residual:.1e}{distance} {m.note}"
         return f"{head} {m.median_s * 1e3:10.3f} ms {m.iterations} iterations{split}, {ranks}"
-    floor = f"{(m.floor_s or 0) / m.median_s:6.1%} of floor"
+    floor = f"{(m.floor_s or 0) / (m.devices or 1) / m.median_s:6.1%} of floor"
     if m.gather_floor_s is not None:
         floor += f", {m.gather_floor_s / m.median_s:6.1%} of gather floor"
     return f"{head} {m.median_s * 1e6:10.2f} µs {m.gflops:8.2f} GFLOP/s {floor}, error {m.max_error:.2f} ε {m.note}"

@@ -2,7 +2,10 @@
 
 import os
 import platform
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pynvml
@@ -10,20 +13,29 @@ import pynvml
 from gpu_engine.errors import UnknownDeviceError
 from gpu_engine.records import DeviceInfo
 
+DEVICE_HELP = "cpu, cuda:0 …, cuda:all; auto: the first GPU, for scaling all of them, else the CPU"
 CACHE_FALLBACK_BYTES = 32 * 2**20
 DEVICE_FILES = Path("/dev")
 
+TOGETHER = "cuda:all"
+"""The device that is all GPUs of the host."""
+
 
 def list_devices() -> tuple[DeviceInfo, ...]:
-    """The CPU, then every GPU that this process may use (CUDA_VISIBLE_DEVICES is honoured)."""
-    return (_cpu(), *_gpus())
+    """The CPU, every GPU that this process may use (CUDA_VISIBLE_DEVICES is honoured), and several of them together."""
+    gpus = _gpus()
+    return (_cpu(), *gpus, *_together(gpus))
 
 
-def find_device(name: str, devices: tuple[DeviceInfo, ...] | None = None) -> DeviceInfo:
-    """The device of that id; `auto` is the first GPU, else the CPU; raises UnknownDeviceError naming the known ones."""
-    known = list_devices() if devices is None else devices
+def find_device(name: str, several: bool = False) -> DeviceInfo:
+    """The device of that id; raises UnknownDeviceError naming the known ones.
+
+    `auto` is the first GPU, else the CPU; with `several` all GPUs together where there are more than one.
+    """
+    known = list_devices()
     if name == "auto":
-        return next((device for device in known if device.backend == "cuda"), known[0])
+        gpus = [device for device in known if device.backend == "cuda"]
+        return next((gpu for gpu in gpus if several and gpu.is_several), gpus[0] if gpus else known[0])
     for device in known:
         if device.id == name:
             return device
@@ -79,6 +91,19 @@ def _gpus() -> tuple[DeviceInfo, ...]:
         return tuple(_gpu(number, handle) for number, handle in enumerate(_visible(_present(handles))))
     finally:
         pynvml.nvmlShutdown()
+
+
+def _together(gpus: Sequence[DeviceInfo]) -> Iterator[DeviceInfo]:
+    """All GPUs as one device, where there are several."""
+    if len(gpus) > 1:
+        names = Counter(gpu.name for gpu in gpus)
+        yield replace(
+            gpus[0],
+            id=TOGETHER,
+            name=", ".join(f"{count} × {name}" for name, count in names.items()),
+            memory_bytes=min(gpu.memory_bytes for gpu in gpus),
+            uuid=",".join(gpu.uuid for gpu in gpus),
+        )
 
 
 def _present(handles: list[object]) -> list[object]:

@@ -50,11 +50,11 @@ class MatrixInfo:
 class DeviceInfo:
     """A device that can be measured on.
 
-    id            `cpu`, `cuda:0` …
+    id            `cpu`, `cuda:0` …; `cuda:all` is all GPUs together, for studies that share a matrix among them
     backend       which kernels run there
-    memory_bytes  memory that a study may fill
+    memory_bytes  memory that a study may fill, of each GPU
     cache_bytes   last-level cache
-    uuid          of the GPU, for CUDA_VISIBLE_DEVICES; empty on a CPU
+    uuid          of the GPU, of several with commas between, for CUDA_VISIBLE_DEVICES; empty on a CPU
     details       driver, compute capability, cores: strings for people
     """
 
@@ -65,6 +65,16 @@ class DeviceInfo:
     cache_bytes: int
     uuid: str = ""
     details: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def uuids(self) -> tuple[str, ...]:
+        """The UUID of each of its GPUs."""
+        return tuple(filter(None, self.uuid.split(",")))
+
+    @property
+    def is_several(self) -> bool:
+        """Whether it is several GPUs."""
+        return len(self.uuids) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +152,23 @@ class Measurement:
     energy_j            joules per product, None where the device has no energy counter
     reference_gap       relative gap between the two entries of the reference kernel in the same rounds
     clock_hz            median SM clock, None on a CPU
-    iterations          of PageRank until γ < ε, or the most allowed; the times are then those of a whole run
+    iterations          of PageRank until γ < ε, or the most allowed; the times are then those of a whole run,
+                        over several devices those of its median iteration
     iterations_by_segments  how many of them wrote 1, 2 … segments; empty for values without segments
-    phases_s            seconds of a run by phase: those of the trace `*_s`, added up
+    phases_s            seconds by phase: of a run those of the trace `*_s`, added up; of a product from the host
+                        partition, distribute, compute, merge; of an iteration over devices compute and exchange, each
+                        timed apart: their sum exceeds a median in which they overlap
     residual, mass_error, distance, overlap  of the ranks, as gpu_engine/pagerank/verify.py defines them
     top_pages           the pages of the highest ranks, descending, and these ranks in top_ranks
     problems            of a batch, whose product the times are then those of; None for one matrix
     vector_bytes        bytes of x and y that a product of a batch moves: x read, y written and, where it adds, read;
                         the sustained bandwidth is (stored_bytes + vector_bytes) / median_s
+    partitioning        of a matrix shared by devices: pCSR, pCSC, pCOO or pCOO-columns; empty for one device
+    strategy            baseline, p* or p*-opt; empty where the matrix stays on the devices
+    devices             how many share the work; floor_s stays that of one of them alone: the floor of all is
+                        floor_s / devices
+    entries_by_device   nonzeros of each device's part
+    exchanged_bytes     bytes of vectors that cross between devices in one iteration
     samples_s           medians of the rounds, in the order they were taken
     environment         device, driver, versions, hash of the kernel's source
     """
@@ -190,6 +209,11 @@ class Measurement:
     top_ranks: tuple[float, ...] = ()
     problems: int | None = None
     vector_bytes: int | None = None
+    partitioning: str = ""
+    strategy: str = ""
+    devices: int | None = None
+    entries_by_device: tuple[int, ...] = ()
+    exchanged_bytes: int | None = None
     note: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     samples_s: tuple[float, ...] = ()
@@ -234,7 +258,7 @@ def _plain(value: Any) -> Any:
 def measurement_from_json(fields: Mapping[str, Any]) -> Measurement:
     """The inverse of `as_json` for a Measurement; raises TypeError on unknown fields."""
     values = dict(fields)
-    for name in ("samples_s", "iterations_by_segments", "top_pages", "top_ranks"):
+    for name in ("samples_s", "iterations_by_segments", "top_pages", "top_ranks", "entries_by_device"):
         values[name] = tuple(values.get(name, ()))
     return Measurement(**values)
 

@@ -87,8 +87,10 @@ def store_profile(session: Session, profile: DeviceProfile) -> None:
     session.execute(update(DeviceRow).where(DeviceRow.id == profile.device).values(profile=as_json(profile)))
 
 
-def resolve(session: Session, name: str) -> DeviceInfo:
+def resolve(session: Session, name: str, several: bool = False) -> DeviceInfo:
     """The device of that name; `auto` is the first GPU alive, then the CPU.
+
+    several  `auto` takes the GPUs of a host together where it has more than one
 
     Raises UnknownDeviceError naming the known ones, UnavailableError when `auto` finds none alive and when no worker
     has ever said what it has, so that nobody can know whether the name is right.
@@ -101,7 +103,8 @@ def resolve(session: Session, name: str) -> DeviceInfo:
     if not alive:
         raise UnavailableError("No worker offers a device now. Start one with `sparsight worker`, then try again.")
     if name == AUTO:
-        return device_info(alive[0])
+        found = [device_info(row) for row in alive]
+        return next((d for d in found if several and d.is_several), next(d for d in found if not d.is_several))
     for row in rows:
         if row.id == name:
             return device_info(row)

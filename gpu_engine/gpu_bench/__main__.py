@@ -10,15 +10,32 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_engine import recordings
-from gpu_engine.device import find_device
+from gpu_engine.device import DEVICE_HELP, find_device
 from gpu_engine.errors import InputError, SparsightError
-from gpu_engine.gpu_bench import batched, batched_tables, formats, pagerank, pagerank_tables, tables
+from gpu_engine.gpu_bench import (
+    batched,
+    batched_tables,
+    formats,
+    pagerank,
+    pagerank_tables,
+    scaling,
+    scaling_tables,
+    tables,
+)
 from gpu_engine.gpu_bench.resources import resources_table
 from gpu_engine.gpu_bench.shelf import Shelf
-from gpu_engine.gpu_bench.subjects import BATCH_SUBJECTS, GRAPH_SUBJECTS, SUBJECTS, Subject
+from gpu_engine.gpu_bench.subjects import (
+    BATCH_SUBJECTS,
+    GRAPH_SUBJECTS,
+    SHARED_SUBJECTS,
+    SUBJECTS,
+    Subject,
+    shared_subjects,
+)
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import RECORDED, Recording
 from gpu_engine.records import Measurement, Record, Trace, as_json, dumps
+from gpu_engine.studies import study as find_study
 
 RESOURCES = "kernels.md"
 
@@ -30,6 +47,7 @@ Measure = Callable[[Sequence[Subject], Shelf, Bench, int, Callable[[str], None]]
 class Part:
     """The benchmark of one study: its matrices, how they are measured, the tables, and what is recorded of it.
 
+    sized      the same matrices with about so many nonzeros; None: they have a size
     together   what is measured of all matrices at once, before each by itself; None: nothing
     resources  a table of what the compiler made of the kernels, written beside the records; None: not asked for
     """
@@ -40,6 +58,7 @@ class Part:
     recorded: Callable[[Recording], Recording]
     resources: Callable[[], str] | None = None
     together: Measure | None = None
+    sized: Callable[[int], Sequence[Subject]] | None = None
 
 
 def in_given_order(recording: Recording) -> Recording:
@@ -58,6 +77,13 @@ PARTS = {
         lambda recording: recording,
         together=batched.measure_mixed,
     ),
+    "scaling": Part(
+        SHARED_SUBJECTS,
+        scaling.measure,
+        scaling_tables.report,
+        lambda recording: recording,
+        sized=shared_subjects,
+    ),
 }
 
 
@@ -65,8 +91,8 @@ def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] | None =
     """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
     arguments = _parser().parse_args(argv)
     part = PARTS[arguments.study]
-    subjects = part.subjects if subjects is None else subjects
     try:
+        subjects = _subjects(part, arguments) if subjects is None else subjects
         if arguments.measured:
             file = arguments.folder / f"{arguments.study}.json"
             recording = recordings.parse(json.loads(file.read_text(encoding="utf-8")))
@@ -86,6 +112,15 @@ def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] | None =
     return int(any(m.state == "failed" for m in recording.measurements))
 
 
+def _subjects(part: Part, arguments: argparse.Namespace) -> Sequence[Subject]:
+    """The matrices of a part, in the size asked for."""
+    if arguments.nnz is None:
+        return part.subjects
+    if part.sized is None:
+        raise InputError(f"The matrices of {arguments.study} have their sizes; --nnz is for scaling. Leave it out.")
+    return part.sized(arguments.nnz)
+
+
 def _chosen(subjects: Sequence[Subject], arguments: argparse.Namespace) -> tuple[list[Subject], Shelf]:
     """The subjects asked for whose matrices are here or can be made, and where these are."""
     shelf = Shelf(arguments.folder / "matrices", arguments.collection)
@@ -101,7 +136,7 @@ def _measure(subjects: Sequence[Subject], shelf: Shelf, arguments: argparse.Name
     if not subjects:
         raise InputError("No matrix is left to measure: --only and --without exclude all of them.")
     part, found = PARTS[arguments.study], list[Record]()
-    with open_bench(find_device(arguments.device)) as bench:
+    with open_bench(find_device(arguments.device, find_study(arguments.study).several)) as bench:
         if bench.device.backend == "cuda" and part.resources is not None:
             (arguments.folder / RESOURCES).write_text(part.resources(), encoding="utf-8")
         if part.together is not None:
@@ -144,8 +179,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--study", choices=PARTS, default="formats", help="what to measure")
     parser.add_argument("--folder", type=Path, default=Path("gpu-bench"), help="matrices, records and tables go here")
     parser.add_argument("--collection", type=Path, help="folder with files of the SuiteSparse Matrix Collection")
-    parser.add_argument("--device", default="auto", help="cpu, cuda:0 …; auto: the first GPU, else the CPU")
+    parser.add_argument("--device", default="auto", help=DEVICE_HELP)
     parser.add_argument("--rounds", type=int, default=15, help="interleaved rounds a matrix, at least 9")
+    parser.add_argument("--nnz", type=int, help="about how many nonzeros the matrices of scaling have")
     parser.add_argument("--only", default="", help="only the matrices with this in their name")
     parser.add_argument("--without", nargs="*", default=(), help="groups to leave out")
     parser.add_argument("--make", action="store_true", help="make the matrices and end")

@@ -17,6 +17,9 @@ from gpu_engine.matrix_io import ReadLimits, read_matrix
 from gpu_engine.recordings import MatrixRecord, describe
 from gpu_engine.records import as_json, dumps
 
+NNZ_MAX = 2_000_000_000
+"""More than a service makes: matrices for several GPUs are larger than those of users."""
+
 ARRAYS = ("indptr", "indices", "values")
 
 
@@ -51,7 +54,7 @@ class Shelf:
     def make(self, subject: Subject) -> MatrixRecord:
         """Makes one matrix and keeps it; the description is written last, and a matrix without one is made again."""
         if subject.source["kind"] == "generated":
-            matrix = generate(subject.source["family"], subject.source["params"])
+            matrix = generate(subject.source["family"], subject.source["params"], NNZ_MAX)
         else:
             matrix = read_matrix(self._file(subject), ReadLimits()).matrix
         for name in ARRAYS:

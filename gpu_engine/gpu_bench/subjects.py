@@ -1,5 +1,6 @@
 """SUBJECTS: the matrices of the benchmark, in the groups whose figures are judged apart."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +19,8 @@ Group = Literal[
     "batch balanced",
     "batch few rows",
     "batch paper",
+    "shared",
+    "shared skewed",
 ]
 
 
@@ -30,7 +33,8 @@ class Subject:
             against ELLR; `collection`: real ones; `small`: generated ones
             of at most some 10⁵ nonzeros, for the advisor's costs of a launch; `held out`: generated ones that the
             advisor was not fitted to; `graph`: for PageRank; `batch …`: small ones, random, with rows of one length,
-            with few rows that are not empty, and those of the batched paper
+            with few rows that are not empty, and those of the batched paper; `shared`: large ones for several devices,
+            `shared skewed` those whose equal rows have unequal nonzeros
     source  `generated(…)` or `collected(…)`
     orders  orders that are measured beside the given one
     """
@@ -261,3 +265,26 @@ def _batches() -> Iterable[Subject]:
 
 BATCH_SUBJECTS: tuple[Subject, ...] = tuple(_batches())
 """The small matrices of study `batched`."""
+
+SHARED_NNZ = 1_000_000_000
+"""About as many nonzeros as one GPU multiplies in three milliseconds."""
+
+SKEWED_SHARE = 8
+"""The skewed matrix has so many times fewer: drawing it takes longest."""
+
+
+def shared_subjects(nnz: int) -> tuple[Subject, ...]:
+    """The matrices of study `scaling` with about so many nonzeros: a grid in space, power-law rows, long rows first."""
+    side, mean, factor = max(round((nnz / 27) ** (1 / 3)), 1), 24.0, 16
+    rows = max(round(nnz / mean), 24)
+    law = {"n": rows, "mean": mean, "exponent": 2.1, "max_length": min(rows, 5000)}
+    scale = max(round(math.log2(max(nnz // SKEWED_SHARE // factor, 2))), 1)
+    return (
+        Subject("space-27", "shared", generated("stencil", {"points": 27, "nx": side, "ny": side, "nz": side})),
+        Subject("power-law", "shared", generated("powerlaw", law)),
+        Subject("skewed", "shared skewed", generated("rmat", {"scale": scale, "edge_factor": factor})),
+    )
+
+
+SHARED_SUBJECTS = shared_subjects(SHARED_NNZ)
+"""The large matrices of study `scaling`."""

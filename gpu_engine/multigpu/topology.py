@@ -58,7 +58,7 @@ def simulated(groups: Sequence[int]) -> Topology:
 
 def gpu_buses() -> dict[str, str]:
     """The PCI address of each GPU that this process may use, by its device id (`0000:3b:00.0` of `cuda:0`)."""
-    gpus = [device for device in list_devices() if device.backend == "cuda"]
+    gpus = [device for device in list_devices() if device.backend == "cuda" and not device.is_several]
     if not gpus:
         return {}
     pynvml.nvmlInit()

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import ParameterError
 from gpu_engine.measure import Bench
 from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
 
@@ -16,6 +17,8 @@ class Study(Protocol):
 
     name: str
     question: str
+    several: bool
+    """Whether several GPUs may measure it together."""
     Params: type[Any]
     """Frozen dataclass, a default for every field, its metadata (gpu_engine/parameters.py) gives the JSON Schema."""
 
@@ -35,3 +38,12 @@ class Study(Protocol):
         A Measurement closes its case: a Trace of the case comes before it, so that both commit together.
         """
         ...
+
+
+def check_device(study: Study, device: DeviceInfo) -> None:
+    """Raises ParameterError where the device is several GPUs and the study measures one."""
+    if device.is_several and not study.several:
+        raise ParameterError(
+            f"{device.id} is {len(device.uuids)} GPUs together, and the study {study.name} measures one. "
+            f"Choose one of them, or auto."
+        )

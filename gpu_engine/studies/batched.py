@@ -65,6 +65,7 @@ class BatchedStudy:
 
     name = "batched"
     question = "Which kernel multiplies a batch of small matrices fastest, and how near the floor?"
+    several = False
     Params = BatchedParams
 
     def cases(self, params: BatchedParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:

@@ -39,6 +39,7 @@ class FormatsStudy:
 
     name = "formats"
     question = "Which format and kernel multiplies this matrix fastest, and how near the floor?"
+    several = False
     Params = FormatsParams
 
     def cases(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:

@@ -57,6 +57,7 @@ class PagerankStudy:
 
     name = "pagerank"
     question = "How does an adaptive-precision PageRank spend its iterations, and what does that gain?"
+    several = False
     Params = PagerankParams
 
     def cases(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:

@@ -119,14 +119,12 @@ class Dispatcher:
 
     def _claim(self) -> None:
         """Starts the oldest job that a free device can take. A CPU job has the host for itself."""
-        busy = {run.device.id for run in self._runs}
-        if any(run.device.backend == "cpu" for run in self._runs):
-            return
-        free = [d.id for d in self._devices.values() if d.id not in busy and (d.backend == "cuda" or not busy)]
+        busy = [run.device for run in self._runs]
+        free = [d.id for d in self._devices.values() if not any(excludes(d, other) for other in busy)]
         if not free:
             return
-        barrier = next((d.id for d in self._devices.values() if d.backend == "cpu"), "") if busy else ""
-        job = leases.claim(self._database, self.owner, free, self._settings.lease_seconds, barrier)
+        waiting = [d.id for d in self._devices.values() if d.id not in free and d not in busy]
+        job = leases.claim(self._database, self.owner, free, self._settings.lease_seconds, waiting)
         if job is not None:
             run = JobRun(self._shop, job, self._devices[job.device])
             self._runs.append(run)
@@ -166,6 +164,12 @@ class Dispatcher:
         except BaseException:
             self._stop.set()
             raise
+
+
+def excludes(device: DeviceInfo, other: DeviceInfo) -> bool:
+    """Whether nothing may be measured on one while the other measures: a CPU has the host for itself."""
+    same = device.id == other.id or not set(device.uuids).isdisjoint(other.uuids)
+    return same or "cpu" in (device.backend, other.backend)
 
 
 def named(host: str, devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:

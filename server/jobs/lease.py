@@ -32,15 +32,15 @@ class Lease:
 
 
 def claim(
-    database: Database, owner: str, device_ids: Sequence[str], lease_s: float, barrier: str = ""
+    database: Database, owner: str, device_ids: Sequence[str], lease_s: float, waiting: Sequence[str] = ()
 ) -> JobRow | None:
     """Starts the oldest queued job of these devices, one statement; None where there is none.
 
-    A job younger than the oldest one queued for the device `barrier` stays queued, so that the barrier's job does not
-    starve while others share the host.
+    A job younger than the oldest one queued for a device of `waiting` stays queued, so that jobs that need the whole
+    host, or all its GPUs, do not starve while others take parts of it.
     """
     queued = select(JobRow.id).where(JobRow.state == JobState.QUEUED)
-    oldest = queued.where(JobRow.device.in_([*device_ids, barrier])).order_by(JobRow.created_at, JobRow.id).limit(1)
+    oldest = queued.where(JobRow.device.in_([*device_ids, *waiting])).order_by(JobRow.created_at, JobRow.id).limit(1)
     # The outer conditions are checked again on the locked row.
     taken = (
         update(JobRow)

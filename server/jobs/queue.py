@@ -21,7 +21,7 @@ from gpu_engine.parameters import parse_params
 from gpu_engine.records import MatrixInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
-from gpu_engine.studies.base import Study
+from gpu_engine.studies.base import Study, check_device
 from server import devices, events, recordings
 from server.db import Database, clock
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
@@ -89,7 +89,8 @@ def _submit(
         raise UnavailableError(f"The queue holds {queued} jobs, as many as it takes. Try again when some have run.")
     study = find_study(request.study, studies)
     params = parse_params(study.Params, request.params)
-    device = devices.resolve(session, request.device)
+    device = devices.resolve(session, request.device, study.several)
+    check_device(study, device)
     matrices = ready_matrices(session, request.matrix_ids)
     cases = study.cases(params, matrices, device)
     if not cases:

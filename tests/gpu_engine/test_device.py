@@ -61,7 +61,7 @@ def found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
             monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         else:
             monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        return [(d.id, d.uuid) for d in list_devices() if d.backend == "cuda"]
+        return [(d.id, d.uuid) for d in list_devices() if d.backend == "cuda" and not d.is_several]
 
     monkeypatch.setattr(device, "pynvml", FourGpus())
     monkeypatch.setattr(device, "DEVICE_FILES", tmp_path)
@@ -89,3 +89,16 @@ def test_an_unknown_device_is_refused_with_the_known_ones(found: Any) -> None:
     found(("nvidia0",), None)
     with pytest.raises(UnknownDeviceError, match=r"cpu, cuda:0 \(or auto\)"):
         find_device("cuda:1")
+
+
+def test_several_gpus_are_one_more_device(found: Any) -> None:
+    found(("nvidia0", "nvidia1"))
+    (both,) = (d for d in list_devices() if d.is_several)
+    assert (both.id, both.uuid, both.uuids) == ("cuda:all", "GPU-2,GPU-3", ("GPU-2", "GPU-3"))
+    assert both.name == "1 × A GPU 2, 1 × A GPU 3"
+    assert (find_device("auto").id, find_device("auto", several=True).id) == ("cuda:0", "cuda:all")
+    found(("nvidia0",))
+    assert not any(d.is_several for d in list_devices())
+    assert find_device("auto", several=True).id == "cuda:0"
+    found((), "")
+    assert find_device("auto", several=True).id == "cpu"

@@ -9,6 +9,7 @@ import pytest
 from gpu_engine.errors import DeviceError, ParameterError
 from gpu_engine.multigpu import topology
 from gpu_engine.multigpu.topology import Node, Topology, cpu_list, discover, gpu_buses, simulated
+from gpu_engine.records import DeviceInfo
 
 
 def system(folder: Path, cpus: dict[int, str], nodes: dict[str, str]) -> Path:
@@ -59,8 +60,9 @@ def test_a_node_that_is_not_there_is_refused(tmp_path: Path) -> None:
 )
 def test_addresses_are_written_as_the_system_does(bus: Any, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """NVML has eight digits of the domain, in capitals."""
-    gpu = SimpleNamespace(id="cuda:0", backend="cuda", uuid="GPU-1")
-    monkeypatch.setattr(topology, "list_devices", lambda: (SimpleNamespace(id="cpu", backend="cpu"), gpu))
+    gpu = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1, "GPU-1")
+    both = DeviceInfo("cuda:all", "cuda", "2 × A GPU", 1, 1, "GPU-1,GPU-2")
+    monkeypatch.setattr(topology, "list_devices", lambda: (DeviceInfo("cpu", "cpu", "", 1, 1), gpu, both))
     calls = {
         "nvmlInit": lambda: None,
         "nvmlShutdown": lambda: None,

@@ -49,6 +49,7 @@ class FakeStudy:
 
     name = "fake"
     question = "Does the queue do what it says?"
+    several = False
     Params = FakeParams
 
     def cases(self, params: FakeParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:

@@ -1,20 +1,23 @@
 """Jobs that run: every case has one record, whatever happens to the process that measures."""
 
+import itertools
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import select
 
 from gpu_engine.errors import ConflictError
+from gpu_engine.records import DeviceInfo
 from server import devices as device_table
 from server.jobs import lease as leases
 from server.jobs import queue
-from server.jobs.dispatcher import Dispatcher, named
+from server.jobs.dispatcher import Dispatcher, excludes, named
 from server.jobs.engine import Engine
 from server.jobs.lease import Lease
 from server.jobs.runner import LOSSES_MAX
@@ -214,6 +217,14 @@ def test_a_case_in_which_the_worker_always_ends_is_recorded_as_failed(jobs: Jobs
     with jobs.database.read() as session:
         failed = session.scalars(select(MeasurementRow).where(MeasurementRow.state == "failed")).one()
     assert failed.record["note"] == "its worker ended 10 times"
+
+
+def test_what_measures_at_the_same_time() -> None:
+    cpu, first = DeviceInfo("cpu", "cpu", "", 1, 1), DeviceInfo("cuda:0", "cuda", "", 1, 1, "GPU-1")
+    second, both = replace(first, id="cuda:1", uuid="GPU-2"), replace(first, id="cuda:all", uuid="GPU-1,GPU-2")
+    pairs = itertools.combinations((cpu, first, second, both), 2)
+    assert [(a.id, b.id) for a, b in pairs if not excludes(a, b)] == [("cuda:0", "cuda:1")]
+    assert all(excludes(device, device) for device in (cpu, first, second, both))
 
 
 def test_a_named_host_puts_its_name_before_its_devices() -> None:

@@ -38,19 +38,19 @@ def test_jobs_are_claimed_oldest_first_and_once(jobs: Jobs) -> None:
     assert sorted(claimed) == sorted(made)
 
 
-def test_a_claim_is_the_oldest_of_the_devices_and_waits_for_the_barrier(jobs: Jobs) -> None:
+def test_a_claim_is_the_oldest_of_the_devices_and_waits_for_those_who_need_more(jobs: Jobs) -> None:
     devices.register(jobs.database, [GPU])
     first, on_cpu, second = jobs.submit(device="cuda:0"), jobs.submit(), jobs.submit(device="cuda:0")
 
-    def claim(*device_ids: str, barrier: str = "") -> Any:
-        job = leases.claim(jobs.database, "me", device_ids, 60, barrier)
+    def claim(*device_ids: str, waiting: tuple[str, ...] = ()) -> Any:
+        job = leases.claim(jobs.database, "me", device_ids, 60, waiting)
         return job.id if job else None
 
     assert claim("cuda:1") is None
-    assert claim("cuda:0", barrier="cpu") == first.id
-    assert claim("cuda:0", barrier="cpu") is None
+    assert claim("cuda:0", waiting=("cpu",)) == first.id
+    assert claim("cuda:0", waiting=("cpu",)) is None
     assert claim("cuda:0", "cpu") == on_cpu.id
-    assert claim("cuda:0", barrier="cpu") == second.id
+    assert claim("cuda:0", waiting=("cpu",)) == second.id
 
 
 def test_a_measurement_and_its_trace_are_committed_together_and_read_back(jobs: Jobs) -> None:

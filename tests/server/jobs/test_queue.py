@@ -87,6 +87,15 @@ def test_auto_takes_a_live_gpu_before_the_cpu_and_stores_it(jobs: Jobs) -> None:
     assert jobs.submit(device="cpu").device == "cpu"
 
 
+def test_only_studies_that_share_a_matrix_take_several_gpus(jobs: Jobs) -> None:
+    devices.register(jobs.database, [DeviceInfo("cuda:all", "cuda", "2 × A GPU", 1, 1, "GPU-1,GPU-2")])
+    assert jobs.submit(device="auto").device == "cpu"
+    with pytest.raises(ParameterError, match=r"cuda:all is 2 GPUs together, and the study fake measures one\."):
+        jobs.submit(device="cuda:all")
+    with jobs.database.read() as session:
+        assert devices.resolve(session, "auto", several=True).id == "cuda:all"
+
+
 def test_before_any_worker_has_started_a_named_device_may_still_come(jobs: Jobs) -> None:
     with jobs.database.write() as session:
         session.execute(delete(DeviceRow))

@@ -1,0 +1,36 @@
+"""The benchmark of study `scaling`: the paper's strategies, our merges, products that stay on the devices."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gpu_engine.gpu_bench.measuring import measured
+from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.measure import Bench
+from gpu_engine.records import Measurement, Trace
+from gpu_engine.studies.scaling import ScalingParams, ScalingStudy
+
+PASSES: tuple[dict[str, Any], ...] = (
+    {"work": ("cold",)},
+    # Rows are merged on a device by us alone.
+    {"work": ("cold",), "strategies": ("p*-opt",), "merge": ("device",), "partitionings": ("pCSR", "pCOO")},
+    {"work": ("resident", "iterate"), "partitionings": ("pCSR",), "exchange": ("image", "all-gather")},
+)
+"""What is measured of every matrix."""
+
+RANKS: dict[str, Any] = {"work": ("pagerank",), "partitionings": ("pCSR",)}
+"""And of the skewed one, which is a graph."""
+
+
+def measure(
+    subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
+) -> Iterator[Measurement | Trace]:
+    """The measurements of one matrix after the other."""
+    for subject in subjects:
+        yield from measured(ScalingStudy(), passes(subject, rounds), [subject], shelf, bench, say)
+
+
+def passes(subject: Subject, rounds: int) -> Iterator[ScalingParams]:
+    """What is measured of a matrix, on all numbers of devices."""
+    for fields in (*PASSES, *([RANKS] if subject.group == "shared skewed" else [])):
+        yield ScalingParams(rounds=rounds, **fields)

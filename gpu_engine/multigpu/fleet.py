@@ -1,0 +1,45 @@
+"""Fleets: the devices that share a matrix, opened together; how many there are."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from gpu_engine.errors import ParameterError
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.topology import simulated
+from gpu_engine.multigpu.virtual import virtual_devices
+from gpu_engine.records import DeviceInfo
+
+VIRTUAL_MAX = 64
+"""Virtual devices of a CPU: each takes two threads."""
+
+
+def devices_of(device: DeviceInfo) -> int:
+    """One GPU, or all those of a device of several; of a CPU as many as VIRTUAL_MAX."""
+    return VIRTUAL_MAX if device.backend == "cpu" else max(1, len(device.uuids))
+
+
+@contextmanager
+def open_fleet(device: DeviceInfo, count: int, nodes: int = 1) -> Iterator[tuple[Device, ...]]:
+    """So many devices of the kind of `device`: the first GPUs of this process, or virtual ones of this CPU.
+
+    nodes  NUMA nodes over which virtual devices are spread; GPUs hang where they do
+
+    Raises ParameterError where there are fewer devices.
+    """
+    there = devices_of(device)
+    if not 1 <= count <= there:
+        what = "virtual devices" if device.backend == "cpu" else "GPUs"
+        raise ParameterError(f"{count} devices are to share the matrix; there are {there} {what}. Choose 1 to {there}.")
+    if device.backend == "cpu":
+        with virtual_devices(simulated(spread(count, nodes))) as devices:
+            yield devices
+        return
+    from gpu_engine.multigpu.cuda_device import cuda_devices
+
+    with cuda_devices(count) as gpus:
+        yield gpus
+
+
+def spread(count: int, nodes: int) -> Sequence[int]:
+    """How many of the devices hang on each node: equal numbers, but for one."""
+    return [(node + 1) * count // nodes - node * count // nodes for node in range(nodes)]

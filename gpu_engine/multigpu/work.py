@@ -1,0 +1,161 @@
+"""Work: the contract of what is measured of a matrix that devices share; Setting names one, Subject is its matrix."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.exchange import ExchangeName
+from gpu_engine.multigpu.merge import MergePlace
+from gpu_engine.multigpu.partition import Partitioning, Span, StoredMatrix, find_partitioning
+from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix, transition_matrix
+from gpu_engine.pagerank.verify import Verifier
+from gpu_engine.verify import Reference, reference
+
+WorkName = Literal["cold", "resident", "iterate", "pagerank"]
+
+RANK_PARAMS = PageRankParams()
+
+Clock = Callable[[], float]
+"""Seconds since any moment."""
+
+Allocate = Callable[[int, Any], Any]
+"""(elements, dtype) → an array of the host with any content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a case measures.
+
+    variant   a strategy, `resident`, `iterate`, or `pagerank+` and how ranks are stored
+    devices   how many share the matrix
+    merge     where, of cold products
+    exchange  of what is iterated; overlap: whether products of A go on meanwhile
+    """
+
+    work: WorkName
+    partitioning: str
+    variant: str
+    devices: int
+    merge: MergePlace | None = None
+    exchange: ExchangeName = "image"
+    overlap: bool = False
+
+    @property
+    def kernel(self) -> str:
+        """As records call it."""
+        return f"{self.partitioning}/{self.variant}"
+
+    @property
+    def axes(self) -> tuple[tuple[str, str], ...]:
+        """What tells its case from others of the same kernel."""
+        axes = [("devices", str(self.devices)), ("work", self.work)]
+        if self.merge is not None:
+            axes.append(("merge", self.merge))
+        if self.work in ("iterate", "pagerank"):
+            axes.append(("exchange", self.exchange))
+        if self.work == "iterate":
+            axes.append(("overlap", "on" if self.overlap else "off"))
+        return tuple(axes)
+
+
+class Subject:
+    """A matrix on the host, and the products of it that are expected.
+
+    matrix  its arrays, and those of `stored`, are in memory that is copied to a GPU at the full rate of the link
+    once    of A·x with a random x
+    x       the same x in such memory
+    """
+
+    def __init__(self, matrix: CsrMatrix, allocate: Allocate | None = None, xp: Any = np) -> None:
+        """Multiplies the matrix once, which memory-mapped files are read for.
+
+        allocate  what copies to a GPU at the full rate of the link; None: any array does
+        xp        the module of the device that sorts entries: NumPy or CuPy
+        """
+        self._allocate, self._xp = allocate, xp
+        arrays = (matrix.indptr, matrix.indices, matrix.values)
+        self.matrix = CsrMatrix(matrix.n_rows, matrix.n_cols, *map(self._copy, arrays))
+        self.once = reference(self.matrix)
+        self.x = self._copy(self.once.x)
+        self._stored: StoredMatrix | None = None
+
+    @cached_property
+    def twice(self) -> Reference:
+        """Of A·(A·x), A square, with the scale |A|·|A|·|x|: the second product carries on the errors of the first."""
+        csr, once = self.matrix.to_scipy(), self.once
+        return Reference(once.x, csr @ once.y, abs(csr) @ once.scale, once.limit + once.limit.max(initial=0.0))
+
+    @cached_property
+    def graph(self) -> TransitionMatrix:
+        """Of PageRank with its default parameters; raises ParameterError where the matrix is not square."""
+        return transition_matrix(self.matrix, RANK_PARAMS)
+
+    @cached_property
+    def verifier(self) -> Verifier:
+        """What judges the ranks of that graph."""
+        return Verifier(self.matrix, RANK_PARAMS)
+
+    def stored(self, partitioning: str) -> StoredMatrix:
+        """The matrix in the order in which it is cut; only the last one is kept."""
+        if self._stored is None or self._stored.partitioning.name != partitioning:
+            self._stored = None
+            self._stored = self._sorted(find_partitioning(partitioning))
+        return self._stored
+
+    def room(self, elements: int) -> Any:
+        """A vector of the host like the others, with any content."""
+        return (self._allocate or np.empty)(elements, np.float64)
+
+    def _sorted(self, partitioning: Partitioning) -> StoredMatrix:
+        if partitioning.compressed and partitioning.axis == "rows":
+            return partitioning.store(self.matrix)
+        there = partitioning.store(self.matrix.on(self._xp))
+        arrays = (there.major, there.minor, there.values)
+        return StoredMatrix(partitioning, there.n_rows, there.n_cols, *map(self._copy, arrays))
+
+    def _copy(self, array: Any) -> Any:
+        """The array in memory from `allocate`; never a memory-mapped file, which the clock would see being read."""
+        if self._allocate is None and type(array) is np.ndarray:
+            return array
+        copy = (self._allocate or np.empty)(array.size, array.dtype)
+        if isinstance(array, np.ndarray):
+            copy[:] = array
+        else:
+            array.get(out=copy)
+        return copy
+
+
+class Work(Protocol):
+    """One setting on its devices: checks its own result, takes its own samples.
+
+    Times are those of the host's clock, which all devices have in common; nothing is flushed between calls.
+
+    moved_bytes  what it must move, on all devices together
+    """
+
+    moved_bytes: float
+
+    def __init__(self, subject: Subject, setting: Setting, devices: Sequence[Device], clock: Clock) -> None: ...
+
+    def check(self) -> None:
+        """Does the work for the first time and checks the result; raises KernelError where it is wrong."""
+        ...
+
+    def turn(self) -> float:
+        """Seconds per product or iteration: the median of a few samples."""
+        ...
+
+    def fields(self) -> dict[str, Any]:
+        """What a record says beside the time; phases are medians over the turns."""
+        ...
+
+
+def stored_bytes(stored: StoredMatrix, spans: Sequence[Span]) -> int:
+    """Bytes of all parts: a compressed line that is cut has pointers in each of its parts."""
+    majors = sum(int(stored.major_of(span).nbytes) for span in spans)
+    return majors + int(stored.minor.nbytes + stored.values.nbytes)

@@ -1,0 +1,151 @@
+"""Study `scaling`: how far does a product get when one matrix is shared by several devices?"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import ParameterError
+from gpu_engine.measure import Bench
+from gpu_engine.multigpu.exchange import ExchangeName
+from gpu_engine.multigpu.fleet import VIRTUAL_MAX, devices_of
+from gpu_engine.multigpu.measuring import Plan, ScalingRun
+from gpu_engine.multigpu.merge import MergePlace
+from gpu_engine.multigpu.partition import Partitioning, find_partitioning
+from gpu_engine.multigpu.rank_work import RANKS
+from gpu_engine.multigpu.spmv import STRATEGIES, find_strategy
+from gpu_engine.multigpu.work import Setting, WorkName
+from gpu_engine.parameters import parameter
+from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Progress, Record
+
+NODES_MAX = 8
+CPU_DEVICES = (1, 2, 4)
+
+TURN_S = 0.1
+"""Seconds of a turn of small products that stay on the devices: so long are they repeated."""
+
+Merge = Literal["paper", "host", "device"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingParams:
+    """Parameters of the study."""
+
+    devices: tuple[int, ...] = parameter(
+        (), "Devices that share the matrix; empty: 1, 2, 4 … up to all GPUs, 1, 2 and 4 on a CPU.", ge=1, le=VIRTUAL_MAX
+    )
+    partitionings: tuple[str, ...] = parameter(("pCSR", "pCSC", "pCOO"), "Ways to cut the matrix.", min_length=1)
+    strategies: tuple[str, ...] = parameter((), "Strategies of cold products; empty: all.")
+    work: tuple[WorkName, ...] = parameter(
+        ("cold", "resident", "iterate"),
+        "Products from host to host, products on the devices, iterated ones, iterations of PageRank.",
+        min_length=1,
+    )
+    merge: tuple[Merge, ...] = parameter(
+        ("paper",),
+        "Where cold products are merged: as the paper's strategy does, on the host, or on a device.",
+        min_length=1,
+    )
+    exchange: tuple[ExchangeName, ...] = parameter(
+        ("image",), "What a device fetches of an iterated vector: all, or the range that its part reads.", min_length=1
+    )
+    overlap: tuple[Literal["on", "off"], ...] = parameter(
+        ("on", "off"), "Whether a device multiplies what it has while the rest arrives.", min_length=1
+    )
+    nodes: int = parameter(1, "NUMA nodes over which virtual devices are spread.", ge=1, le=NODES_MAX)
+    rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+
+
+class ScalingStudy:
+    """One product, iteration or run per case; all of one partitioning and work in the same interleaved rounds.
+
+    Cold products count everything from host to host, the others leave matrix and vector on the devices.
+    """
+
+    name = "scaling"
+    question = "How far does a product get when several devices share one matrix?"
+    several = True
+    Params = ScalingParams
+
+    def cases(self, params: ScalingParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
+        """Matrix by matrix, partitioning by partitioning, work by work, then by number of devices.
+
+        Raises ParameterError on an unknown name, and where nothing of the work is possible with the partitionings.
+        """
+        chosen = settings(params, device)
+        return tuple(Case(m.id, setting.kernel, "warm", setting.axes) for m in matrices for setting in chosen)
+
+    def estimate_s(self, params: ScalingParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
+        """Compiling once, then per matrix and case the check and the rounds."""
+        # Bytes/s of a product from the host, and of one whose matrix is on the devices.
+        host, resident, start = (5e9, 1e12, 30.0) if device.backend == "cuda" else (1.4e9, 5e9, 10.0)
+        turns, seconds = params.rounds + 1, start
+        for setting, m in product(settings(params, device), matrices):
+            cold = setting.work == "cold"
+            seconds += turns * (4 * 12 * m.nnz / host if cold else TURN_S + 5 * 12 * m.nnz / resident)
+        return seconds
+
+    def run(
+        self, params: ScalingParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
+    ) -> Iterator[Record]:
+        """Measures the cases of `todo`; those of one matrix, partitioning and work share their rounds."""
+        yield from bench.calibrate()
+        # A process that measures may see fewer GPUs than the one that listed the cases.
+        counts = tuple({int(dict(case.axes)["devices"]): None for case in todo})
+        chosen = settings(dataclasses.replace(params, devices=counts), bench.device)
+        known = {(setting.kernel, setting.axes): setting for setting in chosen}
+        plan = Plan({case.key: known[case.kernel, case.axes] for case in todo}, params.rounds, params.nodes)
+        done = 0
+        for matrix_id in dict.fromkeys(case.matrix_id for case in todo):
+            cases = [case for case in todo if case.matrix_id == matrix_id]
+            for record in ScalingRun(plan, cases, matrices[matrix_id], bench).records():
+                if isinstance(record, Progress):
+                    record = Progress(done + record.done * len(cases), record.message)
+                yield record
+            done += len(cases)
+
+
+def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:
+    """What is measured of each matrix, each once; raises ParameterError where that is nothing."""
+    counts = params.devices or default_devices(device)
+    found = [
+        setting
+        for partitioning in map(find_partitioning, params.partitionings)
+        for work in params.work
+        for count in counts
+        for setting in _settings(params, partitioning, work, count)
+    ]
+    if not found:
+        raise ParameterError(
+            f"{', '.join(params.work)} needs parts of rows, and PageRank pCSR; partitionings are "
+            f"{', '.join(params.partitionings)}. Add pCSR."
+        )
+    return tuple(dict.fromkeys(found))
+
+
+def default_devices(device: DeviceInfo) -> tuple[int, ...]:
+    """1, 2 and 4 virtual devices; powers of two up to all GPUs, and all of them."""
+    if device.backend == "cpu":
+        return CPU_DEVICES
+    there = max(devices_of(device), 1)
+    return tuple(sorted({*(2**i for i in range(there.bit_length())), there}))
+
+
+def _settings(params: ScalingParams, p: Partitioning, work: WorkName, count: int) -> Iterator[Setting]:
+    """Of one partitioning, work and number of devices; none where a vector cannot stay on the devices."""
+    if work == "cold":
+        strategies = [find_strategy(name) for name in params.strategies] or STRATEGIES
+        for strategy, where in product(strategies, params.merge):
+            merge: MergePlace = strategy.merge_place(p.axis) if where == "paper" else where
+            yield Setting(work, p.name, strategy.name, count, merge)
+    elif work == "pagerank":
+        names = RANKS if p.name == "pCSR" else ()
+        for name, exchange in product(names, params.exchange):
+            yield Setting(work, p.name, name, count, exchange=exchange)
+    elif p.axis == "rows" and work == "resident":
+        yield Setting(work, p.name, work, count)
+    elif p.axis == "rows":
+        for exchange, overlap in product(params.exchange, params.overlap):
+            yield Setting(work, p.name, work, count, exchange=exchange, overlap=overlap == "on")

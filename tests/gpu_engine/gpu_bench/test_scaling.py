@@ -1,0 +1,179 @@
+"""The benchmark of scaling: its matrices, its passes, its tables from made-up records, and the command on a CPU."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_engine import recordings
+from gpu_engine.generators import generate, generator
+from gpu_engine.gpu_bench import __main__ as command
+from gpu_engine.gpu_bench import scaling
+from gpu_engine.gpu_bench.scaling import passes
+from gpu_engine.gpu_bench.scaling_tables import report
+from gpu_engine.gpu_bench.shelf import NNZ_MAX
+from gpu_engine.gpu_bench.subjects import SHARED_NNZ, SHARED_SUBJECTS, Subject, shared_subjects
+from gpu_engine.measure import Bench, open_bench
+from gpu_engine.parameters import parse_params
+from gpu_engine.recordings import Recording
+from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Measurement
+from gpu_engine.studies.scaling import ScalingParams, settings
+from tests.gpu_engine.gpu_bench.test_tables import rows
+
+GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
+PROFILE = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "2026-11-21T00:00:00+00:00")
+"""So fast that no real time can be under a floor."""
+
+COLD, MERGE = ("partition", "distribute", "compute", "merge"), "Cold products: merge, share of the time (Figure 19)"
+
+
+def measurement(kernel: str, devices: int, work: str, ms: float, *phases_ms: float, **fields: Any) -> Measurement:
+    """A record of the matrix m; phases are those of its work."""
+    partitioning = kernel.partition("/")[0]
+    names = COLD if work == "cold" else ("compute", "exchange")
+    axes = {"cold": ",merge=host", "iterate": ",exchange=image,overlap=on", "pagerank": ",exchange=image"}.get(work, "")
+    return Measurement(
+        f"m|{kernel}|warm|devices={devices},work={work}{axes}",
+        "m",
+        "cuda:0",
+        partitioning,
+        kernel,
+        "ok",
+        "warm",
+        median_s=ms * 1e-3,
+        phases_s=dict(zip(names, (t * 1e-3 for t in phases_ms), strict=False)),
+        partitioning=partitioning,
+        devices=devices,
+        **fields,
+    )
+
+
+def tables(*measurements: Measurement) -> str:
+    return report(SHARED_SUBJECTS, Recording("scaling", "2026-11-21T00:00:00+00:00", GPU, None, (), measurements))
+
+
+SPEEDUP = "Cold products: speed-up, the paper: 5.5 on six V100, 6.2 on eight (Figures 21 to 23)"
+
+
+def test_speed_ups_are_over_one_device_of_the_same_kernel_and_work() -> None:
+    text = tables(
+        measurement("pCSR/baseline", 1, "cold", 12.0, 1.0, 7.0, 3.0, 1.0),
+        measurement("pCSR/baseline", 4, "cold", 8.0, 1.0, 3.0, 2.0, 2.0),
+        measurement("pCSR/p*", 4, "cold", 2.0, 0.5, 0.5, 0.5, 0.5),
+        measurement("pCSR/p*", 1, "cold", 7.0, 0.5, 0.5, 0.5, 0.5),
+        measurement("pCSR/p*", 2, "cold", 4.0, 0.5, 0.5, 0.5, 0.5),
+        measurement("pCSC/p*", 2, "cold", 4.0, 0.5, 0.5, 0.5, 0.5),
+        measurement("pCSR/resident", 1, "resident", 0.5),
+        measurement("pCSR/resident", 2, "resident", 0.2),
+        measurement("pCSR/pagerank+cpms2", 1, "pagerank", 0.6, 0.5, 0.1),
+        measurement("pCSR/pagerank+cpms2", 8, "pagerank", 0.1, 0.05, 0.05),
+    )
+    assert rows(text, SPEEDUP) == [
+        ["m", "pCSR", "baseline", "host", "12.000", "–", "1.50"],
+        ["m", "pCSR", "p*", "host", "7.000", "1.75", "3.50"],
+    ]
+    assert rows(text, "Resident products: speed-up") == [["m", "pCSR", "resident", "0.500", "2.50"]]
+    assert rows(text, "PageRank: speed-up of an iteration") == [
+        ["m", "pCSR", "pagerank+cpms2", "image", "0.600", "6.00"]
+    ]
+    assert "Iterations" not in text
+    assert "Note" not in text
+
+
+def test_overheads_are_shares_of_the_time() -> None:
+    text = tables(
+        measurement("pCOO/p*-opt", 1, "cold", 10.0, 2.0, 4.0, 3.0, 0.5),
+        measurement("pCOO/p*-opt", 2, "cold", 8.0, 1.0, 3.0, 2.0, 2.0),
+    )
+    start = ["m", "pCOO", "p*-opt", "host"]
+    title = "Cold products: partition and distribute, share of the time (Figure 16)"
+    assert rows(text, title) == [[*start, "60.0%", "50.0%"]]
+    assert rows(text, "Cold products: partition alone, share of the time") == [[*start, "20.0%", "12.5%"]]
+    assert rows(text, MERGE) == [[*start, "5.0%", "25.0%"]]
+
+
+def test_equal_lines_are_held_against_equal_nonzeros() -> None:
+    text = tables(
+        measurement("pCSR/baseline", 1, "cold", 9.0, 1.0, 1.0, 8.0, 1.0, entries_by_device=(800,)),
+        measurement("pCSR/baseline", 4, "cold", 9.0, 1.0, 1.0, 5.0, 1.0, entries_by_device=(400, 200, 100, 100)),
+        measurement("pCSR/p*", 4, "cold", 6.0, 1.0, 1.0, 2.0, 1.0, entries_by_device=(200, 200, 200, 200)),
+        measurement("pCSC/baseline", 4, "cold", 9.0, 1.0, 1.0, 5.0, 1.0, entries_by_device=(200, 200, 200, 200)),
+    )
+    assert rows(text, "Imbalance of equal lines (Figure 6)") == [["m", "pCSR", "4", "2.00", "1.00", "0.50", "0.40"]]
+
+
+def test_iterations_beside_their_phases() -> None:
+    text = tables(
+        measurement("pCSR/iterate", 1, "iterate", 2.0, 1.9, 0.0, exchanged_bytes=0),
+        measurement("pCSR/iterate", 2, "iterate", 1.25, 1.0, 0.5, exchanged_bytes=2_500_000, note="virtual devices: x"),
+    )
+    start = ["m", "pCSR", "iterate", "image", "on"]
+    assert rows(text, "Iterations: speed-up") == [[*start, "2.000", "1.60"]]
+    assert rows(text, "Iterations: product and exchange by themselves") == [
+        [*start, "1", "2.000", "1.900", "0.000", "0.000"],
+        [*start, "2", "1.250", "1.000", "0.500", "2.500"],
+    ]
+    assert "\nNote: virtual devices: x.\n" in text
+
+
+def test_only_the_graph_has_ranks_and_only_we_merge_rows_on_a_device() -> None:
+    grid, skewed = SHARED_SUBJECTS[0], SHARED_SUBJECTS[2]
+    asked = [{s.work for params in passes(m, 9) for s in settings(params, GPU)} for m in (grid, skewed)]
+    assert asked == [{"cold", "resident", "iterate"}, {"cold", "resident", "iterate", "pagerank"}]
+    found = {(s.kernel, s.merge) for params in passes(grid, 9) for s in settings(params, GPU) if s.work == "cold"}
+    assert {kernel for kernel, merge in found if merge == "device"} == {"pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"}
+    assert len(found) == 3 * 3 + 2
+    assert {params.rounds for params in passes(skewed, 11)} == {11}
+
+
+@pytest.mark.parametrize("nnz", [20_000, 3_000_000, SHARED_NNZ])
+def test_matrices_have_about_the_nonzeros_asked_for(nnz: int) -> None:
+    for subject in shared_subjects(nnz):
+        family = generator(subject.source["family"])
+        expected = family.estimate_nnz(parse_params(family.Params, subject.source["params"]))
+        wanted = nnz / 8 if subject.name == "skewed" else nnz
+        assert 2**-0.5 <= expected / wanted <= 2**0.5
+        assert expected <= NNZ_MAX
+
+
+def test_equal_rows_of_the_skewed_matrix_have_unequal_nonzeros() -> None:
+    skewed = shared_subjects(100_000)[2]
+    matrix = generate(skewed.source["family"], skewed.source["params"])
+    upper = int(matrix.indptr[matrix.n_rows // 2])
+    assert upper > 2 * (matrix.nnz - upper)
+
+
+def test_from_matrices_to_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def few(subject: Subject, rounds: int) -> Iterator[ScalingParams]:
+        yield ScalingParams(devices=(1, 2), partitionings=("pCSR",), strategies=("p*",), work=("cold",), rounds=rounds)
+
+    def small(device: DeviceInfo) -> AbstractContextManager[Bench]:
+        return open_bench(dataclasses.replace(device, cache_bytes=2**20), PROFILE)
+
+    monkeypatch.setattr(scaling, "passes", few)
+    monkeypatch.setattr(command, "open_bench", small)
+    fixed = ("--study", "scaling", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
+    assert command.main((*fixed, "--nnz", "20000")) == 0
+    out, err = capsys.readouterr()
+    assert "made space-27: " in err
+    assert out == (tmp_path / "scaling.md").read_text(encoding="utf-8")
+    assert [row[:4] for row in rows(out, SPEEDUP)] == [[s.name, "pCSR", "p*", "host"] for s in SHARED_SUBJECTS]
+    assert "Note: virtual devices: threads of this CPU" in out
+    recording = recordings.parse(json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8")))
+    assert [m.devices for m in recording.measurements] == [1, 2] * 3
+    assert all(
+        sum(m.entries_by_device) == matrix.nnz
+        for m, matrix in zip(recording.measurements[::2], recording.matrices, strict=True)
+    )
+    assert isinstance(recording.measurements[1].entries_by_device, tuple)
+
+
+def test_a_size_is_for_matrices_that_have_none_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(("--study", "batched", "--nnz", "1000")) == 2
+    assert "--nnz is for scaling" in capsys.readouterr().err

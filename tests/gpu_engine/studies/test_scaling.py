@@ -1,0 +1,162 @@
+"""Study `scaling`: its cases, what it refuses, and that a run measures the settings of its cases."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.device import find_device
+from gpu_engine.errors import ParameterError
+from gpu_engine.generators import generate
+from gpu_engine.measure import Bench, open_bench
+from gpu_engine.parameters import parse_params
+from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, MatrixInfo, Measurement, Progress
+from gpu_engine.studies import scaling
+from gpu_engine.studies.scaling import ScalingParams, ScalingStudy
+from tests.battery import dense
+
+CPU = DeviceInfo("cpu", "cpu", "A CPU", 1, 1)
+GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
+A = MatrixInfo("a", "a", 3, 3, 4)
+FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
+"""A profile so fast that no real time can be under a floor."""
+
+
+def keys(*matrices: MatrixInfo, device: DeviceInfo = CPU, **params: Any) -> list[str]:
+    """The cases of the study with these parameters."""
+    parsed = parse_params(ScalingParams, params)
+    return [case.key for case in ScalingStudy().cases(parsed, matrices or (A,), device)]
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
+    with open_bench(device, FAST) as opened:
+        yield opened
+
+
+def test_by_partitioning_work_and_number_of_devices() -> None:
+    found = keys(devices=[2, 1], partitionings=["pCOO", "pCSC"], strategies=["p*-opt", "baseline"])
+    assert found == [
+        *(
+            f"a|pCOO/{strategy}|warm|devices={count},work=cold,merge=host"
+            for count in (2, 1)
+            for strategy in ("p*-opt", "baseline")
+        ),
+        *(f"a|pCOO/resident|warm|devices={count},work=resident" for count in (2, 1)),
+        *(
+            f"a|pCOO/iterate|warm|devices={count},work=iterate,exchange=image,overlap={overlap}"
+            for count in (2, 1)
+            for overlap in ("on", "off")
+        ),
+        # The paper merges columns on a device, but not in its baseline.
+        *(
+            f"a|pCSC/{strategy}|warm|devices={count},work=cold,merge={merge}"
+            for count in (2, 1)
+            for strategy, merge in (("p*-opt", "device"), ("baseline", "host"))
+        ),
+    ]
+
+
+def test_what_is_measured_without_a_choice() -> None:
+    found = keys()
+    assert len(found) == len(set(found)) == 3 * 3 * 3 + 2 * 3 + 2 * 3 * 2
+    assert {key.split("|")[1] for key in found} == {
+        *(f"{p}/{s}" for p in ("pCSR", "pCSC", "pCOO") for s in ("baseline", "p*", "p*-opt")),
+        *(f"{p}/{work}" for p in ("pCSR", "pCOO") for work in ("resident", "iterate")),
+    }
+    assert {key.rpartition("|")[2].split(",")[0] for key in found} == {"devices=1", "devices=2", "devices=4"}
+    assert keys(MatrixInfo("b", "b", 5, 5, 9), A) == [key.replace("a|", "b|", 1) for key in found] + found
+
+
+@pytest.mark.parametrize(("gpus", "counts"), [(0, (1,)), (1, (1,)), (2, (1, 2)), (6, (1, 2, 4, 6)), (8, (1, 2, 4, 8))])
+def test_powers_of_two_up_to_all_gpus(gpus: int, counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scaling, "devices_of", lambda device: gpus)
+    found = keys(device=GPU, partitionings=["pCSR"], work=["resident"])
+    assert found == [f"a|pCSR/resident|warm|devices={count},work=resident" for count in counts]
+
+
+def test_merges_exchanges_and_precisions() -> None:
+    merged = keys(devices=[2], partitionings=["pCSR"], work=["cold"], strategies=["p*"], merge=["paper", "device"])
+    assert merged == [f"a|pCSR/p*|warm|devices=2,work=cold,merge={merge}" for merge in ("host", "device")]
+    same = keys(devices=[2, 2], partitionings=["pCSR"], work=["cold"], strategies=["p*"], merge=["host", "paper"])
+    assert same == merged[:1]
+    ranked = keys(devices=[2], work=["pagerank"], exchange=["all-gather", "image"])
+    assert ranked == [
+        f"a|pCSR/pagerank+{stored}|warm|devices=2,work=pagerank,exchange={exchange}"
+        for stored in ("fp64", "cpms2")
+        for exchange in ("all-gather", "image")
+    ]
+    iterated = keys(devices=[2], partitionings=["pCSR"], work=["iterate"], exchange=["all-gather"], overlap=["off"])
+    assert iterated == ["a|pCSR/iterate|warm|devices=2,work=iterate,exchange=all-gather,overlap=off"]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"partitionings": ["pELL"]}, "no partitioning 'pELL'; known partitionings: pCSR, pCSC, pCOO, pCOO-columns"),
+        ({"strategies": ["p"]}, r"no strategy 'p'; known strategies: baseline, p\*, p\*-opt"),
+        ({"partitionings": ["pCSC"], "work": ["iterate"]}, "iterate needs parts of rows.*Add pCSR"),
+        ({"partitionings": ["pCOO"], "work": ["pagerank"]}, "PageRank pCSR.*Add pCSR"),
+        ({"devices": [0]}, "devices"),
+        ({"devices": [65]}, "devices"),
+        ({"work": []}, "work"),
+        ({"merge": []}, "merge"),
+        ({"work": ["warm"]}, "cold, resident, iterate, pagerank"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        keys(**params)
+
+
+def test_more_nonzeros_and_more_cases_take_longer() -> None:
+    def estimate(nnz: int, **params: Any) -> float:
+        return ScalingStudy().estimate_s(ScalingParams(**params), [MatrixInfo("m", "m", 1000, 1000, nnz)], CPU)
+
+    assert estimate(10_000_000) > 2 * estimate(1_000_000)
+    assert estimate(1_000_000) > estimate(1_000_000, work=("cold",)) > estimate(1_000_000, devices=(1,), work=("cold",))
+
+
+MATRICES = {"wide": dense([[1, 0, 2, 0], [0, 0, 0, 5]]), "grid": generate("stencil", {"points": 5, "nx": 9, "ny": 8})}
+
+
+def infos(matrices: dict[str, CsrMatrix]) -> list[MatrixInfo]:
+    return [MatrixInfo(name, name, m.n_rows, m.n_cols, m.nnz) for name, m in matrices.items()]
+
+
+def test_a_run_measures_what_it_owes(bench: Bench) -> None:
+    params = ScalingParams(devices=(1, 3), partitionings=("pCSR",), strategies=("p*",), merge=("device",))
+    cases = ScalingStudy().cases(params, infos(MATRICES), bench.device)
+    owed = [case for case in cases if ("devices", "3") in case.axes]
+    records = list(ScalingStudy().run(params, owed, MATRICES, bench))
+    found = {m.case: m for m in records if isinstance(m, Measurement)}
+    assert list(found) == [case.key for case in owed]
+    assert len(owed) == 2 * 4
+    for case in owed:
+        m, work = found[case.key], dict(case.axes)["work"]
+        possible = case.matrix_id == "grid" or work == "cold"
+        assert (m.state, m.devices) == ("ok" if possible else "skipped", 3), m.note
+        assert (m.median_s is not None) == possible
+    exchanged = [m.exchanged_bytes for m in found.values() if m.kernel == "pCSR/iterate" and m.matrix_id == "grid"]
+    # Overlapping changes nothing of what crosses.
+    assert exchanged[0] is not None
+    assert exchanged == [exchanged[0]] * 2
+    done = [r.done for r in records if isinstance(r, Progress)]
+    assert done == sorted(done)
+    assert 7.0 < done[-1] < 8.0
+
+
+def test_a_process_that_sees_fewer_gpus_than_the_cases_need_says_so(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cases were listed where there are four devices."""
+    params = ScalingParams(partitionings=("pCSR",), work=("resident",))
+    cases = ScalingStudy().cases(params, infos(MATRICES)[1:], CPU)
+    monkeypatch.setattr("gpu_engine.multigpu.fleet.VIRTUAL_MAX", 1)
+    monkeypatch.setattr(scaling, "CPU_DEVICES", (1,))
+    found = [r for r in ScalingStudy().run(params, cases, MATRICES, bench) if isinstance(r, Measurement)]
+    assert [(m.devices, m.state) for m in found] == [(1, "ok"), (2, "skipped"), (4, "skipped")]
+    assert "there are 1 virtual devices" in found[1].note
