@@ -14,7 +14,7 @@ from server.deps import DatabaseDep, StoreDep
 from server.openapi import kept, listing
 from server.store import Store
 from web.figures import FIGURES, find_figure
-from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, measured, with_traces
+from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, SCALING_STUDY, measured, with_traces
 from web.pictures import Picture, picture
 from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection
 
@@ -44,7 +44,8 @@ def list_figures(request: Request) -> Response:
 def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
     """The figure of a selection (`job matrix device kernel cache baseline pair`, repeatable) as Plotly JSON.
 
-    `batch operation`, given once, are of the figures of batches; `first near stall replay` of `pagerank-what-if`.
+    `batch operation`, given once, are of the figures of batches; `devices phases` of those of scaling;
+    `first near stall replay` of `pagerank-what-if`.
     """
     figure = find_figure(name)
     selection = parse_selection(request.query_params.multi_items())
@@ -63,6 +64,10 @@ def _runs(session: Session, store: Store, selection: Selection) -> tuple[Any, ..
 
 def _batches(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:  # noqa: ARG001
     return (measured(session, BATCHED_STUDY, selection).shown,)
+
+
+def _works(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:  # noqa: ARG001
+    return (measured(session, SCALING_STUDY, selection).shown,)
 
 
 def _spy(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:
@@ -88,6 +93,7 @@ LOADERS: dict[str, Callable[[Session, Store, Selection], tuple[Any, ...]]] = {
     "measurements": _measurements,
     "runs": _runs,
     "batches": _batches,
+    "works": _works,
     "spy": _spy,
     "row_lengths": _row_lengths,
 }

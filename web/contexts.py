@@ -19,7 +19,9 @@ from web.parts import (
     MatrixLine,
     Origin,
     RunFinding,
+    ScalingFinding,
     StudyFigure,
+    WorkCases,
 )
 
 
@@ -168,6 +170,36 @@ class BatchedPage:
     matrices: tuple[Choice, ...]
     every: tuple[Link, ...]
     sizes: tuple[Choice, ...]
+    kept: tuple[tuple[str, str], ...]
+    downloads: tuple[Link, ...]
+    jobs: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPage:
+    """`/scaling`: one matrix shared by several devices; every choice is in the address.
+
+    overview  sentences on all matrices together, one a work
+    caveat    what the times of virtual devices say; empty where there are none
+    cases     every case in numbers, a table a work
+    phases    times or shares
+    numbers   how many devices the sentences are about
+    every     the same page of every matrix measured, empty where all are shown
+    """
+
+    title: str
+    topics: str
+    overview: tuple[str, ...]
+    findings: tuple[ScalingFinding, ...]
+    caveat: str
+    figures: tuple[StudyFigure, ...]
+    cases: tuple[WorkCases, ...]
+    features: Table
+    devices: tuple[Link, ...]
+    phases: tuple[Link, ...]
+    matrices: tuple[Choice, ...]
+    every: tuple[Link, ...]
+    numbers: tuple[Choice, ...]
     kept: tuple[tuple[str, str], ...]
     downloads: tuple[Link, ...]
     jobs: tuple[Link, ...]

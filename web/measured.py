@@ -16,8 +16,8 @@ from server.models import JobRow, JobState, MatrixRow
 from web.selection import VALUES_MAX, WHAT_IF, Selection
 from web.shown import MatrixFeatures, Shown
 
-FORMATS_STUDY, PAGERANK_STUDY, BATCHED_STUDY = "formats", "pagerank", "batched"
-STUDY_PAGES = (FORMATS_STUDY, PAGERANK_STUDY, BATCHED_STUDY)
+FORMATS_STUDY, PAGERANK_STUDY, BATCHED_STUDY, SCALING_STUDY = "formats", "pagerank", "batched", "scaling"
+STUDY_PAGES = (FORMATS_STUDY, PAGERANK_STUDY, BATCHED_STUDY, SCALING_STUDY)
 """The studies with a page of their own, at the address of their name."""
 
 CACHE_DEFAULT = "warm"
@@ -68,6 +68,8 @@ class Measured:
             what_if=what_if,
             batch=int(chosen.batch[0]) if chosen.batch else 0,
             operation=chosen.operation[0] if chosen.operation else "",
+            devices=int(chosen.devices[0]) if chosen.devices else 0,
+            phases=chosen.phases[0] if chosen.phases else "",
         )
 
 

@@ -18,15 +18,16 @@ from server.results import csv_text
 from web import assets, units
 from web.comparison import NAMED
 from web.contexts import ErrorPage
-from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, measured, with_traces
+from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, SCALING_STUDY, measured, with_traces
 from web.selection import Selection, parse_options, parse_selection
-from web.views import batched, formats, home, jobs, matrices, pagerank
+from web.views import batched, formats, home, jobs, matrices, pagerank, scaling
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 NAVIGATION = (
     ("Formats", "/formats"),
     ("PageRank", "/pagerank"),
     ("Batches", "/batched"),
+    ("Scaling", "/scaling"),
     ("Matrices", "/matrices"),
     ("Jobs", "/jobs"),
     ("Devices", "/devices"),
@@ -132,7 +133,12 @@ def _add_study(study: str, page: Callable[[Session, Selection], Any]) -> None:
         router.add_api_route(f"/{study}{ending}", endpoint)
 
 
-STUDY_PAGES = {FORMATS_STUDY: formats.page, PAGERANK_STUDY: pagerank.page, BATCHED_STUDY: batched.page}
+STUDY_PAGES = {
+    FORMATS_STUDY: formats.page,
+    PAGERANK_STUDY: pagerank.page,
+    BATCHED_STUDY: batched.page,
+    SCALING_STUDY: scaling.page,
+}
 
 for name, of_study in STUDY_PAGES.items():
     _add_study(name, of_study)

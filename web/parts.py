@@ -180,11 +180,31 @@ class BatchFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class ScalingFinding:
+    """What is said of a work shared by devices, and where it is shown; title: the matrix, and the work in words."""
+
+    matrix_id: str
+    title: str
+    sentences: tuple[str, ...]
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCases:
+    """Every case of one work: works are never in one table."""
+
+    work: str
+    heading: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
 class JobResults:
     """What a job has found so far.
 
     findings    of the formats study; runs: of the pagerank study, batches: of the batched study; both with every case
                 in the table
+    works       of the scaling study, with every case in tables of their own
     comparison  the page of the study with these results; None while there are none
     """
 
@@ -192,6 +212,8 @@ class JobResults:
     findings: tuple[Finding, ...]
     runs: tuple[RunFinding, ...]
     batches: tuple[BatchFinding, ...]
+    works: tuple[ScalingFinding, ...]
     cases: Table | None
+    work_cases: tuple[WorkCases, ...]
     comparison: Link | None
     downloads: tuple[Link, ...]

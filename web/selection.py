@@ -18,6 +18,8 @@ class Selection:
     """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
 
     batch, operation    of the batches shown: how many problems, and y=Ax+y or y=Ax; one value each
+    devices, phases     of work shared by devices: how many they are, and whether its phases are times or shares; one
+                        value each
     pair                formats: the first against each of the others; alone, against every other format measured
     first, near, stall  of another schedule of PageRank's precisions, one value each; replay: the kernel whose trace is
                         replayed under it
@@ -32,6 +34,8 @@ class Selection:
     pair: tuple[str, ...] = ()
     batch: tuple[str, ...] = ()
     operation: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    phases: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     stall: tuple[str, ...] = ()
@@ -52,8 +56,11 @@ NAMES = tuple(field.name for field in fields(Selection))
 WHAT_IF = ("first", "near", "stall", "replay")
 """They are one schedule."""
 
-ONCE = (*WHAT_IF, "batch", "operation")
+ONCE = (*WHAT_IF, "batch", "operation", "devices", "phases")
 """Given once at most."""
+
+PHASES_AS = ("times", "shares")
+"""How the phases of a product can be drawn."""
 
 
 def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
@@ -75,6 +82,12 @@ def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
     for batch in selection.batch:
         if not re.fullmatch("[1-9][0-9]{0,6}", batch):
             raise ParameterError(f"batch is {quote(batch)}; expected a number of problems from 1 to 9,999,999.")
+    for devices in selection.devices:
+        if not re.fullmatch("[1-9][0-9]{0,3}", devices):
+            raise ParameterError(f"devices is {quote(devices)}; expected how many they are, from 1 to 9,999.")
+    for phases in selection.phases:
+        if phases not in PHASES_AS:
+            raise ParameterError(f"phases is {quote(phases)}; it must be one of {', '.join(PHASES_AS)}.")
     return selection
 
 

@@ -37,6 +37,7 @@ class Shown:
     kernels   that the reader chose; pair, baseline: as in Selection; empty: the figure's own choice
     traces    by device and case
     batch     problems of the batches to show, operation: y=Ax+y or y=Ax; 0 and empty: the figure's own choice
+    devices   how many share the work that is spoken of; 0: the most; phases: `times` or `shares`, empty: times
     what_if   of Selection's first, near, stall and replay those that the reader chose
     """
 
@@ -49,6 +50,8 @@ class Shown:
     what_if: Mapping[str, str] = field(default_factory=dict)
     batch: int = 0
     operation: str = ""
+    devices: int = 0
+    phases: str = ""
 
     def matrix(self, matrix_id: str) -> MatrixFeatures:
         """The features of a matrix; an unknown one is called by its id and has no others."""

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import LIMIT_MS, Open, settle
-from tests.web.conftest import Lab, add_batches
+from tests.web.conftest import Lab, add_batches, add_works
 
 PATHS = {
     "home": "/",
@@ -15,6 +15,7 @@ PATHS = {
     "matrix": "/matrices/m2",
     "formats": "/formats?job=j1",
     "batched": "/batched?job=j6",
+    "scaling": "/scaling?job=j7",
     "jobs": "/jobs",
     "job": "/jobs/j4",
     "devices": "/devices",
@@ -27,7 +28,13 @@ def batches(lab: Lab) -> str:
     return add_batches(lab.database, "j6", (lab.matrix, lab.hostile), "cpu")
 
 
-@pytest.mark.usefixtures("batches")
+@pytest.fixture
+def works(lab: Lab) -> str:
+    """A job of the scaling study on both matrices of the lab."""
+    return add_works(lab.database, "j7", (lab.matrix, lab.hostile))
+
+
+@pytest.mark.usefixtures("batches", "works")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_page_is_wider_than_the_screen(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
@@ -107,7 +114,20 @@ def test_a_batch_size_is_chosen_and_kept_in_the_address(lab: Lab, batches: str, 
     page.locator("#verdicts", has_text="with 1\u202f000 problems").wait_for()
 
 
-@pytest.mark.usefixtures("batches")
+def test_phases_are_shown_as_shares_and_a_number_of_devices_is_chosen(lab: Lab, works: str, open_page: Open) -> None:
+    page = open_page(f"/scaling?job={works}")
+    page.locator("#verdicts", has_text="These devices are virtual").wait_for()
+    page.get_by_role("link", name="shares").click()
+    page.wait_for_url("**phases=shares**")
+    page.locator("#scaling-phases-chart .plot", has_text="% of the phases").wait_for()
+    page.get_by_label("Number of devices").select_option("2")
+    page.wait_for_url("**devices=2**")
+    page.locator("#verdicts", has_text="with 2 virtual devices").wait_for()
+    page.go_back()
+    page.locator("#verdicts", has_text="with 4 virtual devices").wait_for()
+
+
+@pytest.mark.usefixtures("batches", "works")
 def test_the_keyboard_reaches_everything(lab: Lab, open_page: Open) -> None:
     for path in PATHS.values():
         page = open_page(path)

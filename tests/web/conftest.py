@@ -19,6 +19,7 @@ from tests.battery import BATTERY
 from tests.web.batch_samples import copies, mixed
 from tests.web.run_samples import luxembourg
 from tests.web.samples import HOSTILE, study_of
+from tests.web.scaling_samples import shared
 
 CPU = DeviceInfo("cpu", "cpu", "A laptop's processor", 16 * 10**9, 32 * 10**6, details={"cores": "2"})
 GPU = DeviceInfo("cuda:0", "cuda", "NVIDIA H200", 139 * 2**30, 60 * 10**6, "GPU-1", {"driver": "580.1"})
@@ -138,6 +139,12 @@ def add_batches(database: Database, job_id: str, matrices: Sequence[str], device
     alone = [m for matrix in matrices for size in (10, 1000) for m in copies(matrix, device, size)]
     together = mixed(*matrices, device=device)
     return add_job(database, job_id, device, JobState.SUCCEEDED, [*alone, *together], study="batched")
+
+
+def add_works(database: Database, job_id: str, matrices: Sequence[str], device: str = "cpu") -> str:
+    """A job of the scaling study: every work on each matrix."""
+    found = [m for matrix in matrices for m in shared(matrix, device)]
+    return add_job(database, job_id, device, JobState.SUCCEEDED, found, study="scaling")
 
 
 def add_measurement(database: Database, job_id: str, measurement: Measurement) -> None:

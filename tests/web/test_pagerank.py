@@ -158,6 +158,7 @@ def test_a_matrix_can_be_measured_by_every_study(client: TestClient, ranked: str
         ("formats", True),
         ("pagerank", False),
         ("batched", False),
+        ("scaling", False),
     ]
     assert page.text.count(" for pagerank, ") == 2, "on either device the time that it takes there"
     assert """data-body='{"matrix_ids": ["m1"]}'""" in page.text

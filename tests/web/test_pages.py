@@ -22,6 +22,7 @@ PAGES: dict[str, tuple[str, type[Any]]] = {
     "/matrices/failed": ("matrix.html", contexts.MatrixPage),
     "/formats": ("formats.html", contexts.FormatsPage),
     "/batched": ("batched.html", contexts.BatchedPage),
+    "/scaling": ("scaling.html", contexts.ScalingPage),
     "/jobs": ("jobs.html", contexts.JobsPage),
     "/jobs/j1": ("job.html", contexts.JobPage),
     "/jobs/j3": ("job.html", contexts.JobPage),
@@ -44,7 +45,7 @@ def test_a_page_gets_its_context_and_nothing_else(client: TestClient, lab: Lab, 
     assert set(response.context) == {field.name for field in fields(context)} | {"request", "path"}
 
 
-@pytest.mark.parametrize("url", ["/", "/matrices", "/formats", "/batched", "/jobs", "/devices"])
+@pytest.mark.parametrize("url", ["/", "/matrices", "/formats", "/batched", "/scaling", "/jobs", "/devices"])
 def test_an_empty_service_says_what_to_do(client: TestClient, url: str) -> None:
     response = get(client, url)
     assert response.status_code == 200

@@ -22,6 +22,8 @@ def test_an_address_reads_back_as_the_same_selection() -> None:
         ("pellr", "ell"),
         ("100",),
         ("y=Ax+y",),
+        ("4",),
+        ("shares",),
     )
     assert parse_selection(parse_qsl(selection.query)) == selection
     assert Selection().query == ""
@@ -37,6 +39,8 @@ def test_with_replaces_a_parameter() -> None:
         ([("matrx", "a")], "no parameter 'matrx'"),
         ([("cache", "hot")], "cache is 'hot'"),
         ([("batch", "-1")], "batch is '-1'"),
+        ([("devices", "0")], "devices is '0'"),
+        ([("phases", "halves")], "phases is 'halves'"),
         ([("batch", "1"), ("batch", "2")], "batch is given 2 times"),
         ([("matrix", str(i)) for i in range(VALUES_MAX + 1)], "at most 100"),
     ],

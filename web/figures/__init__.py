@@ -13,18 +13,19 @@ from web.figures.batched import conversion as batch_conversion
 from web.figures.batched import density, growth, mixed, winners
 from web.figures.formats import bars, conversion, profile, rate, ratio, roofline, side_by_side
 from web.figures.pagerank import breakdown, gamma, pull, timeline, total, what_if
+from web.figures.scaling import balance, cold, iteration, phases, staying
 from web.shown import Shown
 
-Needs = Literal["measurements", "runs", "batches", "spy", "row_lengths"]
+Needs = Literal["measurements", "runs", "batches", "works", "spy", "row_lengths"]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure that the API offers.
 
-    needs         what `draw` is called with: `measurements`, `runs` or `batches` (Shown of the formats study, of the
-                  pagerank study with traces, of the batched study), `spy` (counts per cell, n_rows, n_cols) or
-                  `row_lengths` (bins as (shortest, longest, rows))
+    needs         what `draw` is called with: `measurements`, `runs`, `batches` or `works` (Shown of the formats study,
+                  of the pagerank study with traces, of the batched study, of the scaling study), `spy` (counts per
+                  cell, n_rows, n_cols) or `row_lengths` (bins as (shortest, longest, rows))
     summary       of a study's figure: what there is to see, in sentences; table: its numbers
     matrices_min  of a study's figure: with fewer matrices it says nothing
     """
@@ -81,6 +82,20 @@ FIGURES: tuple[Figure, ...] = (
         batch_conversion.draw,
         batch_conversion.summary,
         batch_conversion.table,
+    ),
+    Figure("scaling-cold", "Speed-up of products from the host", "works", cold.draw, cold.summary, cold.table),
+    Figure("scaling-phases", "Where the time of a product goes", "works", phases.draw, phases.summary, phases.table),
+    Figure("scaling-balance", "Nonzeros of each device", "works", balance.draw, balance.summary, balance.table),
+    Figure(
+        "scaling-staying",
+        "Speed-up where the matrix stays on the devices",
+        "works",
+        staying.draw,
+        staying.summary,
+        staying.table,
+    ),
+    Figure(
+        "scaling-iteration", "What an iteration is made of", "works", iteration.draw, iteration.summary, iteration.table
     ),
     Figure("spy", "Where the entries of a matrix lie", "spy", matrix.spy),
     Figure("row-lengths", "How many rows have how many entries", "row_lengths", matrix.row_lengths),

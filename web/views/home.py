@@ -6,14 +6,19 @@ from server import recordings
 from server.jobs import queue
 from server.models import JobState
 from web.contexts import DevicesPage, HomePage
-from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, STUDY_PAGES, measured
+from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, SCALING_STUDY, STUDY_PAGES, measured
 from web.parts import Link
 from web.selection import Selection
 from web.views.lines import device_lines, findings, job_lines, run_findings, study_url
 
 FINDINGS_SHOWN, RUNS_SHOWN = 4, 2
 JOBS_SHOWN = 20
-RECORDED = {FORMATS_STUDY: "compare the formats", PAGERANK_STUDY: "see PageRank", BATCHED_STUDY: "see batches"}
+RECORDED = {
+    FORMATS_STUDY: "compare the formats",
+    PAGERANK_STUDY: "see PageRank",
+    BATCHED_STUDY: "see batches",
+    SCALING_STUDY: "see scaling",
+}
 
 
 def page(session: Session) -> HomePage:

@@ -17,10 +17,12 @@ from web.figures.batched import tables as batch_tables
 from web.figures.batched import winners
 from web.figures.formats import bars
 from web.figures.pagerank import tables, total
-from web.measured import BATCHED_STUDY, CACHE_DEFAULT, PAGERANK_STUDY, Measured, measured
+from web.figures.scaling import cold, staying
+from web.measured import BATCHED_STUDY, CACHE_DEFAULT, PAGERANK_STUDY, SCALING_STUDY, Measured, measured
 from web.parts import JobResults, Link
 from web.selection import Selection
 from web.views.lines import batch_findings, findings, job_line, job_lines, run_findings, study_url
+from web.views.scaling import scaling_findings, work_cases
 from web.views.study import chart
 
 PAGE = 50
@@ -81,7 +83,9 @@ def _products(row: JobRow, seen: Measured) -> JobResults:
         findings=found,
         runs=(),
         batches=(),
+        works=(),
         cases=None,
+        work_cases=(),
         comparison=Link("Compare the kernels", study_url(row.study, selection)) if found else None,
         downloads=_downloads(row, selection.with_(cache=caches)),
     )
@@ -95,7 +99,9 @@ def _runs(row: JobRow, seen: Measured) -> JobResults:
         findings=(),
         runs=run_findings(seen),
         batches=(),
+        works=(),
         cases=cases if cases.rows else None,
+        work_cases=(),
         comparison=Link("Open in PageRank", study_url(row.study, selection)) if cases.rows else None,
         downloads=_downloads(row, selection),
     )
@@ -113,9 +119,31 @@ def _batches(row: JobRow, seen: Measured) -> JobResults:
         findings=(),
         runs=(),
         batches=batch_findings(visible),
+        works=(),
         cases=cases if cases.rows else None,
+        work_cases=(),
         comparison=Link("Open in Batches", study_url(row.study, selection)) if cases.rows else None,
         downloads=_downloads(row, selection.with_(cache=caches)),
+    )
+
+
+def _works(row: JobRow, seen: Measured) -> JobResults:
+    selection = Selection(job=(row.id,))
+    # A job without products from the host has nothing to draw of them.
+    drawn = next((figure for figure in (cold, staying) if figure.table(seen.shown).rows), None)
+    name = "scaling-staying" if drawn is staying else "scaling-cold"
+    version, caption = (len(seen.measurements), drawn.summary(seen.shown)) if drawn else (0, "")
+    cases = work_cases(seen.shown)
+    return JobResults(
+        chart=chart(name, selection, version, caption),
+        findings=(),
+        runs=(),
+        batches=(),
+        works=scaling_findings(seen),
+        cases=None,
+        work_cases=cases,
+        comparison=Link("Open in Scaling", study_url(row.study, selection)) if cases else None,
+        downloads=_downloads(row, selection),
     )
 
 
@@ -128,6 +156,7 @@ def _caches(seen: Measured) -> tuple[tuple[str, ...], str]:
 RESULTS: dict[str, Callable[[JobRow, Measured], JobResults]] = {
     PAGERANK_STUDY: _runs,
     BATCHED_STUDY: _batches,
+    SCALING_STUDY: _works,
 }
 """What a job has found, of studies other than products of one matrix."""
 

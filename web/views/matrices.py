@@ -155,7 +155,8 @@ def _devices(session: Session, row: MatrixRow) -> tuple[Choice, ...]:
 
 
 def _times(info: MatrixInfo, device: DeviceInfo) -> str:
-    times = [(s.name, units.duration(s.estimate_s(s.Params(), [info], device))) for s in STUDIES]
+    possible = [s for s in STUDIES if s.several or not device.is_several]
+    times = [(s.name, units.duration(s.estimate_s(s.Params(), [info], device))) for s in possible]
     return ", ".join(f"{time} for {name}" for name, time in times)
 
 

@@ -1,0 +1,153 @@
+"""What may be said of work shared by devices: what is fastest, what it gains, what holds it back."""
+
+from collections.abc import Sequence
+
+from gpu_engine.records import Measurement
+from gpu_engine.verdict import compare
+from web import units
+from web.comparison import NAMED, claim, join, leaders_of, unsettled_of
+from web.scaling import (
+    BASELINE,
+    COLD,
+    EXCHANGE,
+    ONCE,
+    Series,
+    SpeedUp,
+    WorkGroup,
+    hidden_share,
+    imbalance,
+    in_words,
+    number_of,
+    phases_of,
+)
+from web.shown import Shown
+
+VIRTUAL_CAVEAT = (
+    "These devices are virtual: threads of this CPU. Their times say nothing of a GPU; how a matrix is cut, what is "
+    "exchanged and what is merged are as on GPUs."
+)
+
+PAPER_GAINS = "5.5 × with 6 GPUs and 6.2 × with 8 in the paper"
+"""p*-opt over one GPU, on Summit and a DGX-1: §8."""
+
+
+def sentences(groups: Sequence[WorkGroup], shown: Shown) -> tuple[str, ...]:
+    """The verdict on a work, of each partitioning with the chosen number of devices, or with the most that have a time.
+
+    All is said of the partitioning that took least; the others were measured in other rounds, and are not ranked.
+    """
+    timed = sorted(
+        (entry for group in groups if (entry := _best(group, shown))), key=lambda entry: entry[2].median_s or 0.0
+    )
+    if not timed:
+        measurements = (m for group in groups for series in group.series for m in series.measurements)
+        note = next((m.note for m in measurements if m.note), "")
+        return (f"Nothing has a time on {groups[0].device}{f': {note}' if note else ''}.",)
+    group, series, m = timed[0]
+    devices = m.devices or 1
+    first = f" on {group.device} with {in_words(devices, group.virtual)}"
+    said = (
+        _fastest(group, devices, first),
+        _gain(group, series, m),
+        _held_back(series, m),
+        _balance(group, series, m),
+        *(_fastest(other, beside.devices or 1, _unlike(beside, m)) for other, _, beside in timed[1:]),
+    )
+    return tuple(sentence for sentence in said if sentence)
+
+
+def _best(group: WorkGroup, shown: Shown) -> tuple[WorkGroup, Series, Measurement] | None:
+    ranked = group.ranked(number_of(group, shown))
+    return (group, *ranked[0]) if ranked else None
+
+
+def _unlike(m: Measurement, first: Measurement) -> str:
+    number = "" if m.devices == first.devices else f" with {in_words(m.devices or 1, virtual=False)}"
+    return f" in rounds of its own{number}"
+
+
+def _fastest(group: WorkGroup, devices: int, where: str) -> str:
+    """The leaders and, of products from the host, what the first of them gains over the paper's baseline."""
+    ranked = group.ranked(devices)
+    labels = {m.case: series.label for series, m in ranked}
+    timed = [m for _, m in ranked]
+    leaders, unsettled = leaders_of(timed), unsettled_of(timed)
+    facts = [f"{units.seconds(timed[0].median_s)} {ONCE[group.work]}", _over_baseline(group, *ranked[0])]
+    names = join([labels[m.case] for m in leaders], NAMED)
+    claimed = claim(timed, leaders, unsettled) if len(timed) > 1 else "runs"
+    doubt = f"; {join([labels[m.case] for m in unsettled], NAMED)} may be as fast (ambiguous)" if unsettled else ""
+    return f"{names} {claimed}{where}: {', '.join(fact for fact in facts if fact)}{doubt}."
+
+
+def _over_baseline(group: WorkGroup, series: Series, m: Measurement) -> str:
+    if group.work != COLD:
+        return ""
+    found = group.baseline(m.devices or 1)
+    if series.variant == BASELINE:
+        return "no strategy gains over it" if len(group.ranked(m.devices or 1)) > 1 else ""
+    if found is None:
+        return f"{series.partitioning}/{BASELINE} has no time beside it"
+    verdict = compare(found[1], m)
+    return f"{units.ratio(verdict.ratio)} {found[0].label} ({verdict.kind})"
+
+
+def _gain(group: WorkGroup, series: Series, m: Measurement) -> str:
+    devices = m.devices or 1
+    if devices == 1:
+        return "That is one device: nothing is said of a speed-up."
+    gain = series.gain(m)
+    if gain is None:
+        return f"{series.label} has no time on one device here, so that nothing is said of its speed-up."
+    paper = f"; {PAPER_GAINS}" if group.work == COLD and not group.virtual else ""
+    return (
+        f"{series.label} is {units.ratio(gain.value)} as fast as on one device{_interval(gain)}: "
+        f"{units.percent(gain.value / devices)} of the ideal {devices}{units.THIN}×{paper}."
+    )
+
+
+def _interval(gain: SpeedUp) -> str:
+    span = f"{units.ratio(gain.low)} to {units.ratio(gain.high)}, " if gain.low and gain.high else ""
+    return f" ({span}{gain.kind})"
+
+
+def _held_back(series: Series, m: Measurement) -> str:
+    """The phase that is furthest above its share of one device's."""
+    devices, phases = m.devices or 1, phases_of(m)
+    if devices == 1 or not sum(phases.values()):
+        return ""
+    before = phases_of(series.base) if series.base else {}
+    if not before:
+        longest = max(phases, key=lambda name: phases[name])
+        return f"Most of its phases is {longest}, {units.percent(phases[longest] / sum(phases.values()))}."
+    ideal = {name: before.get(name, 0.0) / devices for name in phases}
+    worst = max(phases, key=lambda name: phases[name] - ideal[name])
+    if phases[worst] <= ideal[worst]:
+        return f"No phase takes longer than its share of one device's.{_exchanged(m)}"
+    share = units.percent(phases[worst] / sum(phases.values()))
+    one, part = units.seconds(before.get(worst)), units.seconds(ideal[worst])
+    against = (
+        f"where an even share of one device's {one} would be {part}" if ideal[worst] else "where one device needs none"
+    )
+    said = f"What holds it back is {worst}: {units.seconds(phases[worst])}, {share} of its phases, {against}."
+    return said + _exchanged(m)
+
+
+def _exchanged(m: Measurement) -> str:
+    hidden, exchange = hidden_share(m), phases_of(m).get(EXCHANGE)
+    if not exchange or not m.exchanged_bytes:
+        return ""
+    rate = units.rate(m.exchanged_bytes / exchange)
+    share = units.percent(hidden) if hidden else "none"
+    moved = f" {units.size(m.exchanged_bytes)} cross between devices in an iteration, at {rate}"
+    return f"{moved}; {share} of the exchange goes on beside the products."
+
+
+def _balance(group: WorkGroup, series: Series, m: Measurement) -> str:
+    devices, own = m.devices or 1, imbalance(m)
+    if devices == 1 or own is None:
+        return ""
+    said = f"Its largest part has {units.ratio(own)} the mean of the nonzeros, which allows {units.percent(1 / own)} "
+    found = group.baseline(devices) if series.variant != BASELINE else None
+    other = imbalance(found[1]) if found else None
+    beside = f"; that of {found[0].label} {units.ratio(other)}, {units.percent(1 / other)}" if found and other else ""
+    return f"{said}of the ideal{beside}."
