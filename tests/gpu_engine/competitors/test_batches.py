@@ -43,11 +43,15 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
         def __init__(self, non_blocking: bool = True) -> None:
             assert non_blocking
 
+        def use(self) -> None:
+            log.now = self
+
         def __enter__(self) -> None:
-            self._before, log.now = log.now, self
+            log.now = self
 
         def __exit__(self, *_: object) -> None:
-            log.now = self._before
+            # As CuPy does: the stream of the `with` around this one, not the one in `use`.
+            log.now = None
 
         def record(self, event: Event) -> Event:
             log.said.append(("record", self, event))
