@@ -79,7 +79,9 @@ def run(task: Task, folder: Path, cache: Path, started: Callable[[subprocess.Pop
         raise TooLargeError(_too_long(task)) from None
     finally:
         kill(process)
-        process.communicate()
+        # Closes its pipes, also the one that a task was never written to for lack of time.
+        with process:
+            process.communicate()
     problem = folder / PROBLEM
     if process.returncode == 0 and problem.exists():
         raise _restore(json.loads(problem.read_bytes()))

@@ -67,6 +67,16 @@ def test_a_process_that_takes_too_long_is_ended(tmp_path: Path, folder: Path, co
     assert seen[0].poll() == -9
 
 
+def test_no_pipe_of_a_process_stays_open(tmp_path: Path, folder: Path, compiled: Path) -> None:
+    """Nor that of one whose time is over before its task was written."""
+    seen: list[subprocess.Popen[str]] = []
+    sandbox.run(a_task(tmp_path), folder, compiled, seen.append)
+    with pytest.raises(TooLargeError):
+        sandbox.run(a_task(tmp_path, seconds=0.0), folder, compiled, seen.append)
+    for process in seen:
+        assert all(pipe is not None and pipe.closed for pipe in (process.stdin, process.stderr))
+
+
 def test_a_process_without_memory_says_so(tmp_path: Path, folder: Path, compiled: Path) -> None:
     task = Task(600 * 2**20, PATIENCE_S, ReadLimits(), family="stencil", params={"nx": 4000, "ny": 4000})
     with pytest.raises((TooLargeError, ParameterError), match=r"memory|smaller"):
