@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from web.figures.base import Table
 from web.parts import (
-    BatchFinding,
     Chart,
     Choice,
     Choices,
@@ -13,13 +12,13 @@ from web.parts import (
     Family,
     Field,
     Finding,
+    GroupFinding,
     JobLine,
     JobResults,
     Link,
     MatrixLine,
     Origin,
     RunFinding,
-    ScalingFinding,
     StudyFigure,
     WorkCases,
 )
@@ -158,7 +157,7 @@ class BatchedPage:
     title: str
     topics: str
     overview: tuple[str, ...]
-    findings: tuple[BatchFinding, ...]
+    findings: tuple[GroupFinding, ...]
     caveat: str
     figures: tuple[StudyFigure, ...]
     conclusions: Table
@@ -190,7 +189,7 @@ class ScalingPage:
     title: str
     topics: str
     overview: tuple[str, ...]
-    findings: tuple[ScalingFinding, ...]
+    findings: tuple[GroupFinding, ...]
     caveat: str
     figures: tuple[StudyFigure, ...]
     cases: tuple[WorkCases, ...]

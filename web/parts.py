@@ -170,18 +170,8 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchFinding:
-    """What is said of the kernels on a batch, and where it is shown; title: what the batch is made of."""
-
-    matrix_id: str
-    title: str
-    sentences: tuple[str, ...]
-    href: str
-
-
-@dataclass(frozen=True, slots=True)
-class ScalingFinding:
-    """What is said of a work shared by devices, and where it is shown; title: the matrix, and the work in words."""
+class GroupFinding:
+    """What is said of a batch, or of a work that devices share, and where it is shown; title: what it is made of."""
 
     matrix_id: str
     title: str
@@ -211,8 +201,8 @@ class JobResults:
     chart: Chart
     findings: tuple[Finding, ...]
     runs: tuple[RunFinding, ...]
-    batches: tuple[BatchFinding, ...]
-    works: tuple[ScalingFinding, ...]
+    batches: tuple[GroupFinding, ...]
+    works: tuple[GroupFinding, ...]
     cases: Table | None
     work_cases: tuple[WorkCases, ...]
     comparison: Link | None

@@ -14,7 +14,7 @@ from web.batch_verdicts import sentences as batch_sentences
 from web.batches import BatchGroup, batch_groups, largest, name_of
 from web.comparison import comparisons
 from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, Measured, matrix_features
-from web.parts import BatchFinding, DeviceLine, Finding, JobLine, Link, RunFinding
+from web.parts import DeviceLine, Finding, GroupFinding, JobLine, Link, RunFinding
 from web.run_verdicts import run_verdicts
 from web.selection import Selection
 
@@ -124,11 +124,11 @@ def run_findings(shown: Measured) -> tuple[RunFinding, ...]:
     )
 
 
-def batch_findings(seen: Measured) -> tuple[BatchFinding, ...]:
+def batch_findings(seen: Measured) -> tuple[GroupFinding, ...]:
     """What is said of the largest batches among these measurements, or of the chosen size, each with its address."""
     shown = seen.shown
     return tuple(
-        BatchFinding(
+        GroupFinding(
             matrix_id=group.matrix_id,
             title=name_of(group, shown),
             sentences=batch_sentences(group),

@@ -6,7 +6,7 @@ from web.comparison import overview
 from web.contexts import ScalingPage
 from web.figures.scaling import tables
 from web.measured import SCALING_STUDY, Measured, measured
-from web.parts import Choice, ScalingFinding, WorkCases
+from web.parts import Choice, GroupFinding, WorkCases
 from web.scaling import COLD, WORKS, WorkGroup, by_work, in_words, is_virtual, numbers_of_devices, work_groups
 from web.scaling_verdicts import VIRTUAL_CAVEAT, sentences
 from web.selection import PHASES_AS, Selection
@@ -43,11 +43,11 @@ def page(session: Session, asked: Selection) -> ScalingPage:
     )
 
 
-def scaling_findings(seen: Measured) -> tuple[ScalingFinding, ...]:
+def scaling_findings(seen: Measured) -> tuple[GroupFinding, ...]:
     """What is said of each work among these measurements, with the address that shows its matrix alone."""
     shown = seen.shown
     return tuple(
-        ScalingFinding(
+        GroupFinding(
             matrix_id=first.matrix_id,
             title=f"{shown.matrix(first.matrix_id).name}, {WORKS[first.work]}",
             sentences=sentences((first, *others), shown),

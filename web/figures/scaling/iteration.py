@@ -9,11 +9,14 @@ from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
     ROW_PX,
+    Bar,
+    bar_count,
     bar_panels,
     bars,
     first_panels,
     heading,
     left_out,
+    phase_panels,
     place,
     row_of,
     virtual_note,
@@ -25,24 +28,20 @@ from web.scaling import (
     PAGERANK,
     WORKS,
     Series,
-    WorkGroup,
     hidden_share,
     phases_of,
-    work_groups,
 )
 from web.shown import Shown
 
 PARTS = ("compute", EXCHANGE)
+ITERATED = (ITERATE, PAGERANK)
 MEASURED = "both together, as measured"
 NO_ITERATION = "No iteration here has a time in phases: only square matrices can be iterated."
-
-Bar = tuple[Series, Measurement]
-Panel = tuple[WorkGroup, list[Bar]]
 
 
 def draw(shown: Shown) -> go.Figure:
     """Products and exchange end to end, a row per variation and number of devices; the measured median marked."""
-    found = first_panels(_panels(shown), _rows)
+    found = first_panels(phase_panels(shown, ITERATED), bar_count)
     if not found:
         return blank(NO_ITERATION)
     everything = [m for _, own in found for _, m in own]
@@ -78,7 +77,7 @@ def table(shown: Shown) -> Table:
     )
     rows = [
         (*place(group, shown), WORKS[group.work], series.label, units.count(m.devices), *_numbers(m))
-        for group, own in _panels(shown)
+        for group, own in phase_panels(shown, ITERATED)
         for series, m in own
     ]
     return Table(heads, tuple(rows))
@@ -86,7 +85,7 @@ def table(shown: Shown) -> Table:
 
 def summary(shown: Shown) -> str:
     """What bars and marks are, and how much of the exchange is hidden at best."""
-    found = _panels(shown)
+    found = phase_panels(shown, ITERATED)
     if not found:
         return NO_ITERATION
     said = "Products and exchange of an iteration, each timed alone; the mark is both together. A mark inside its bar "
@@ -97,20 +96,7 @@ def summary(shown: Shown) -> str:
             share, series, m = max(hidden, key=lambda entry: entry[0])
             said += f" On {shown.matrix(group.matrix_id).name}, {group.device}, {WORKS[group.work]}: {series.label} "
             said += f"with {units.count(m.devices)} hides {units.percent(share)} of it."
-    return said + left_out(len(first_panels(found, _rows)), len(found)) + virtual_note(group for group, _ in found)
-
-
-def _panels(shown: Shown) -> list[Panel]:
-    found = []
-    for group in work_groups(shown, (ITERATE, PAGERANK)):
-        bars_of = [(series, m) for series in group.series for m in series.timed if sum(phases_of(m).values()) > 0]
-        if bars_of:
-            found.append((group, sorted(bars_of, key=lambda bar: bar[1].devices or 0)))
-    return found
-
-
-def _rows(panel: Panel) -> int:
-    return len(panel[1])
+    return said + left_out(len(first_panels(found, bar_count)), len(found)) + virtual_note(group for group, _ in found)
 
 
 def _numbers(m: Measurement) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from gpu_engine.records import Measurement
 from web.figures.base import Head, escape, shorten
 from web.figures.panels import Legend, panels
 from web.palette import DASHES, OKABE_ITO, SYMBOLS
-from web.scaling import STAYING, Series, WorkGroup, by_partitioning, by_variant
+from web.scaling import STAYING, Series, WorkGroup, by_partitioning, by_variant, phases_of, work_groups
 from web.shown import Shown
 from web.units import count
 
@@ -23,6 +23,10 @@ HATCHES = ("", "/", "x", ".", "-", "+")
 
 UNUSUAL = {"off": 1, "all-gather": 2, "device": 3, "cpms2": 1, "cpms4": 2}
 """Options beside the usual ones: what they add to the number of a look, of which a variant has four."""
+
+Bar = tuple[Series, Measurement]
+Panel = tuple[WorkGroup, list[Bar]]
+"""The measurements of a group that have bars in a panel."""
 
 VIRTUAL_NOTE = " Virtual devices are threads of this CPU: these times say nothing of a GPU."
 
@@ -132,3 +136,18 @@ def first_panels(found: Sequence[Drawn], rows: Callable[[Drawn], int]) -> list[D
 def left_out(drawn: int, found: int) -> str:
     """A sentence on the panels that are not drawn; empty where all are."""
     return f" Drawn are the first {drawn} of {found} panels; the table has all." if drawn < found else ""
+
+
+def phase_panels(shown: Shown, works: Sequence[str]) -> list[Panel]:
+    """A panel for each group of these works with times in phases; a bar a measurement, by number of devices."""
+    found = []
+    for group in work_groups(shown, works):
+        own = [(series, m) for series in group.series for m in series.timed if sum(phases_of(m).values()) > 0]
+        if own:
+            found.append((group, sorted(own, key=lambda bar: bar[1].devices or 0)))
+    return found
+
+
+def bar_count(panel: Panel) -> int:
+    """Bars of a panel, one below the other."""
+    return len(panel[1])

@@ -10,16 +10,19 @@ from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
     ROW_PX,
+    Bar,
+    bar_count,
     bar_panels,
     bars,
     first_panels,
     heading,
     left_out,
+    phase_panels,
     place,
     row_of,
     virtual_note,
 )
-from web.scaling import COLD, Series, WorkGroup, phases_of, work_groups
+from web.scaling import COLD, phases_of
 from web.shown import Shown
 
 SHARES = "shares"
@@ -30,15 +33,11 @@ PAPER_OVERHEADS = (
     "(COO) on merging."
 )
 
-Bar = tuple[Series, Measurement]
-
-Panel = tuple[WorkGroup, list[Bar]]
-
 
 def draw(shown: Shown) -> go.Figure:
     """Stacked bars, a row per strategy and number of devices, a panel per matrix and partitioning."""
-    everything = _panels(shown)
-    found = first_panels(everything, _rows)
+    everything = phase_panels(shown, (COLD,))
+    found = first_panels(everything, bar_count)
     if not found:
         return blank(NO_PHASES)
     in_shares = shown.phases == SHARES
@@ -70,7 +69,7 @@ def table(shown: Shown) -> Table:
         Head("merge overhead"),
     )
     rows = []
-    for group, own in _panels(shown):
+    for group, own in phase_panels(shown, (COLD,)):
         for series, m in own:
             phases = phases_of(m)
             total, partition = sum(phases.values()), phases.get("partition", 0.0)
@@ -84,26 +83,13 @@ def table(shown: Shown) -> Table:
 
 def summary(shown: Shown) -> str:
     """What the bars are made of, and the overheads that the paper reports."""
-    found = _panels(shown)
+    found = phase_panels(shown, (COLD,))
     if not found:
         return NO_PHASES
-    drawn = len(first_panels(found, _rows))
+    drawn = len(first_panels(found, bar_count))
     said = "The phases of a product from the host, each over when all devices have ended it; rows are strategies on so "
     said += "many devices. The paper counts distribution as partition overhead: the table has both."
     return said + PAPER_OVERHEADS + left_out(drawn, len(found)) + virtual_note(group for group, _ in found)
-
-
-def _panels(shown: Shown) -> list[Panel]:
-    found = []
-    for group in work_groups(shown, (COLD,)):
-        bars_of = [(series, m) for series in group.series for m in series.timed if sum(phases_of(m).values()) > 0]
-        if bars_of:
-            found.append((group, sorted(bars_of, key=lambda bar: bar[1].devices or 0)))
-    return found
-
-
-def _rows(panel: Panel) -> int:
-    return len(panel[1])
 
 
 def _length(m: Measurement, phase: str, in_shares: bool, unit: units.Unit) -> float:
