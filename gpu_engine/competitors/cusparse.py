@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
 from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import Format, Kernel, Product, array_module, row_of_entries
@@ -16,7 +18,7 @@ from gpu_engine.formats.base import Format, Kernel, Product, array_module, row_o
 INDEX_32, INDEX_64 = 2, 3
 BASE_ZERO = 0
 REAL_64 = 1
-NO_TRANSPOSE = 0
+NO_TRANSPOSE, TRANSPOSE = 0, 1
 CSR_ALG1, CSR_ALG2, COO_ALG1, COO_ALG2, SELL_ALG1 = 2, 3, 1, 4, 5
 """cusparseSpMVAlg_t."""
 
@@ -48,11 +50,16 @@ def _call(function: str, *arguments: Any) -> None:
         raise KernelError(f"{function} failed with cuSPARSE status {status}.")
 
 
-@functools.cache
-def _handle(device: int) -> ctypes.c_void_p:  # noqa: ARG001 (a handle belongs to one device)
+def new_handle() -> ctypes.c_void_p:
+    """A handle of the current GPU; it may serve one thread at a time, and no call by itself."""
     handle = ctypes.c_void_p()
     _call("cusparseCreate", ctypes.byref(handle))
     return handle
+
+
+@functools.cache
+def _handle(device: int) -> ctypes.c_void_p:  # noqa: ARG001 (a handle belongs to one device)
+    return new_handle()
 
 
 def _pointer(array: Any) -> ctypes.c_void_p:
@@ -84,11 +91,13 @@ class CusparseLayout:
 
     arrays      device arrays behind the descriptor, which must stay alive with it
     descriptor  cusparseSpMatDescr_t
+    transposed  whether products are those of the transpose
     """
 
     matrix: CsrMatrix
     arrays: tuple[Any, ...]
     descriptor: ctypes.c_void_p
+    transposed: bool = False
     plans: dict[tuple[int, int, int, bool], Plan] = field(default_factory=dict)
 
     @property
@@ -109,12 +118,23 @@ def _pointer_type(matrix: CsrMatrix) -> ctypes.c_int:
     return ctypes.c_int(INDEX_64 if matrix.indptr.dtype.itemsize == 8 else INDEX_32)
 
 
-def csr(matrix: CsrMatrix) -> CusparseLayout:
-    """CSR, whose arrays are those of the matrix."""
+def csr(matrix: CsrMatrix, transposed: bool = False) -> CusparseLayout:
+    """CSR, whose arrays are those of the matrix, or CSC of its transpose."""
     arrays = matrix.indptr, matrix.indices, matrix.values
     types = _pointer_type(matrix), ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
     descriptor = _descriptor("cusparseCreateCsr", *_shape(matrix), *map(_pointer, arrays), *types)
-    return CusparseLayout(matrix, arrays, descriptor)
+    return CusparseLayout(matrix, arrays, descriptor, transposed)
+
+
+def pointers(lines: Any, n_lines: int, handle: ctypes.c_void_p) -> Any:
+    """Pointers, int32 [n_lines + 1], of entries sorted by line, int32; launched on the current stream."""
+    import cupy
+
+    found = cupy.empty(n_lines + 1, np.int32)
+    _set_stream(handle)
+    sizes = ctypes.c_int(lines.size), ctypes.c_int(n_lines)
+    _call("cusparseXcoo2csr", handle, _pointer(lines), *sizes, _pointer(found), ctypes.c_int(BASE_ZERO))
+    return found
 
 
 def _coo(matrix: CsrMatrix) -> CusparseLayout:
@@ -154,43 +174,68 @@ def _sell(matrix: CsrMatrix) -> CusparseLayout:
     return CusparseLayout(matrix, arrays, descriptor)
 
 
-def multiply(layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool = False) -> None:
-    """y := A·x, or y := A·x + y where it `adds`, on the current stream; the first call of x and y prepares it."""
-    import cupy
+def multiply(
+    layout: CusparseLayout,
+    algorithm: int,
+    x: Any,
+    y: Any,
+    adds: bool = False,
+    handle: ctypes.c_void_p | None = None,
+    once: bool = False,
+) -> None:
+    """y := A·x, or y := A·x + y where it `adds`, on the current stream; the first call prepares it.
 
+    handle  of the current GPU; None: one that all callers share
+    once    without the preprocess step, which pays off with more products
+    """
     if not layout.matrix.nnz:
         if not adds:
             y.data.memset_async(0, y.nbytes)
         return
-    handle = _handle(cupy.cuda.runtime.getDevice())
-    _call("cusparseSetStream", handle, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr))
+    if handle is None:
+        import cupy
+
+        handle = _handle(cupy.cuda.runtime.getDevice())
+    _set_stream(handle)
     key = algorithm, x.data.ptr, y.data.ptr, adds
     if key not in layout.plans:
-        layout.plans[key] = _plan(handle, layout, algorithm, x, y, adds)
+        layout.plans[key] = _plan(handle, layout, algorithm, x, y, adds, once)
     plan = layout.plans[key]
     arguments = _arguments(handle, layout, algorithm, plan.x, plan.y, adds)
     _call("cusparseSpMV", *arguments, _pointer(plan.workspace))
+
+
+def _set_stream(handle: ctypes.c_void_p) -> None:
+    import cupy
+
+    _call("cusparseSetStream", handle, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr))
 
 
 def _product(algorithm: int) -> Product:
     return lambda layout, x, y: multiply(layout, algorithm, x, y)
 
 
-def _plan(handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool) -> Plan:
-    """Sizes the workspace and runs the algorithm's preprocess step."""
+def _plan(
+    handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool, once: bool
+) -> Plan:
+    """Sizes the workspace and runs the algorithm's preprocess step, which are the matrix's for all its vectors."""
     import cupy
 
     vectors = _vector(x), _vector(y)
+    for (other, _, _, added), plan in layout.plans.items():
+        if (other, added) == (algorithm, adds):
+            return Plan(*vectors, plan.workspace)
     arguments = _arguments(handle, layout, algorithm, *vectors, adds)
     size = ctypes.c_size_t()
     _call("cusparseSpMV_bufferSize", *arguments, ctypes.byref(size))
     workspace = cupy.empty(max(size.value, 1), dtype=cupy.uint8)
-    _call("cusparseSpMV_preprocess", *arguments, _pointer(workspace))
+    if not once:
+        _call("cusparseSpMV_preprocess", *arguments, _pointer(workspace))
     return Plan(*vectors, workspace)
 
 
 def _arguments(handle: Any, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool) -> tuple[Any, ...]:
-    operation, compute = ctypes.c_int(NO_TRANSPOSE), ctypes.c_int(REAL_64)
+    operation, compute = ctypes.c_int(TRANSPOSE if layout.transposed else NO_TRANSPOSE), ctypes.c_int(REAL_64)
     alpha, beta = ctypes.byref(_ONE), ctypes.byref(_ONE if adds else _ZERO)
     return handle, operation, alpha, layout.descriptor, x, beta, y, compute, ctypes.c_int(algorithm)
 

@@ -44,12 +44,17 @@ class ActorGroup:
         self.transfers: tuple[Transfer, ...] = ()
 
     def take(
-        self, open_device: Callable[[str], Device], folder: Path, spans: Sequence[Span], exchange: ExchangeName
+        self,
+        open_device: Callable[[str], Device],
+        folder: Path,
+        spans: Sequence[Span],
+        exchange: ExchangeName,
+        overlap: bool,
     ) -> None:
         """Each actor takes its part of the matrix in that folder."""
         self.spans = tuple(spans)
         self.holdings = self._all(
-            actor.take.remote(open_device, place.device, folder, span, exchange)
+            actor.take.remote(open_device, place.device, folder, span, exchange, overlap)
             for actor, place, span in zip(self._actors, self._places, spans, strict=True)
         )
 

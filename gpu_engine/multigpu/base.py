@@ -1,6 +1,6 @@
 """Device: the contract of everything that can hold and multiply a part."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from gpu_engine.cpms import Segmented
@@ -127,6 +127,28 @@ class Device(Protocol):
         """Has all that is launched from here on wait until another device has passed the mark."""
         ...
 
+    def capture(self, others: Sequence["Device"], work: Callable[[], None]) -> Callable[[int], None]:
+        """What work() launches on this stream and others, as a function that launches it so many times in a row.
+
+        It begins when all is done that was launched on these streams before, and they go on when it has ended. A GPU
+        calls `work` once, now, and does nothing yet; a virtual device calls it each time. So `work` must wait for no
+        marks but its own, and leave all that it uses as it was; its marks say nothing to those outside.
+        """
+        ...
+
     def synchronize(self) -> None:
         """Waits for all launched work; raises what it did wrong."""
         ...
+
+
+def fork(first: Device, others: Sequence[Device]) -> None:
+    """Has others wait for all that was launched on the first."""
+    begin = first.mark()
+    for other in others:
+        other.wait(begin)
+
+
+def join(first: Device, others: Sequence[Device]) -> None:
+    """Has the first wait for all that was launched on the others."""
+    for other in others:
+        first.wait(other.mark())

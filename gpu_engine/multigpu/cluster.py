@@ -59,6 +59,7 @@ class ClusterMatrix:
         places: Sequence[Place],
         *,
         exchange: ExchangeName = "image",
+        overlap: bool = True,
         transport: TransportName = "object-store",
         on_loss: OnLoss = "raise",
         checkpoint_every: int = 100,
@@ -70,6 +71,7 @@ class ClusterMatrix:
         ray               the module, which has joined a cluster
         folder            indptr.npy, indices.npy, values.npy and meta.json of the matrix
         places            a device for each part; those of a host stand in a row, for neighbours exchange most
+        overlap           multiplies the entries whose columns a device owns while the other elements arrive
         on_loss           `raise`: DeviceLostError; `continue`: with fewer devices, from the last vector kept whole
         checkpoint_every  iterations after which `continue` keeps the vector, in the memory of this process
         limit_s           how long the actors may be silent: longer than an iteration, or reading a part, takes
@@ -88,7 +90,8 @@ class ClusterMatrix:
                 "give at least one of each."
             )
         self._ray, self._folder, self._places, self._limit_s = ray, folder, tuple(places), limit_s
-        self._exchange, self._transport, self._open_device = exchange, transport, open_device
+        self._exchange, self._overlap = exchange, overlap
+        self._transport, self._open_device = transport, open_device
         self._on_loss, self._checkpoint_every = on_loss, checkpoint_every
         self._group: ActorGroup | None = None
         self._failure: BaseException | None = ConflictError(OUTSIDE)
@@ -160,7 +163,7 @@ class ClusterMatrix:
         """New actors at the places that are left, with the vector that was kept."""
         self._group = group = ActorGroup(self._ray, self._places, self._limit_s)
         spans = cut_by_entries(self._stored, (len(self._places),))
-        group.take(self._open_device, self._folder, spans, self._exchange)
+        group.take(self._open_device, self._folder, spans, self._exchange, self._overlap)
         group.connect(self._transport)
         self._done = self._kept_at
         if self._kept is not None:

@@ -10,10 +10,12 @@ from gpu_engine.cpms import Segmented
 from gpu_engine.multigpu.partition import Part
 from gpu_engine.multigpu.rank_steps import Update
 
+SUMS = 2
+
 
 def finish(totals: Any, update: Update, sums: Any) -> None:
     """The new ranks of a device's pages."""
-    kept = update.damping * totals + update.base
+    kept = update.damping * totals + update.base[0]
     change = -_own(update.p, update.own, update.read)
     _keep(update.new, update.own, update.write, kept)
     change += kept
@@ -46,6 +48,7 @@ def to_ieee(vector: Segmented) -> None:
 def to_segments(vector: Segmented) -> None:
     """The inverse of `to_ieee`."""
     values = vector.storage[: vector.n].copy()
+    vector.storage[:] = 0.0
     cpms.write(vector, values, vector.segments)
 
 

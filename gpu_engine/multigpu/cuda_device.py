@@ -4,7 +4,7 @@ Products of parts that are multiplied once take their arrays as they came; `prep
 often into the tiles of formats/split.py, our fastest kernel on plain CSR.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,7 +27,7 @@ from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.formats.split import SplitLayout
 from gpu_engine.measure.cuda import translated
 from gpu_engine.multigpu import partition
-from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.base import Device, Prepared, fork, join
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
@@ -105,7 +105,7 @@ class CudaDevice:
         with self._current():
             partition.rewrite(partitioning, span, raw, local)
 
-    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> Part | Tiled:
+    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> Prepared:
         """Cuts a part of CSR into tiles; another one as it is. Allocates, and waits."""
         if partitioning.axis != "rows" or not partitioning.compressed:
             return part
@@ -166,6 +166,19 @@ class CudaDevice:
         with self._current():
             self._stream.wait_event(mark)
 
+    def capture(self, others: Sequence[Device], work: Callable[[], None]) -> Callable[[int], None]:
+        """A graph of all streams, launched on this one."""
+        graph = self._graph(others, work)
+
+        def launch(times: int) -> None:
+            join(self, others)
+            with translated(), self._device:
+                for _ in range(times):
+                    graph.launch(self._stream)
+            fork(self, others)
+
+        return launch
+
     def synchronize(self) -> None:
         """Waits for all launched work."""
         with translated():
@@ -181,6 +194,20 @@ class CudaDevice:
                 yield
             finally:
                 before.use()
+
+    def _graph(self, others: Sequence[Device], work: Callable[[], None]) -> Any:
+        with self._current():
+            self._stream.begin_capture()
+            try:
+                fork(self, others)
+                work()
+                join(self, others)
+            except BaseException:
+                # What broke off is no graph, and the stream is to be of use again.
+                with suppress(cupy.cuda.runtime.CUDARuntimeError):
+                    self._stream.end_capture()
+                raise
+            return self._stream.end_capture()
 
     def _copy(self, to: int, source: int, nbytes: int) -> None:
         if nbytes:
@@ -198,15 +225,17 @@ class CudaDevice:
 
 
 @contextmanager
-def cuda_devices(count: int) -> Iterator[tuple[CudaDevice, ...]]:
+def cuda_devices(count: int, kind: type[CudaDevice] = CudaDevice) -> Iterator[tuple[CudaDevice, ...]]:
     """The first GPUs of this process, which reach each other's memory where the host allows it.
+
+    kind  of which they are made
 
     Raises ParameterError where CUDA shows fewer.
     """
     found = cupy.cuda.runtime.getDeviceCount()
     if not 1 <= count <= found:
         raise ParameterError(f"There are {found} GPUs for {count} parts; choose 1 to {found} devices.")
-    devices = tuple(CudaDevice(ordinal) for ordinal in range(count))
+    devices = tuple(kind(ordinal) for ordinal in range(count))
     _enable_peers(count)
     try:
         yield devices

@@ -17,6 +17,7 @@ from gpu_engine.multigpu.rank_steps import Update
 from gpu_engine.pagerank.cuda_pulls import FP64, head
 
 BLOCK, BLOCKS = 256, 512
+SUMS = 2 + 2 * BLOCKS
 NORMS = {"L1": 0, "L2": 1, "Linf": 2}
 """As ranks.cuh numbers them."""
 
@@ -43,18 +44,16 @@ SOURCE = CudaSource(
 
 def finish(totals: Any, update: Update, sums: Any) -> None:
     """The new ranks of a device's pages."""
-    found = cupy.empty((2, BLOCKS))
     types = f"{_type(update.p, update.read)}, {_type(update.new, update.write)}"
     ranks = (_units(update.p), _units(update.new), update.damping, update.base, cupy.int32(NORMS[update.norm]))
-    _over_pages(f"finish_pages<{types}>", update.own, (*ranks, totals, found[0]))
-    _join(NORMS[update.norm], update.dangling, totals, found, sums)
+    _over_pages(f"finish_pages<{types}>", update.own, (*ranks, totals, sums[2:]))
+    _join(NORMS[update.norm], update.dangling, totals, sums)
 
 
 def scale_segments(p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any) -> None:
     """p := factor · p on a device's pages, cut to k segments."""
-    found = cupy.empty((2, BLOCKS))
-    _over_pages(f"scale_pages<{_type(p, k)}>", own, (_units(p), factor, totals, found[0]))
-    _join(NORMS["L1"], dangling, totals, found, sums)
+    _over_pages(f"scale_pages<{_type(p, k)}>", own, (_units(p), factor, totals, sums[2:]))
+    _join(NORMS["L1"], dangling, totals, sums)
 
 
 def multiply_segments(links: Any, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
@@ -90,10 +89,11 @@ def _over_pages(kernel: str, own: slice, arguments: tuple[Any, ...]) -> None:
     SOURCE.function(kernel)((BLOCKS,), (BLOCK,), (*pages, *arguments))
 
 
-def _join(norm: int, dangling: Any, totals: Any, found: Any, sums: Any) -> None:
-    picked = (cupy.int64(dangling.size), dangling, totals, found[1])
-    SOURCE.function("sum_picked")((BLOCKS,), (BLOCK,), picked)
-    SOURCE.function("join_found")((1,), (BLOCKS,), (cupy.int32(norm), found[0], found[1], sums))
+def _join(norm: int, dangling: Any, totals: Any, sums: Any) -> None:
+    """Of what the blocks found, which is to come behind the sums."""
+    changes, picked = sums[2 : 2 + BLOCKS], sums[2 + BLOCKS :]
+    SOURCE.function("sum_picked")((BLOCKS,), (BLOCK,), (cupy.int64(dangling.size), dangling, totals, picked))
+    SOURCE.function("join_found")((1,), (BLOCKS,), (cupy.int32(norm), changes, picked, sums))
 
 
 def _type(ranks: Any, k: int) -> str:

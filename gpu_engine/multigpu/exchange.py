@@ -1,20 +1,17 @@
-"""x := A·x again and again with x on the devices; EXCHANGES: what of the vector a device fetches after a product.
+"""What crosses between devices that hold parts of a vector; EXCHANGES: what of it a device fetches before a product.
 
-A device owns the elements of the rows that begin in its part. An iteration fetches what it does not own and then
-multiplies. Vectors are as long as the matrix on every device, so that columns keep their numbers, and there are two of
-them: one is read, by the device and its peers, while the other is written.
+A device owns the elements of the rows that begin in its part, and fetches others that its part reads.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.formats.base import array_module
-from gpu_engine.multigpu.base import Device, Prepared
-from gpu_engine.multigpu.partition import Part, Partitioning, Span, StoredMatrix, localize, part_of
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
 ExchangeName = Literal["all-gather", "image"]
 
@@ -85,185 +82,6 @@ def split(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
     return found[0], found[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """What one device has.
-
-    copier   its second stream where fetches overlap with products, else the device itself
-    parts    its part, prepared; where fetches overlap with products, the local and the remote entries of it
-    vectors  float64 [n] twice; of x they hold what the device owns, and the range it wants once that is fetched
-    remote   float64 [rows of the part], the product with the remote entries
-    outbox   float64 [1], the share of a row that began in an earlier part
-    inbox    float64 [1], a share of a row that goes on in a later part
-    """
-
-    device: Device
-    copier: Device
-    parts: tuple[Prepared, ...]
-    vectors: tuple[Any, Any]
-    remote: Any
-    outbox: Any
-    inbox: Any
-
-    @property
-    def span(self) -> Span:
-        """Where its part lies."""
-        return self.parts[0].span
-
-
-class ResidentMatrix:
-    """A square matrix cut by rows, each part on its device for good, and a vector that stays there with it.
-
-    One host thread launches everything. Whatever waits is launched after that for which it waits, so that no devices
-    wait for each other.
-    """
-
-    def __init__(
-        self,
-        stored: StoredMatrix,
-        spans: Sequence[Span],
-        devices: Sequence[Device],
-        exchange: ExchangeName = "image",
-        overlap: bool = True,
-    ) -> None:
-        """Copies the parts to the devices.
-
-        overlap  multiplies the entries whose columns a device owns while the other elements arrive
-
-        Raises ParameterError where the matrix is not square or cut by columns, or parts and devices differ in number.
-        """
-        _check(stored, spans, devices)
-        self._partitioning, self._n, self.overlap = stored.partitioning, stored.n_rows, overlap
-        parts = [part_of(stored, span, localize(stored, span)) for span in spans]
-        self.transfers = plan(spans, [EXCHANGES[exchange](part, self._n) for part in parts])
-        self._owners = tuple(owners(spans))
-        self._members = [self._member(device, part) for device, part in zip(devices, parts, strict=True)]
-        self._incoming = [[t for t in self.transfers if t.target == i] for i in range(len(spans))]
-        self._readers = [[t.target for t in self.transfers if t.source == i] for i in range(len(spans))]
-        self._current = 0
-        # Marks behind what a device owns of the vector, and behind its last fetch.
-        self._complete = [member.device.mark() for member in self._members]
-        self._fetched = [member.copier.mark() for member in self._members]
-
-    @property
-    def exchanged_bytes(self) -> int:
-        """Bytes that cross between devices in an iteration: elements fetched, and shares of cut rows."""
-        cut = sum(owner is not None for owner in self._owners)
-        return (sum(transfer.elements for transfer in self.transfers) + cut) * np.dtype(np.float64).itemsize
-
-    def load(self, x: Any) -> None:
-        """Sends each device what it owns of x, float64 [n] on the host; raises InputError for another."""
-        self._check_vector(x)
-        self.synchronize()
-        for member in self._members:
-            own = member.span.own
-            member.device.upload(x[own], member.vectors[self._current][own])
-        self.synchronize()
-
-    def advance(self, iterations: int) -> None:
-        """Launches x := A·x so many times."""
-        for _ in range(iterations):
-            fetched = self._exchange()
-            self._multiply(fetched)
-            self._fetched = fetched
-            self._current = 1 - self._current
-
-    def exchange(self) -> None:
-        """Launches the fetches of an iteration without its product: each device then has the range that it wants."""
-        self._fetched = self._exchange()
-
-    def multiply(self) -> None:
-        """Launches y := A·x from the ranges of x that were fetched last; x stays, and y is read by `read_product`."""
-        self._multiply(self._fetched)
-
-    def read(self, x: Any) -> None:
-        """Copies the vector to x, float64 [n] on the host, and waits for it; raises InputError for another."""
-        self._download(self._current, x)
-
-    def read_product(self, y: Any) -> None:
-        """The same for y of the last `multiply`."""
-        self._download(1 - self._current, y)
-
-    def synchronize(self) -> None:
-        """Waits for all that was launched; raises what it did wrong."""
-        for member in self._members:
-            member.copier.synchronize()
-            member.device.synchronize()
-
-    def _member(self, device: Device, whole: Part) -> Member:
-        parts = split(self._partitioning, whole) if self.overlap else (whole,)
-        rows = whole.span.stop - whole.span.first
-        member = Member(
-            device,
-            device.side() if self.overlap else device,
-            tuple(device.prepare(self._partitioning, sent(device, part), self._n) for part in parts),
-            (device.allocate(self._n, np.float64), device.allocate(self._n, np.float64)),
-            device.allocate(rows if self.overlap else 0, np.float64),
-            *(device.allocate(1, np.float64) for _ in range(2)),
-        )
-        device.synchronize()
-        return member
-
-    def _download(self, number: int, x: Any) -> None:
-        self._check_vector(x)
-        for member in self._members:
-            own = member.span.own
-            member.device.download(member.vectors[number][own], x[own])
-        self.synchronize()
-
-    def _exchange(self) -> list[Any]:
-        """Launches the fetches of an iteration; a mark behind those of each device."""
-        for member, complete, transfers in zip(self._members, self._complete, self._incoming, strict=True):
-            # A device may lag behind those from which it fetches: what is overwritten must have been read.
-            member.copier.wait(complete)
-            for transfer in transfers:
-                member.copier.wait(self._complete[transfer.source])
-                there, here = (m.vectors[self._current] for m in (self._members[transfer.source], member))
-                member.copier.fetch(there[transfer.begin : transfer.end], here[transfer.begin : transfer.end])
-        return [member.copier.mark() for member in self._members]
-
-    def _multiply(self, fetched: Sequence[Any]) -> None:
-        """Launches the products of all devices, then the sums of the rows that several share."""
-        shares = []
-        for i, member in enumerate(self._members):
-            # Peers may still fetch what the product before the last one wrote where this one writes.
-            for reader in self._readers[i]:
-                member.device.wait(self._fetched[reader])
-            y = member.vectors[1 - self._current][member.span.lines]
-            self._multiply_part(member, y, fetched[i])
-            owner = self._owners[i]
-            if owner is not None:
-                member.device.wait(self._complete[owner])
-                member.device.fetch(y[:1], member.outbox)
-            shares.append(member.device.mark())
-        for i, owner in enumerate(self._owners):
-            if owner is not None:
-                self._add_share(self._members[owner], self._members[i], shares[i])
-        self._complete = [member.device.mark() for member in self._members]
-
-    def _multiply_part(self, member: Member, y: Any, fetched: Any) -> None:
-        device, x = member.device, member.vectors[self._current]
-        if not self.overlap:
-            # The fetches came before on the same stream.
-            device.multiply(self._partitioning, member.parts[0], x, y)
-            return
-        local, remote = member.parts
-        device.multiply(self._partitioning, local, x, y)
-        device.wait(fetched)
-        device.multiply(self._partitioning, remote, x, member.remote)
-        device.add(y, member.remote)
-
-    def _add_share(self, owner: Member, later: Member, share: Any) -> None:
-        row = later.span.first
-        owner.device.wait(share)
-        owner.device.fetch(later.outbox, owner.inbox)
-        owner.device.add(owner.vectors[1 - self._current][row : row + 1], owner.inbox)
-
-    def _check_vector(self, x: Any) -> None:
-        if x.dtype != np.float64 or x.shape != (self._n,):
-            raise InputError(f"The vector is {x.dtype} {x.shape}; the matrix needs float64 ({self._n},).")
-
-
 def sent(device: Device, part: Part) -> Part:
     """A copy on a device of a part, which lies on the host or on a GPU."""
     arrays = []
@@ -279,16 +97,3 @@ def sent(device: Device, part: Part) -> Part:
     # Callers free what they made for this copy alone.
     device.synchronize()
     return Part(part.span, *arrays)
-
-
-def _check(stored: StoredMatrix, spans: Sequence[Span], devices: Sequence[Device]) -> None:
-    if stored.n_rows != stored.n_cols:
-        raise ParameterError(
-            f"The matrix is {stored.n_rows} × {stored.n_cols}; x := A·x needs a square one. Choose another matrix."
-        )
-    if stored.partitioning.axis != "rows":
-        raise ParameterError(
-            f"{stored.partitioning.name} cuts columns; x := A·x needs parts by rows: choose pCSR or pCOO."
-        )
-    if not devices or len(spans) != len(devices):
-        raise ParameterError(f"There are {len(spans)} parts for {len(devices)} devices; give each device one part.")

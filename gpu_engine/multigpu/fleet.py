@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Literal
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.records import DeviceInfo
+
+ProductName = Literal["ours", "cusparse"]
+"""Whose kernels multiply the parts."""
 
 VIRTUAL_MAX = 64
 """Virtual devices of a CPU: each takes two threads."""
@@ -19,24 +23,30 @@ def devices_of(device: DeviceInfo) -> int:
 
 
 @contextmanager
-def open_fleet(device: DeviceInfo, count: int, nodes: int = 1) -> Iterator[tuple[Device, ...]]:
+def open_fleet(
+    device: DeviceInfo, count: int, nodes: int = 1, product: ProductName = "ours"
+) -> Iterator[tuple[Device, ...]]:
     """So many devices of the kind of `device`: the first GPUs of this process, or virtual ones of this CPU.
 
-    nodes  NUMA nodes over which virtual devices are spread; GPUs hang where they do
+    nodes    NUMA nodes over which virtual devices are spread; GPUs hang where they do
+    product  whose kernels multiply
 
-    Raises ParameterError where there are fewer devices.
+    Raises ParameterError where there are fewer devices, or cuSPARSE is to multiply on a CPU.
     """
     there = devices_of(device)
     if not 1 <= count <= there:
         what = "virtual devices" if device.backend == "cpu" else "GPUs"
         raise ParameterError(f"{count} devices are to share the matrix; there are {there} {what}. Choose 1 to {there}.")
     if device.backend == "cpu":
+        if product == "cusparse":
+            raise ParameterError("cuSPARSE multiplies on a GPU alone; choose our products, or a device with a GPU.")
         with virtual_devices(simulated(spread(count, nodes))) as devices:
             yield devices
         return
-    from gpu_engine.multigpu.cuda_device import cuda_devices
+    from gpu_engine.multigpu.cuda_device import CudaDevice, cuda_devices
+    from gpu_engine.multigpu.cusparse_device import CusparseDevice
 
-    with cuda_devices(count) as gpus:
+    with cuda_devices(count, {"ours": CudaDevice, "cusparse": CusparseDevice}[product]) as gpus:
         yield gpus
 
 

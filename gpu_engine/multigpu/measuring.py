@@ -14,7 +14,7 @@ from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeErro
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Timing
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.fleet import open_fleet
+from gpu_engine.multigpu.fleet import ProductName, open_fleet
 from gpu_engine.multigpu.work import Setting, Subject, Work
 from gpu_engine.multigpu.works import WORKS
 from gpu_engine.records import Case, Measurement, MeasurementState, Progress, Record, Started
@@ -126,16 +126,16 @@ class ScalingRun:
 
     def _prepare(self, group: list[_Candidate], fleets: ExitStack) -> Iterator[Record]:
         """Opens a fleet for each number of devices, does each work once and checks what comes out."""
-        opened: dict[int, tuple[Device, ...]] = {}
+        opened: dict[tuple[int, ProductName], tuple[Device, ...]] = {}
         for number, c in enumerate(group):
-            count = c.setting.devices
+            count, product = fleet = c.setting.devices, c.setting.product
             yield Started(c.case.key)
             yield Progress(PREPARATION * number / len(group), f"checking {c.setting.kernel} on {count} devices")
             try:
                 check_room(self._bytes_needed(c.setting), self.bench.layout_bytes)
-                if count not in opened:
-                    opened[count] = fleets.enter_context(open_fleet(self.bench.device, count, self.plan.nodes))
-                c.devices = opened[count]
+                if fleet not in opened:
+                    opened[fleet] = fleets.enter_context(open_fleet(self.bench.device, count, self.plan.nodes, product))
+                c.devices = opened[fleet]
                 with self.bench.stopwatch.guard():
                     work = WORKS[c.setting.work](self.subject, c.setting, c.devices, self.bench.stopwatch.now)
                     work.check()

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpu_engine.formats.base import array_module
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.exchange import owners
 from gpu_engine.multigpu.partition import Axis, Part
 
 MergePlace = Literal["host", "device"]
@@ -116,49 +117,68 @@ class HostMerge:
 
 
 class DeviceMerge:
-    """The first device gathers the results of all, and copies the whole y to the host.
+    """Every device merges its rows, and copies them to their places in y on the host.
 
-    The paper does so where columns are cut; here rows are merged so too.
+    Where rows are cut they are those that begin in its part. Where columns are cut they are as many for each device;
+    the paper has the first device add up everything.
     """
 
     def __init__(self, team: Team) -> None:
-        self._shares, self._axis = team.shares, team.axis
-        self._device = team.shares[0].device
-        self._y, self._total = (self._device.allocate(team.n_rows, np.float64) for _ in range(2))
-        self._inbox = self._device.allocate(1 if team.axis == "rows" else team.n_rows, np.float64)
+        self._team, self._shares = team, team.shares
+        count = len(team.shares)
+        if team.axis == "rows":
+            self._rows = [share.part.span.own for share in team.shares]
+        else:
+            self._rows = [slice(i * team.n_rows // count, (i + 1) * team.n_rows // count) for i in range(count)]
+        self._mine = [
+            share.partial[share.begun :] if team.axis == "rows" else share.partial[rows]
+            for share, rows in zip(team.shares, self._rows, strict=True)
+        ]
+        self._others = [self._added(i) for i in range(count)]
+        self._inboxes = [
+            self._room(i, max((more.size for _, more, _ in self._others[i]), default=0)) for i in range(count)
+        ]
+        self._y = [self._room(i, mine.size) for i, mine in enumerate(self._mine)]
 
     def load(self, y: Any, beta: float) -> None:
-        """Copies y to the first device where it is read."""
+        """Copies to each device its rows of y where they are read."""
         if beta != 0.0:
-            self._device.upload(y, self._y)
-            self._device.synchronize()
+            self._team.each(lambda i: self._upload(i, y))
 
     def run(self, y: Any, alpha: float, beta: float) -> None:
         """y := α·Σ py_i + β·y."""
-        for share in self._shares[1:]:
-            self._device.wait(share.device.mark())
-        if self._axis == "rows":
-            self._gather_segments()
-        else:
-            self._gather_sums()
-        self._device.combine(self._y, self._total, alpha, beta)
-        self._device.download(self._y, y)
-        self._device.synchronize()
+        marks = [share.device.mark() for share in self._shares]
+        self._team.each(lambda i: self._merge(i, marks, y, alpha, beta))
 
-    def _gather_segments(self) -> None:
-        for share in self._shares:
-            self._device.fetch(share.partial[share.begun :], self._total[share.part.span.own])
-        for share in self._shares:
-            if share.begun:
-                first = share.part.span.first
-                self._device.fetch(share.partial[:1], self._inbox)
-                self._device.add(self._total[first : first + 1], self._inbox)
+    def _added(self, i: int) -> list[tuple[int, Any, Any]]:
+        """(device, what of its result, to what of device i's it is added) of all others that have something of them."""
+        if self._team.axis == "columns":
+            rows, mine = self._rows[i], self._mine[i]
+            return [(j, share.partial[rows], mine) for j, share in enumerate(self._shares) if j != i and mine.size]
+        last = self._mine[i][-1:]
+        spans = [share.part.span for share in self._shares]
+        return [(j, self._shares[j].partial[:1], last) for j, owner in enumerate(owners(spans)) if owner == i]
 
-    def _gather_sums(self) -> None:
-        self._device.fetch(self._shares[0].partial, self._total)
-        for share in self._shares[1:]:
-            self._device.fetch(share.partial, self._inbox)
-            self._device.add(self._total, self._inbox)
+    def _room(self, i: int, size: int) -> Any:
+        return self._shares[i].device.allocate(size, np.float64)
+
+    def _upload(self, i: int, y: Any) -> None:
+        device = self._shares[i].device
+        device.upload(y[self._rows[i]], self._y[i])
+        device.synchronize()
+
+    def _merge(self, i: int, marks: Sequence[Any], y: Any, alpha: float, beta: float) -> None:
+        device, merged = self._shares[i].device, self._mine[i]
+        for other, theirs, mine in self._others[i]:
+            inbox = self._inboxes[i][: mine.size]
+            device.wait(marks[other])
+            device.fetch(theirs, inbox)
+            device.add(mine, inbox)
+        if (alpha, beta) != (1.0, 0.0):
+            device.combine(self._y[i], merged, alpha, beta)
+            merged = self._y[i]
+        device.download(merged, y[self._rows[i]])
+        device.synchronize()
 
 
 MERGES: Mapping[MergePlace, type[Merge]] = {"host": HostMerge, "device": DeviceMerge}

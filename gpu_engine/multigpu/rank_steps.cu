@@ -45,12 +45,12 @@ __device__ __forceinline__ double join_block(int norm, double size) {
 /// what changed in the pages of a block.
 template <typename Read, typename Write>
 __global__ void finish_pages(long long first, long long count, const typename Read::Unit *__restrict__ p,
-                             typename Write::Unit *__restrict__ next, double damping, double base, int norm,
-                             double *__restrict__ totals, double *__restrict__ found) {
+                             typename Write::Unit *__restrict__ next, double damping, const double *__restrict__ base,
+                             int norm, double *__restrict__ totals, double *__restrict__ found) {
   double changed = 0.0;
   for (long long page = (long long)blockIdx.x * blockDim.x + threadIdx.x; page < count;
        page += (long long)gridDim.x * blockDim.x) {
-    const double kept = Write::store(next, first + page, damping * totals[page] + base);
+    const double kept = Write::store(next, first + page, damping * totals[page] + *base);
     const double change = kept - Read::load(p, first + page), size = change < 0.0 ? -change : change;
     totals[page] = kept;
     if (norm == LINF)

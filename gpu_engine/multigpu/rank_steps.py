@@ -12,7 +12,7 @@ from gpu_engine.formats.base import array_module
 
 
 class Update(NamedTuple):
-    """new := damping · totals + base on the pages of a device, from p in `read` segments, kept in `write`."""
+    """new := damping · totals + base[0] on the pages of a device, from p in `read` segments, kept in `write`."""
 
     p: Any
     new: Any
@@ -21,12 +21,17 @@ class Update(NamedTuple):
     read: int
     write: int
     damping: float
-    base: float
+    base: Any
     norm: str
 
 
 class RankSteps(Protocol):
-    """Functions for arrays of one device; each launches on the current stream, or computes in one thread of a CPU."""
+    """Functions for arrays of one device; each launches on the current stream, or computes in one thread of a CPU.
+
+    SUMS  elements of `sums`: the two that are found, and room; nothing is allocated
+    """
+
+    SUMS: int
 
     def finish(self, totals: Any, update: Update, sums: Any) -> None:
         """The new ranks of a device's pages; sums: γ (squared in L2) and the rank of dangling pages, as kept.

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.pagerank import PARTITIONING, DistributedRanks, whole_rows
+from gpu_engine.multigpu.pagerank import DistributedRanks
+from gpu_engine.multigpu.shards import PARTITIONING, whole_rows
 from gpu_engine.multigpu.work import RANK_PARAMS, Clock, Setting, Subject
 from gpu_engine.pagerank.bytes import iteration_bytes
 from gpu_engine.pagerank.kernels import RankKernel
@@ -15,6 +16,7 @@ from gpu_engine.pagerank.schedule import Step, iterations_by_segments
 RANKS: Mapping[str, RankKernel] = {
     "pagerank+fp64": RankKernel("csr/thread"),
     "pagerank+cpms2": RankKernel("csr/thread", segments=2),
+    "pagerank+cpms4": RankKernel("csr/thread", segments=4),
 }
 
 
@@ -24,7 +26,9 @@ class RankIterations:
     def __init__(self, subject: Subject, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         self._subject, self._clock, self._kernel = subject, clock, RANKS[setting.variant]
         self._schedule = self._kernel.schedule({})
-        self._ranks = _Ranks(subject.graph, RANK_PARAMS, devices, self._kernel.segments, setting.exchange)
+        self._ranks = DistributedRanks(
+            subject.graph, RANK_PARAMS, devices, self._kernel.segments, setting.exchange, setting.overlap
+        )
         self._steps: tuple[Step, ...] = ()
         self._phases: dict[str, list[float]] = {"compute": [], "exchange": []}
         spans = whole_rows(PARTITIONING.store(subject.graph.pull), len(devices))
@@ -55,11 +59,11 @@ class RankIterations:
 
     def turn(self) -> float:
         """Seconds of the median iteration of a run; another run tells the phases."""
-        self._ranks.apart = True
+        self._ranks.exchanges = False
         pairs = [(self._timed(step, exchanges=True), self._timed(step)) for step in self._rewound()]
         for name, seconds in zip(("exchange", "compute"), zip(*pairs, strict=True), strict=True):
             self._phases[name].append(statistics.median(seconds))
-        self._ranks.apart = False
+        self._ranks.exchanges = True
         return statistics.median(self._timed(step) for step in self._rewound())
 
     def fields(self) -> dict[str, Any]:
@@ -73,27 +77,9 @@ class RankIterations:
     def _timed(self, step: Step, exchanges: bool = False) -> float:
         begin = self._clock()
         if exchanges:
-            self._ranks.fetch(step.read)
+            self._ranks.exchange(step.read)
+            self._ranks.synchronize()
         else:
             for _, act in acts(self._ranks, self._schedule, step):
                 act()
         return self._clock() - begin
-
-
-class _Ranks(DistributedRanks):
-    """Ranks whose exchange may stand by itself.
-
-    apart  whether a pull takes what was exchanged before, instead of exchanging
-    """
-
-    apart = False
-
-    def fetch(self, read: int) -> None:
-        """Has every device fetch what the iteration reads, and waits for it."""
-        super().exchange(read)
-        self.synchronize()
-
-    def exchange(self, read: int) -> None:
-        """Nothing where it stands by itself."""
-        if not self.apart:
-            super().exchange(read)

@@ -46,11 +46,15 @@ class SegmentExchange:
         self._packed = packed
         self._outboxes = {source: self._room(source, self._owned[source]) for source in self._sources if packed}
         self._inboxes = [self._room(t.target, slice(t.begin, t.end)) if packed else None for t in self._transfers]
-        self._fetched = [device.mark() for device in devices]
+        self.renew()
 
     def exchanged_bytes(self, k: int) -> int:
         """Bytes that cross between devices in an exchange of k segments."""
         return sum(transfer.elements for transfer in self._transfers) * k * self._unit.itemsize
+
+    def renew(self) -> None:
+        """Waits no more for exchanges before, which are done: in a capture nothing may wait for what came before it."""
+        self._fetched = [device.mark() for device in self._devices]
 
     def launch(self, vectors: Sequence[Segmented], k: int) -> None:
         """Has every device fetch what it wants; its vector is whole for all that is launched on it from here on.

@@ -1,7 +1,8 @@
 """TRANSPORTS: how elements of a vector get from the process that owns them to those that read them.
 
 All members of a group come to the same exchanges, one after the other. A member that is gone lets the others wait:
-whoever started them sees its end and ends them too.
+whoever started them sees its end and ends them too. What is sent and where it arrives is ordered by the stream of the
+device at a member's seat alone: other streams go on beside it.
 """
 
 import threading
@@ -30,19 +31,43 @@ Move = tuple[Transfer, Any]
 """A transfer that begins or ends here, and the elements on the device of this member: those sent, or room for them."""
 
 
+class Mailbox:
+    """What others have sent to an actor and it has not yet taken; `deliver` and `take` are called in two threads."""
+
+    def __init__(self) -> None:
+        self._arrived: dict[tuple[int, int], Any] = {}
+        self._changed = threading.Condition()
+
+    def deliver(self, exchange: int, source: int, values: Any) -> None:
+        """Keeps what member `source` has sent for an exchange."""
+        with self._changed:
+            self._arrived[exchange, source] = values
+            self._changed.notify_all()
+
+    def take(self, exchange: int, source: int) -> Any:
+        """What that member has sent for that exchange; waits for it."""
+        key = exchange, source
+        with self._changed:
+            self._changed.wait_for(lambda: key in self._arrived)
+            return self._arrived.pop(key)
+
+
 @dataclass(frozen=True, slots=True)
 class Seat:
     """Where a member sits.
 
-    number  of this member, which is that of its part
-    peers   the actors of all members
-    put     what `ray.put` does: a value → a reference to it in the object store
+    number   of this member, which is that of its part
+    peers    the actors of all members; `deliver` of each fills its mailbox
+    device   in whose stream the exchanges go on
+    put      what `ray.put` does: a value → a reference to it in the object store
+    mailbox  of its actor
     """
 
     number: int
     peers: Sequence[Any]
     device: Device
     put: Callable[[Any], Any]
+    mailbox: Mailbox
 
 
 class Transport(Protocol):
@@ -56,11 +81,10 @@ class Transport(Protocol):
         ...
 
     def exchange(self, moves: Sequence[Move]) -> None:
-        """Does the moves of this member, which are in one order for all of the group; returns when they are done."""
-        ...
+        """Launches the moves of this member, which are in one order for all of the group.
 
-    def deliver(self, exchange: int, source: int, values: Any) -> None:
-        """Takes what another member has sent for an exchange; called in a thread of its own."""
+        It may wait until they are done, and so for other members, but for no other stream of the device.
+        """
         ...
 
 
@@ -73,15 +97,13 @@ class ObjectStore:
     def __init__(self, seat: Seat, invitation: None) -> None:  # noqa: ARG002
         self._seat = seat
         self._exchange = 0
-        self._arrived: dict[tuple[int, int], Any] = {}
-        self._changed = threading.Condition()
 
     @staticmethod
     def invite() -> None:
         """Nothing: the members have each other's handles."""
 
     def exchange(self, moves: Sequence[Move]) -> None:
-        """Sends everything, then takes what others have sent."""
+        """Sends everything, then takes what others have sent; returns when all of it is there."""
         seat = self._seat
         self._exchange += 1
         messages: dict[tuple[int, int], Any] = {}
@@ -95,21 +117,9 @@ class ObjectStore:
                 peer.deliver.options(concurrency_group=MAIL).remote(self._exchange, seat.number, messages[key])
         for transfer, array in moves:
             if transfer.target == seat.number:
-                values = self._take(transfer.source)
+                values = seat.mailbox.take(self._exchange, transfer.source)
                 seat.device.upload(values, array)
                 seat.device.synchronize()
-
-    def deliver(self, exchange: int, source: int, values: Any) -> None:
-        """Keeps it until this member comes to that exchange."""
-        with self._changed:
-            self._arrived[exchange, source] = values
-            self._changed.notify_all()
-
-    def _take(self, source: int) -> Any:
-        key = self._exchange, source
-        with self._changed:
-            self._changed.wait_for(lambda: key in self._arrived)
-            return self._arrived.pop(key)
 
     def _message(self, array: Any) -> Any:
         """A copy on the host, or the reference to one in the object store."""
@@ -143,14 +153,11 @@ class NcclGroup:
         return nccl.get_unique_id()
 
     def exchange(self, moves: Sequence[Move]) -> None:
-        """All moves at once on the stream of the device."""
+        """All moves at once on the stream of the device; returns when they are done."""
         with self._translated():
             self._seat.device.call(self._launch, moves)
+            # CUDA may wait for all that runs before it loads a kernel: nothing is launched while a peer is awaited.
             self._seat.device.synchronize()
-
-    def deliver(self, exchange: int, source: int, values: Any) -> None:
-        """Never called: NCCL brings what is sent to its place."""
-        raise NotImplementedError
 
     def _join(self, invitation: Any) -> None:
         self._communicator = self._nccl.NcclCommunicator(len(self._seat.peers), invitation, self._seat.number)

@@ -4,7 +4,7 @@ What they compute and how the strategies treat them is real; their times say not
 thread without the interpreter's lock, so that as many run at once as there are cores.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from gpu_engine.cpms import Segmented
 from gpu_engine.errors import DeviceMemoryError
 from gpu_engine.multigpu import partition, segments
-from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.base import Device, fork, join
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 from gpu_engine.multigpu.topology import Topology
@@ -119,6 +119,17 @@ class VirtualDevice:
     def wait(self, mark: Future[None]) -> None:
         """Launches the waiting; a mark is older than what waits for it, so that no two devices wait for each other."""
         self._launch(mark.result)
+
+    def capture(self, others: Sequence[Device], work: Callable[[], None]) -> Callable[[int], None]:
+        """Calls `work` each time."""
+
+        def launch(times: int) -> None:
+            join(self, others)
+            for _ in range(times):
+                work()
+            fork(self, others)
+
+        return launch
 
     def synchronize(self) -> None:
         """Waits for all launched work; raises its first error."""

@@ -10,13 +10,17 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.exchange import ExchangeName
+from gpu_engine.multigpu.fleet import ProductName
 from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.partition import Partitioning, Span, StoredMatrix, find_partitioning
+from gpu_engine.multigpu.resident import BATCH
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix, transition_matrix
 from gpu_engine.pagerank.verify import Verifier
 from gpu_engine.verify import Reference, reference
 
 WorkName = Literal["cold", "resident", "iterate", "pagerank"]
+
+CutName = Literal["entries", "lines"]
 
 RANK_PARAMS = PageRankParams()
 
@@ -34,7 +38,9 @@ class Setting:
     variant   a strategy, `resident`, `iterate`, or `pagerank+` and how ranks are stored
     devices   how many share the matrix
     merge     where, of cold products
-    exchange  of what is iterated; overlap: whether products of A go on meanwhile
+    cut       what parts of a resident product have in equal numbers; cold ones are cut by their strategy
+    product   whose kernels multiply
+    exchange  of what is iterated; overlap: whether devices multiply what they have meanwhile
     """
 
     work: WorkName
@@ -44,6 +50,8 @@ class Setting:
     merge: MergePlace | None = None
     exchange: ExchangeName = "image"
     overlap: bool = False
+    cut: CutName = "entries"
+    product: ProductName = "ours"
 
     @property
     def kernel(self) -> str:
@@ -57,9 +65,11 @@ class Setting:
         if self.merge is not None:
             axes.append(("merge", self.merge))
         if self.work in ("iterate", "pagerank"):
-            axes.append(("exchange", self.exchange))
-        if self.work == "iterate":
-            axes.append(("overlap", "on" if self.overlap else "off"))
+            axes += [("exchange", self.exchange), ("overlap", "on" if self.overlap else "off")]
+        if self.work == "resident":
+            axes.append(("cut", self.cut))
+        if self.product != "ours":
+            axes.append(("product", self.product))
         return tuple(axes)
 
 
@@ -85,10 +95,13 @@ class Subject:
         self._stored: StoredMatrix | None = None
 
     @cached_property
-    def twice(self) -> Reference:
-        """Of A·(A·x), A square, with the scale |A|·|A|·|x|: the second product carries on the errors of the first."""
+    def iterated(self) -> Reference:
+        """Of BATCH products in turn, A square, with the scale |A|·…·|x|; each carries on the errors of those before."""
         csr, once = self.matrix.to_scipy(), self.once
-        return Reference(once.x, csr @ once.y, abs(csr) @ once.scale, once.limit + once.limit.max(initial=0.0))
+        y, scale = once.y, once.scale
+        for _ in range(BATCH - 1):
+            y, scale = csr @ y, abs(csr) @ scale
+        return Reference(once.x, y, scale, once.limit + (BATCH - 1) * once.limit.max(initial=0.0))
 
     @cached_property
     def graph(self) -> TransitionMatrix:

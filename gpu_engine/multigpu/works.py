@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.exchange import ResidentMatrix
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 from gpu_engine.multigpu.rank_work import RankIterations
+from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from gpu_engine.multigpu.spmv import PHASES, DistributedMatrix, Phases, find_strategy
-from gpu_engine.multigpu.work import Clock, Setting, Subject, Work, WorkName, stored_bytes
+from gpu_engine.multigpu.work import Clock, CutName, Setting, Subject, Work, WorkName, stored_bytes
 from gpu_engine.verify import POISON, check
 
 SAMPLE_S = 0.02
@@ -25,9 +25,6 @@ SAMPLES = 3
 
 LONG_S = 0.2
 """A product that takes longer is the only sample of its turn."""
-
-CHECKED = 2
-"""Iterations whose result is checked: the second reads what the first wrote on other devices."""
 
 
 class ColdProduct:
@@ -73,17 +70,17 @@ class ResidentProduct:
 
     def __init__(self, subject: Subject, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         stored = subject.stored(setting.partitioning)
-        spans = _equal_parts(stored, devices)
+        spans = _cut(stored, devices, setting.cut)
         self._matrix = ResidentMatrix(stored, spans, devices, overlap=False)
         self._expected, self._sampler = subject.once, _Sampler(self._matrix, clock)
         self._fields = _placed(stored, spans)
         self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
 
     def check(self) -> None:
-        """A first product; x stays on the devices."""
+        """The first products, captured as those are that take time; x stays on the devices."""
         self._matrix.load(self._expected.x)
         self._matrix.exchange()
-        self._matrix.multiply()
+        self._matrix.multiply(BATCH)
         y = np.full(self._expected.y.size, POISON)
         self._matrix.read_product(y)
         self._fields["max_error"] = check(self._expected, y)
@@ -103,36 +100,37 @@ class IteratedProduct:
 
     def __init__(self, subject: Subject, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         stored = subject.stored(setting.partitioning)
-        spans = _equal_parts(stored, devices)
+        spans = _cut(stored, devices, "entries")
         self._matrix = ResidentMatrix(stored, spans, devices, setting.exchange, setting.overlap)
-        self._expected = subject.twice
+        self._expected = subject.iterated
         self._sampler = _Sampler(self._matrix, clock, lambda: self._matrix.load(self._expected.x))
         self._phases = _Phases(("compute", "exchange"))
         self._fields = _placed(stored, spans) | {"exchanged_bytes": self._matrix.exchanged_bytes}
         self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
 
     def check(self) -> None:
-        """The first iterations."""
+        """The first iterations, captured as those are that take time; they read what others wrote."""
         self._matrix.load(self._expected.x)
-        self._matrix.advance(CHECKED)
+        self._matrix.advance(BATCH)
         x = np.full(self._expected.y.size, POISON)
         self._matrix.read(x)
         self._fields["max_error"] = check(self._expected, x)
-        self._sampler.settle(self._advance)
+        self._sampler.settle(self._matrix.advance, self._matrix.exchange, self._matrix.multiply)
 
     def turn(self) -> float:
         """Seconds of an iteration."""
         # The product alone needs the elements that the exchange brings.
         self._phases.add("exchange", self._sampler.sample(self._matrix.exchange))
         self._phases.add("compute", self._sampler.sample(self._matrix.multiply))
-        return self._sampler.turn(self._advance)
+        return self._sampler.turn(self._matrix.advance)
 
     def fields(self) -> dict[str, Any]:
         """Phases add up to more than the time where they overlap."""
         return self._fields | {"phases_s": self._phases.medians()}
 
-    def _advance(self) -> None:
-        self._matrix.advance(1)
+
+Act = Callable[[int], None]
+"""Launches something so many times."""
 
 
 class _Sampler:
@@ -141,21 +139,24 @@ class _Sampler:
     def __init__(self, matrix: ResidentMatrix, clock: Clock, before: Callable[[], None] | None = None) -> None:
         self._matrix, self._clock, self._before, self._repeats = matrix, clock, before, 1
 
-    def settle(self, act: Callable[[], None]) -> None:
-        """Finds from one act how many make a sample."""
-        self._repeats = max(1, min(REPEATS_MAX, round(SAMPLE_S / max(self.sample(act), 1e-7))))
+    def settle(self, *acts: Act) -> None:
+        """Finds from the first act how many make a sample; what is captured when it comes often is then captured."""
+        # Whole batches: what is left over would be launched piece by piece.
+        fit = round(SAMPLE_S / max(self.sample(acts[0]), 1e-7)) // BATCH * BATCH
+        self._repeats = max(1, min(REPEATS_MAX // BATCH * BATCH, fit))
+        for act in acts:
+            self.sample(act)
 
-    def turn(self, act: Callable[[], None]) -> float:
+    def turn(self, act: Act) -> float:
         """The median of a few samples."""
         return statistics.median(self.sample(act) for _ in range(SAMPLES))
 
-    def sample(self, act: Callable[[], None]) -> float:
+    def sample(self, act: Act) -> float:
         """Seconds of one act."""
         if self._before is not None:
             self._before()
         begin = self._clock()
-        for _ in range(self._repeats):
-            act()
+        act(self._repeats)
         self._matrix.synchronize()
         return (self._clock() - begin) / self._repeats
 
@@ -173,9 +174,9 @@ class _Phases:
         return {name: statistics.median(seconds) for name, seconds in self._seconds.items() if seconds}
 
 
-def _equal_parts(stored: StoredMatrix, devices: Sequence[Device]) -> Sequence[Span]:
-    """Equal nonzeros, among NUMA nodes first."""
-    return find_strategy("p*-opt").cut(stored, devices)
+def _cut(stored: StoredMatrix, devices: Sequence[Device], cut: CutName) -> Sequence[Span]:
+    """Equal nonzeros, among NUMA nodes first, or equal lines."""
+    return find_strategy("p*-opt" if cut == "entries" else "baseline").cut(stored, devices)
 
 
 def _placed(stored: StoredMatrix, spans: Sequence[Span]) -> dict[str, Any]:

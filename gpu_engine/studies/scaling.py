@@ -10,13 +10,13 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu.exchange import ExchangeName
-from gpu_engine.multigpu.fleet import VIRTUAL_MAX, devices_of
+from gpu_engine.multigpu.fleet import VIRTUAL_MAX, ProductName, devices_of
 from gpu_engine.multigpu.measuring import Plan, ScalingRun
 from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.partition import Partitioning, find_partitioning
 from gpu_engine.multigpu.rank_work import RANKS
 from gpu_engine.multigpu.spmv import STRATEGIES, find_strategy
-from gpu_engine.multigpu.work import Setting, WorkName
+from gpu_engine.multigpu.work import CutName, Setting, WorkName
 from gpu_engine.parameters import parameter
 from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Progress, Record
 
@@ -53,6 +53,12 @@ class ScalingParams:
     )
     overlap: tuple[Literal["on", "off"], ...] = parameter(
         ("on", "off"), "Whether a device multiplies what it has while the rest arrives.", min_length=1
+    )
+    cut: tuple[CutName, ...] = parameter(
+        ("entries", "lines"), "What parts of resident products have in equal numbers.", min_length=1
+    )
+    product: tuple[ProductName, ...] = parameter(
+        ("ours",), "Whose kernels multiply: ours, or those of cuSPARSE for CSR, which needs a GPU.", min_length=1
     )
     nodes: int = parameter(1, "NUMA nodes over which virtual devices are spread.", ge=1, le=NODES_MAX)
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
@@ -137,15 +143,17 @@ def _settings(params: ScalingParams, p: Partitioning, work: WorkName, count: int
     """Of one partitioning, work and number of devices; none where a vector cannot stay on the devices."""
     if work == "cold":
         strategies = [find_strategy(name) for name in params.strategies] or STRATEGIES
-        for strategy, where in product(strategies, params.merge):
+        for strategy, where, kernels in product(strategies, params.merge, params.product):
             merge: MergePlace = strategy.merge_place(p.axis) if where == "paper" else where
-            yield Setting(work, p.name, strategy.name, count, merge)
+            yield Setting(work, p.name, strategy.name, count, merge, product=kernels)
     elif work == "pagerank":
         names = RANKS if p.name == "pCSR" else ()
-        for name, exchange in product(names, params.exchange):
-            yield Setting(work, p.name, name, count, exchange=exchange)
+        for name, exchange, overlap in product(names, params.exchange, params.overlap):
+            yield Setting(work, p.name, name, count, exchange=exchange, overlap=overlap == "on")
     elif p.axis == "rows" and work == "resident":
-        yield Setting(work, p.name, work, count)
+        # Whatever is equal, one device has all of it.
+        for cut, kernels in product(params.cut if count > 1 else ("entries",), params.product):
+            yield Setting(work, p.name, work, count, cut=cut, product=kernels)
     elif p.axis == "rows":
-        for exchange, overlap in product(params.exchange, params.overlap):
-            yield Setting(work, p.name, work, count, exchange=exchange, overlap=overlap == "on")
+        for exchange, overlap, kernels in product(params.exchange, params.overlap, params.product):
+            yield Setting(work, p.name, work, count, exchange=exchange, overlap=overlap == "on", product=kernels)

@@ -12,12 +12,15 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, ResidentMatrix, plan
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, plan, sent
 from gpu_engine.multigpu.merge import MERGES
 from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, Span, find_partitioning, join, localize, part_of
+from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from gpu_engine.multigpu.segments import SegmentExchange
 from gpu_engine.multigpu.spmv import STRATEGIES, DistributedMatrix, Strategy
+from gpu_engine.multigpu.topology import simulated
+from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.pagerank import PageRankParams, transition_matrix
 from gpu_engine.pagerank.cpu_ranks import PlainRanks, SegmentedRanks
 from gpu_engine.pagerank.run import iterate
@@ -47,6 +50,14 @@ def devices() -> Iterator[tuple[Any, ...]]:
         yield tuple(CudaDevice(number % found) for number in range(COUNT))
 
 
+@pytest.fixture(scope="module")
+def cusparse_devices(devices: Sequence[Any]) -> tuple[Any, ...]:
+    """The same, with the products of cuSPARSE."""
+    from gpu_engine.multigpu.cusparse_device import CusparseDevice
+
+    return tuple(CusparseDevice(device.ordinal) for device in devices)
+
+
 def poison(devices: Sequence[Any], size: int) -> None:
     """Leaves poison in the memory that the pools hand out next."""
     for device in devices:
@@ -70,6 +81,60 @@ def test_products(devices: Sequence[Any], name: str, strategy: Strategy, partiti
             y = y_old.copy()
             distributed.multiply(expected.x, y, no_clock(), alpha=2.0, beta=-0.5)
             check_scaled(matrix, expected, y, y_old, 2.0, -0.5)
+
+
+@partitionings
+@pytest.mark.parametrize("name", BATTERY)
+def test_products_of_cusparse(cusparse_devices: Sequence[Any], name: str, partitioning: Partitioning) -> None:
+    matrix = BATTERY[name]()
+    stored, expected = partitioning.store(matrix), reference(matrix)
+    for count, strategy in itertools.product((1, COUNT), STRATEGIES):
+        poison(cusparse_devices, 10_000)
+        with DistributedMatrix(stored, cusparse_devices[:count], strategy, no_clock()) as distributed:
+            for _ in range(2):
+                y = np.full(matrix.n_rows, POISON)
+                distributed.multiply(expected.x, y, no_clock())
+                check(expected, y)
+
+
+@partitionings
+@pytest.mark.parametrize("name", BATTERY)
+def test_cusparse_prepared_for_other_vectors(
+    cusparse_devices: Sequence[Any], name: str, partitioning: Partitioning
+) -> None:
+    """What the library prepared belongs to the matrix, whatever vectors it saw."""
+    matrix = BATTERY[name]()
+    stored, whole = partitioning.store(matrix), reference(matrix)
+    for device, span in zip(cusparse_devices, cut_by_entries(stored, (COUNT,)), strict=True):
+        part = part_of(stored, span, localize(stored, span))
+        prepared = device.prepare(partitioning, sent(device, part), matrix.n_cols)
+        by_rows, lines = partitioning.axis == "rows", span.stop - span.first
+        host = whole.x if by_rows else whole.x[span.lines]
+        x, y = device.allocate(host.size, np.float64), device.allocate(lines if by_rows else matrix.n_rows, np.float64)
+        expected, found = np.empty(y.size), np.empty(y.size)
+        for _ in range(2):
+            device.upload(host, x)
+            device.multiply(partitioning, prepared, x, y)
+            device.download(y, found)
+            device.synchronize()
+            with virtual_devices(simulated((1,))) as (virtual,):
+                virtual.multiply(partitioning, part, host, expected)
+                virtual.synchronize()
+            assert (abs(found - expected) <= 1e-12 * np.abs(part.values).sum()).all()
+            host = host[::-1].copy()
+
+
+@pytest.mark.parametrize("name", exchange_tests.BY_ROWS)
+@pytest.mark.parametrize("matrix", list(exchange_tests.squares()))
+def test_iterated_products_of_cusparse(cusparse_devices: Sequence[Any], matrix: CsrMatrix, name: str) -> None:
+    matrix = exchange_tests.scaled(matrix)
+    stored = find_partitioning(name).store(matrix)
+    x, found = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows), np.full(matrix.n_rows, np.nan)
+    resident = ResidentMatrix(stored, cut_by_entries(stored, (COUNT,)), cusparse_devices, "image", overlap=True)
+    resident.load(x)
+    resident.advance(2 * BATCH + 1)
+    resident.read(found)
+    exchange_tests.check(matrix, x, 2 * BATCH + 1, found)
 
 
 @partitionings
@@ -107,10 +172,19 @@ def test_iterated_products(
         resident = ResidentMatrix(stored, cut_by_entries(stored, (count,)), devices[:count], exchange, overlap)
         resident.load(x)
         found = np.full(matrix.n_rows, np.nan)
-        for iterations in (1, 5):
-            resident.advance(iterations - (iterations > 1))
+        done = 0
+        for iterations in (1, 3, 2 * BATCH + 1, 4 * BATCH):
+            resident.advance(iterations)
             resident.read(found)
-            exchange_tests.check(matrix, x, iterations, found)
+            done += iterations
+            exchange_tests.check(matrix, x, done, found)
+        expected, scale = exchange_tests.iterated(matrix, found, 1)
+        resident.exchange(BATCH)
+        for times in (1, BATCH, 3 * BATCH):
+            resident.multiply(times)
+            product = np.full(matrix.n_rows, np.nan)
+            resident.read_product(product)
+            assert (abs(product - expected) <= 1e-12 * scale).all()
 
 
 @segment_tests.ways
@@ -149,8 +223,11 @@ def test_the_first_segments_arrive_bit_for_bit(devices: Sequence[Any], segments:
 
 
 @pytest.mark.parametrize(("segments", "first"), [(0, 1), (2, 1), (2, 2), (4, 1), (4, 2), (4, 4)])
+@pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_pagerank_is_that_of_one_device(devices: Sequence[Any], graph: str, segments: int, first: int) -> None:
+def test_pagerank_is_that_of_one_device(
+    devices: Sequence[Any], graph: str, overlap: bool, segments: int, first: int
+) -> None:
     params = PageRankParams()
     transitions, schedule = transition_matrix(GRAPHS[graph](), params), schedule_of(segments, first)
     if segments:
@@ -159,7 +236,7 @@ def test_pagerank_is_that_of_one_device(devices: Sequence[Any], graph: str, segm
         single = PlainRanks(transitions, params, "csr", np.float64)
     expected = iterate(single, params, schedule)
     for count in (1, COUNT):
-        ranks = DistributedRanks(transitions, params, devices[:count], segments)
+        ranks = DistributedRanks(transitions, params, devices[:count], segments, overlap=overlap)
         for _ in range(2):
             run = iterate(ranks, params, schedule)
             assert iterations_by_segments(run.written, schedule) == iterations_by_segments(expected.written, schedule)
@@ -174,6 +251,21 @@ def test_norms(devices: Sequence[Any], norm: str) -> None:
     expected = iterate(PlainRanks(graph, params, "csr", np.float64), params)
     run = iterate(DistributedRanks(graph, params, devices), params)
     np.testing.assert_allclose(run.gammas, expected.gammas, rtol=1e-9, atol=1e-16)
+
+
+def test_a_capture_that_breaks_off_leaves_the_streams_of_use(devices: Sequence[Any]) -> None:
+    def broken() -> None:
+        devices[0].call(array.fill, 2.0)
+        raise RuntimeError("broken off")
+
+    array, found = devices[0].allocate(4, np.float64), np.empty(4)
+    devices[0].call(array.fill, 1.0)
+    with pytest.raises(RuntimeError, match="broken off"):
+        devices[0].capture(devices[1:], broken)
+    for device in devices:
+        device.download(array, found)
+        device.synchronize()
+        assert found.tolist() == [1.0] * 4
 
 
 def test_more_devices_than_gpus_are_refused() -> None:

@@ -34,15 +34,14 @@ SCENARIOS = ("iterated", "large", "killed", "killed_and_continued", "node")
 
 
 class HeldDevice(VirtualDevice):
-    """Waits for ever in one of its products, if it is the chosen place, and writes its process to a file."""
+    """Waits for ever before it launches one of its products, and writes its process to a file."""
 
-    def __init__(self, name: str, place: Place, product: int, file: Path) -> None:
-        import ray
+    held: int
+    file: Path
 
-        super().__init__(name)
-        chosen = (name, ray.get_runtime_context().get_node_id()) == (place.device, place.node)
-        self.held = product if chosen else 0
-        self.file, self.products = file, itertools.count(1)
+    def __init__(self, name: str, node: int = 0) -> None:
+        super().__init__(name, node)
+        self.products = itertools.count(1)
 
     def multiply(self, *arguments: Any) -> None:
         if next(self.products) == self.held:
@@ -51,6 +50,17 @@ class HeldDevice(VirtualDevice):
             written.rename(self.file)
             threading.Event().wait()
         super().multiply(*arguments)
+
+
+def open_held(name: str, place: Place, product: int, file: Path) -> VirtualDevice:
+    """A device that is held if it is that of the place."""
+    import ray
+
+    if (name, ray.get_runtime_context().get_node_id()) != (place.device, place.node):
+        return VirtualDevice(name)
+    device = HeldDevice(name)
+    device.held, device.file = product, file
+    return device
 
 
 class Scenarios:
@@ -93,30 +103,33 @@ class Scenarios:
             return {}
 
     def killed(self) -> dict[str, Any]:
-        """Of a device on each node that of `b` is killed in the fourth iteration."""
-        return self.held(self.places[1:3], "raise", lambda pid: os.kill(pid, signal.SIGKILL))
+        """Of a device on each node that of `b` is killed in the fourth iteration, after it has sent what it owns."""
+        return self.held(self.places[1:3], "raise", False, 4, lambda pid: os.kill(pid, signal.SIGKILL))
 
     def killed_and_continued(self) -> dict[str, Any]:
-        """The same, and there is another one on `b`."""
-        return self.held(self.places[1:], "continue", lambda pid: os.kill(pid, signal.SIGKILL))
+        """There is another one on `b`; both wait for what the killed one has not sent before its local product."""
+        return self.held(self.places[1:], "continue", True, 7, lambda pid: os.kill(pid, signal.SIGKILL))
 
     def node(self) -> dict[str, Any]:
-        """The node `b` is killed while its first device is in the fourth iteration."""
+        """The node `b` is killed while its first device is at the remote product of the fourth iteration."""
         end = partial(self.cluster.remove_node, self.nodes["b"], allow_graceful=False)
-        return self.held(self.places[1:], "continue", lambda _: end())
+        return self.held(self.places[1:], "continue", True, 8, lambda _: end())
 
-    def held(self, places: tuple[Place, ...], on_loss: Any, end: Callable[[int], None]) -> dict[str, Any]:
-        """Seven iterations, in the fourth of which the second place is held until `end` has done what it does."""
+    def held(
+        self, places: tuple[Place, ...], on_loss: Any, overlap: bool, product: int, end: Callable[[int], None]
+    ) -> dict[str, Any]:
+        """Seven iterations, in one of whose products the second place is held until `end` has done what it does."""
         file = Path(tempfile.mkdtemp(dir=self.folder)) / "held"
         ending = threading.Thread(target=lambda: end(_number_in(file)))
         ending.start()
         named = {"places": [str(place) for place in places]}
-        open_device = partial(HeldDevice, place=places[1], product=4, file=file)
+        open_device = partial(open_held, place=places[1], product=product, file=file)
         try:
             with ClusterMatrix(
                 self.ray,
                 self.folder / "crossed",
                 places,
+                overlap=overlap,
                 on_loss=on_loss,
                 checkpoint_every=2,
                 open_device=open_device,

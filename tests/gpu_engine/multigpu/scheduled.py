@@ -1,14 +1,30 @@
-"""Devices without threads: what is launched is done when somebody waits, in any order that the marks allow."""
+"""Devices without threads: what is launched is done when somebody waits, in any order that the marks allow.
+
+They capture as GPUs do: nothing is done meanwhile, marks from before may not be waited for, and what is replayed is
+what was launched, whatever has changed since in those that launched it.
+"""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from gpu_engine.cpms import Segmented
+from gpu_engine.multigpu.base import Device, fork, join
 from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.verify import POISON
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Work of a stream, done once `mark` is, if there is one."""
+
+    stream: "ScheduledDevice"
+    done: Future[Any]
+    work: Callable[[], Any]
+    mark: Future[Any] | None
 
 
 class Order:
@@ -18,6 +34,11 @@ class Order:
         self.random = random.Random(seed)
         self.streams: list[ScheduledDevice] = []
         self.fetched_bytes = 0
+        self.capturing: list[Launch] | None = None
+
+    def count(self, nbytes: int) -> None:
+        """Adds to the bytes that were fetched."""
+        self.fetched_bytes += nbytes
 
     def device(self, name: str) -> "ScheduledDevice":
         """A device whose streams take part."""
@@ -38,7 +59,7 @@ class ScheduledDevice(VirtualDevice):
         super().__init__(name, node)
         self.order = order
         self.weight = order.random.choice([1, 30, 1000])
-        self.todo: list[tuple[Future[Any], Callable[[], Any], Future[Any] | None]] = []
+        self.todo: list[Launch] = []
         self.owned: list[Any] = []
         order.streams.append(self)
 
@@ -57,15 +78,42 @@ class ScheduledDevice(VirtualDevice):
     def fetch(self, peer: Any, array: Any) -> None:
         assert any(array.base is mine or array is mine for mine in self.owned)
         if not any(peer.base is mine or peer is mine for mine in self.owned):
-            self.order.fetched_bytes += peer.nbytes
+            self._launch(self.order.count, peer.nbytes)
         super().fetch(peer, array)
 
     def fetch_segments(self, peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
-        self.order.fetched_bytes += (values.stop - values.start) * k * vector.units.itemsize
+        self._launch(self.order.count, (values.stop - values.start) * k * vector.units.itemsize)
         super().fetch_segments(peer, values, k, vector)
 
+    def mark(self) -> Future[Any]:
+        if self.order.capturing is None:
+            return super().mark()
+        self._push(lambda: None, None)
+        return self.order.capturing[-1].done
+
     def wait(self, mark: Future[Any]) -> None:
+        if self.order.capturing is not None:
+            assert any(launch.done is mark for launch in self.order.capturing), "It waits for what was before."
         self._push(lambda: None, mark)
+
+    def capture(self, others: Sequence[Device], work: Callable[[], None]) -> Callable[[int], None]:
+        captured = self.order.capturing = []
+        fork(self, others)
+        work()
+        join(self, others)
+        self.order.capturing = None
+        used = {id(self), *map(id, others)}
+        assert all(id(launch.stream) in used for launch in captured), "A stream takes part that was not named."
+
+        def launch(times: int) -> None:
+            join(self, others)
+            for _ in range(times):
+                again = {each.done: Future[Any]() for each in captured}
+                for each in captured:
+                    each.stream.push(Launch(each.stream, again[each.done], each.work, each.mark and again[each.mark]))
+            fork(self, others)
+
+        return launch
 
     def synchronize(self) -> None:
         self.order.run()
@@ -73,21 +121,28 @@ class ScheduledDevice(VirtualDevice):
 
     def ready(self) -> bool:
         """Whether the next piece of work waits for nothing."""
-        mark = self.todo[0][2]
+        mark = self.todo[0].mark
         return mark is None or mark.done()
 
     def step(self) -> None:
         """Does the next piece of work."""
-        done, work, _ = self.todo.pop(0)
-        done.set_result(work())
+        launch = self.todo.pop(0)
+        launch.done.set_result(launch.work())
+
+    def push(self, launch: Launch) -> None:
+        """Puts it behind all that was launched before."""
+        self._launched.append(launch.done)
+        self.todo.append(launch)
 
     def _launch(self, work: Any, *arguments: Any) -> None:
         self._push(partial(work, *arguments), None)
 
     def _push(self, work: Callable[[], Any], mark: Future[Any] | None) -> None:
-        done: Future[Any] = Future()
-        self._launched.append(done)
-        self.todo.append((done, work, mark))
+        launch = Launch(self, Future(), work, mark)
+        if self.order.capturing is None:
+            self.push(launch)
+        else:
+            self.order.capturing.append(launch)
 
 
 def scheduled_devices(count: int, seed: int = 0) -> tuple[ScheduledDevice, ...]:

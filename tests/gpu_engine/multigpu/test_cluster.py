@@ -5,9 +5,9 @@ The actors are threads here; those of Ray are in test_cluster_ray.py.
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ from gpu_engine.multigpu.placement import Place, find_places
 from tests.battery import dense
 from tests.gpu_engine.multigpu.devices import LoggingDevice
 from tests.gpu_engine.multigpu.stored import crossed, stored
-from tests.gpu_engine.multigpu.test_exchange import check, iterated, scaled, squares
+from tests.gpu_engine.multigpu.test_exchange import check, iterated, overlaps, scaled, squares
 from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 
 N = 120
@@ -60,23 +60,44 @@ def read(matrix: ClusterMatrix, n: int = N) -> Any:
 Event = Callable[[], None]
 
 
-class Scripted(LoggingDevice):
-    """A device with poisoned memory to which something happens in one of its products, or when it is opened (0)."""
+class Moment(NamedTuple):
+    """Which product of an iteration something happens in, of so many."""
 
-    def __init__(self, name: str, events: dict[tuple[str, int], Event]) -> None:
-        self.events, self.products = events, itertools.count(1)
-        events.get((name, 0), lambda: None)()
-        super().__init__(name)
+    overlap: bool
+    product: int
+    products: int
+
+
+IN_TURN, LOCAL, REMOTE = Moment(False, 1, 1), Moment(True, 1, 2), Moment(True, 2, 2)
+"""Before the local product nothing is sent, before the others what is fetched; shares always come after."""
+
+moments = pytest.mark.parametrize("moment", [IN_TURN, LOCAL, REMOTE], ids=["in turn", "local", "remote"])
+
+
+class Scripted(LoggingDevice):
+    """A device with poisoned memory; `events` has what happens in its products, by their number."""
+
+    def __init__(self, name: str, node: int = 0) -> None:
+        super().__init__(name, node)
+        self.events: Mapping[int, Event] = {}
+        self.products = itertools.count(1)
 
     def multiply(self, *arguments: Any) -> None:
-        self.events.get((self.name, next(self.products)), lambda: None)()
+        self.events.get(next(self.products), lambda: None)()
         super().multiply(*arguments)
 
 
-def scripted(**events: Event) -> Callable[[str], Scripted]:
-    """`d1_3=event`: in the third product of virtual:1."""
-    places = {(f"virtual:{name[1]}", int(name[3:])): event for name, event in events.items()}
-    return lambda name: Scripted(name, places)
+def scripted(moment: Moment = LOCAL, **events: Event) -> Callable[[str], Scripted]:
+    """`d1_3=event`: on virtual:1 at that moment of its third iteration; `d1_0=event`: when it is opened."""
+
+    def opened(name: str) -> Scripted:
+        mine = {int(when[3:]): event for when, event in events.items() if name == f"virtual:{when[1]}"}
+        mine.pop(0, lambda: None)()
+        device = Scripted(name)
+        device.events = {(when - 1) * moment.products + moment.product: event for when, event in mine.items()}
+        return device
+
+    return opened
 
 
 def raising(error: Exception) -> Event:
@@ -86,14 +107,17 @@ def raising(error: Exception) -> Event:
     return event
 
 
+@overlaps
 @pytest.mark.parametrize("exchange", EXCHANGES)
 @pytest.mark.parametrize("count", [1, 3, 5])
 @pytest.mark.parametrize("matrix", list(squares()))
-def test_products_of_all_matrices(tmp_path: Path, matrix: CsrMatrix, count: int, exchange: ExchangeName) -> None:
+def test_products_of_all_matrices(
+    tmp_path: Path, matrix: CsrMatrix, count: int, exchange: ExchangeName, overlap: bool
+) -> None:
     """Poisoned memory shows a read before its fetch; a second vector comes after the first."""
     matrix, ray = scaled(matrix), ThreadRay(a=count)
-    folder = stored(tmp_path / "matrix", matrix)
-    with ClusterMatrix(ray, folder, find_places(ray, "CPU"), exchange=exchange, open_device=scripted()) as product:
+    folder, places = stored(tmp_path / "matrix", matrix), find_places(ray, "CPU")
+    with ClusterMatrix(ray, folder, places, exchange=exchange, overlap=overlap, open_device=LoggingDevice) as product:
         for seed, iterations in ((1, 5), (2, 2)):
             x = np.random.default_rng(seed).uniform(-1.0, 1.0, matrix.n_rows)
             product.load(x)
@@ -125,8 +149,14 @@ class Watched:
         return self.array[key]
 
 
-def test_an_actor_reads_its_own_part_alone(ray: ThreadRay, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver, which looks at the borders, has the files; the actors have arrays that tell what is read."""
+@overlaps
+def test_an_actor_reads_its_own_part_alone(
+    ray: ThreadRay, folder: Path, monkeypatch: pytest.MonkeyPatch, overlap: bool
+) -> None:
+    """The driver, which looks at the borders, has the files; the actors have arrays that tell what is read.
+
+    Where exchanges overlap with products the local and the remote entries each have pointers.
+    """
     log: list[tuple[str, int, int]] = []
     whole = actors.open_stored(folder)
 
@@ -137,10 +167,10 @@ def test_an_actor_reads_its_own_part_alone(ray: ThreadRay, folder: Path, monkeyp
 
     monkeypatch.setattr(actors, "open_stored", watched)
     spans = cut_by_entries(find_partitioning("pCSR").store(crossed(N)), (4,))
-    with ClusterMatrix(ray, folder, PLACES, open_device=scripted()) as matrix:
+    with ClusterMatrix(ray, folder, PLACES, overlap=overlap, open_device=scripted()) as matrix:
         assert matrix.group.spans == spans
         assert [h.n_bytes for h in matrix.group.holdings] == [
-            12 * s.entries + 4 * (s.stop - s.first + 1) for s in spans
+            12 * s.entries + (8 if overlap else 4) * (s.stop - s.first + 1) for s in spans
         ]
     assert sorted(log) == sorted(
         [("major", s.first, s.stop + 1) for s in spans]
@@ -148,29 +178,47 @@ def test_an_actor_reads_its_own_part_alone(ray: ThreadRay, folder: Path, monkeyp
     )
 
 
+@moments
 @pytest.mark.parametrize("number", range(4))
-@pytest.mark.parametrize("product", [1, 4, 7])
+@pytest.mark.parametrize("iteration", [1, 4, 7])
 def test_others_go_on_from_the_last_vector_that_was_kept(
-    ray: ThreadRay, folder: Path, number: int, product: int
+    ray: ThreadRay, folder: Path, number: int, iteration: int, moment: Moment
 ) -> None:
-    """Of vectors kept every third iteration; whether the lost one has sent its shares or not."""
+    """Of vectors kept every third iteration; whether others have what the lost one owned or wait for it."""
     lost = PLACES[number]
-    open_device = scripted(**{f"d{number}_{product}": lambda: ray.lose(lost)})
-    with ClusterMatrix(ray, folder, PLACES, on_loss="continue", checkpoint_every=3, open_device=open_device) as matrix:
+    open_device = scripted(moment, **{f"d{number}_{iteration}": lambda: ray.lose(lost)})
+    with ClusterMatrix(
+        ray,
+        folder,
+        PLACES,
+        overlap=moment.overlap,
+        on_loss="continue",
+        checkpoint_every=3,
+        open_device=open_device,
+    ) as matrix:
         x = X.copy()
         matrix.load(x)
         x[:] = np.nan
         for _ in range(4):
             matrix.advance(2)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 8)[0])
-        assert matrix.losses == (Loss(lost, product, (product - 1) // 3 * 3),)
+        assert matrix.losses == (Loss(lost, iteration, (iteration - 1) // 3 * 3),)
         assert len(matrix.group.spans) == 3
 
 
-def test_a_host_that_is_lost_and_then_another_device(ray: ThreadRay, folder: Path) -> None:
-    """The devices that are left count their products from the vector that was kept: the sixth is in iteration 9."""
-    open_device = scripted(d3_5=lambda: ray.lose(*PLACES[2:]), d0_6=lambda: ray.lose(PLACES[0]))
-    with ClusterMatrix(ray, folder, PLACES, on_loss="continue", checkpoint_every=3, open_device=open_device) as matrix:
+@moments
+def test_a_host_that_is_lost_and_then_another_device(ray: ThreadRay, folder: Path, moment: Moment) -> None:
+    """The devices that are left count from the vector that was kept: their sixth iteration is the ninth."""
+    open_device = scripted(moment, d3_5=lambda: ray.lose(*PLACES[2:]), d0_6=lambda: ray.lose(PLACES[0]))
+    with ClusterMatrix(
+        ray,
+        folder,
+        PLACES,
+        overlap=moment.overlap,
+        on_loss="continue",
+        checkpoint_every=3,
+        open_device=open_device,
+    ) as matrix:
         matrix.load(X)
         matrix.advance(10)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 10)[0])
@@ -200,19 +248,23 @@ def test_a_device_that_does_not_even_start(ray: ThreadRay, folder: Path) -> None
         assert matrix.losses == (Loss(PLACES[2], 1, 0),)
 
 
-def test_a_broken_context_is_a_lost_device(ray: ThreadRay, folder: Path) -> None:
-    open_device = scripted(d1_2=raising(DeviceLostError("An illegal access.")))
-    with ClusterMatrix(ray, folder, PLACES, on_loss="continue", open_device=open_device) as matrix:
+@moments
+def test_a_broken_context_is_a_lost_device(ray: ThreadRay, folder: Path, moment: Moment) -> None:
+    open_device = scripted(moment, d1_2=raising(DeviceLostError("An illegal access.")))
+    with ClusterMatrix(
+        ray, folder, PLACES, overlap=moment.overlap, on_loss="continue", open_device=open_device
+    ) as matrix:
         matrix.load(X)
         matrix.advance(4)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 4)[0])
         assert matrix.losses == (Loss(PLACES[1], 2, 0),)
 
 
-def test_the_error_names_what_was_lost(ray: ThreadRay, folder: Path) -> None:
-    open_device = scripted(d3_5=lambda: ray.lose(*PLACES[2:]))
+@moments
+def test_the_error_names_what_was_lost(ray: ThreadRay, folder: Path, moment: Moment) -> None:
+    open_device = scripted(moment, d3_5=lambda: ray.lose(*PLACES[2:]))
     words = r"iteration 5 was whole: b/virtual:2 \(node id-b\), b/virtual:3 \(node id-b\)\. It was ended\."
-    with ClusterMatrix(ray, folder, PLACES, open_device=open_device) as matrix:
+    with ClusterMatrix(ray, folder, PLACES, overlap=moment.overlap, open_device=open_device) as matrix:
         matrix.load(X)
         matrix.advance(4)
         for _ in range(2):

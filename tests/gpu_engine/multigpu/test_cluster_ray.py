@@ -55,8 +55,8 @@ def test_actors_on_two_nodes_find_what_scipy_finds(told: dict[str, Any]) -> None
     assert both["second"]["found"] == iterated(crossed(N), X[::-1], 3)[0].tolist()
     assert sum(both["first"]["spans"]) == nnz
     assert max(both["first"]["spans"]) - min(both["first"]["spans"]) <= 1
-    # Twelve bytes an entry, and a pointer more than rows; of the cut rows each part has its own.
-    assert sum(both["bytes"]) == 12 * nnz + 4 * (N + 4 + 2)
+    # Twelve bytes an entry; local and remote entries have a pointer more than rows, of cut rows in each part.
+    assert sum(both["bytes"]) == 12 * nnz + 2 * 4 * (N + 4 + 2)
 
 
 def test_large_slices_go_through_the_object_store(told: dict[str, Any], folder: Path) -> None:

@@ -11,8 +11,9 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, ResidentMatrix, Transfer, owners, plan, split
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, Transfer, owners, plan, split
 from gpu_engine.multigpu.partition import PARTITIONINGS, Span, find_partitioning, localize, part_of
+from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from tests.battery import BATTERY, dense, with_row_lengths
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
 from tests.gpu_engine.multigpu.scheduled import Order
@@ -69,11 +70,13 @@ def test_products_in_any_order_of_the_streams(
             resident = ResidentMatrix(stored, cut, devices, exchange, overlap)
             resident.load(x)
             before, found = order.fetched_bytes, np.full(matrix.n_rows, np.nan)
-            for iterations in (1, 5):
-                resident.advance(iterations - (iterations > 1))
+            done = 0
+            for iterations in (1, 3, 2 * BATCH + 1):
+                resident.advance(iterations)
                 resident.read(found)
-                check(matrix, x, iterations, found)
-            assert order.fetched_bytes - before == 5 * resident.exchanged_bytes
+                done += iterations
+                check(matrix, x, done, found)
+            assert order.fetched_bytes - before == done * resident.exchanged_bytes
 
 
 ORDERED = [
@@ -97,8 +100,9 @@ def test_many_orders_of_the_streams(seed: int, overlap: bool) -> None:
     x, found = np.arange(1.0, 6.0), np.empty(5)
     resident.load(x)
     resident.advance(9)
+    resident.advance(10)
     resident.read(found)
-    np.testing.assert_array_equal(found, iterated(matrix, x, 9)[0])
+    np.testing.assert_array_equal(found, iterated(matrix, x, 19)[0])
 
 
 @names
@@ -248,11 +252,10 @@ def test_the_parts_of_an_iteration_by_themselves(seed: int, overlap: bool) -> No
     before, exchanges = order.fetched_bytes, 0
     for iterations in (0, 1, 3):
         resident.advance(iterations - (iterations > 1))
-        for times in draw.integers(1, 4, 3):
-            for _ in range(times):
-                resident.exchange()
-            resident.multiply()
-            resident.multiply()
+        for times in draw.integers(1, 2 * BATCH, 3):
+            resident.exchange(int(times))
+            resident.multiply(1)
+            resident.multiply(BATCH)
             exchanges += times
         resident.read_product(found)
         np.testing.assert_array_equal(found, iterated(matrix, x, iterations + 1)[0])
@@ -260,5 +263,5 @@ def test_the_parts_of_an_iteration_by_themselves(seed: int, overlap: bool) -> No
         np.testing.assert_array_equal(found, iterated(matrix, x, iterations)[0])
     # Shares of cut rows cross in products, everything else in exchanges.
     cut = 8 * sum(span.start_flag for span in cut_by_entries(stored, (4,)))
-    products, elements = 3 * 3 * 2 + 3, resident.exchanged_bytes - cut
+    products, elements = 3 * 3 * (1 + BATCH) + 3, resident.exchanged_bytes - cut
     assert order.fetched_bytes - before == products * cut + (exchanges + 3) * elements

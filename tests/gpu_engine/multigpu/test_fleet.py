@@ -36,19 +36,29 @@ def test_virtual_devices_on_their_nodes() -> None:
 
 def test_the_gpus_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (devices_of(CPU), devices_of(GPU), devices_of(BOTH)) == (VIRTUAL_MAX, 1, 2)
-    asked: list[int] = []
+    asked: list[tuple[int, str]] = []
 
     @contextmanager
-    def cuda_devices(count: int) -> Iterator[tuple[Any, ...]]:
-        asked.append(count)
+    def cuda_devices(count: int, kind: str) -> Iterator[tuple[Any, ...]]:
+        asked.append((count, kind))
         yield GPUS[:count]
 
-    monkeypatch.setitem(sys.modules, "gpu_engine.multigpu.cuda_device", SimpleNamespace(cuda_devices=cuda_devices))
+    ours = SimpleNamespace(cuda_devices=cuda_devices, CudaDevice="ours")
+    monkeypatch.setitem(sys.modules, "gpu_engine.multigpu.cuda_device", ours)
+    others = SimpleNamespace(CusparseDevice="cuSPARSE's")
+    monkeypatch.setitem(sys.modules, "gpu_engine.multigpu.cusparse_device", others)
     with open_fleet(BOTH, 2) as devices:
         assert devices == GPUS
+    with open_fleet(BOTH, 1, product="cusparse") as devices:
+        assert devices == GPUS[:1]
     with pytest.raises(ParameterError, match=r"3 devices .* there are 2 GPUs"), open_fleet(BOTH, 3):
         pass
-    assert asked == [2]
+    assert asked == [(2, "ours"), (1, "cuSPARSE's")]
+
+
+def test_cusparse_does_not_multiply_on_a_cpu() -> None:
+    with pytest.raises(ParameterError, match="on a GPU alone"), open_fleet(CPU, 2, product="cusparse"):
+        pass
 
 
 @pytest.mark.parametrize("count", [0, VIRTUAL_MAX + 1])

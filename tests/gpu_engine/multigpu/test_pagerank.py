@@ -9,8 +9,9 @@ import pytest
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
-from gpu_engine.multigpu.pagerank import DistributedRanks, whole_rows
+from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.partition import find_partitioning
+from gpu_engine.multigpu.shards import whole_rows
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.pagerank import PageRankParams, Schedule, transition_matrix
@@ -24,6 +25,7 @@ from tests.gpu_engine.pagerank.graphs import WORKED
 
 counts = pytest.mark.parametrize("count", [1, 2, 3, 5])
 precisions = pytest.mark.parametrize("segments", [0, 2, 4])
+overlaps = pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])
 
 GRAPHS: dict[str, Callable[[], CsrMatrix]] = {
     "web": lambda: generate("web", {"n": 3000, "mean": 3.0, "seed": 3}),
@@ -36,7 +38,7 @@ def schedule_of(segments: int, first: int = 1) -> Schedule:
 
 
 def check_against_one_device(
-    matrix: CsrMatrix, params: PageRankParams, count: int, segments: int, first: int = 1
+    matrix: CsrMatrix, params: PageRankParams, count: int, segments: int, first: int = 1, overlap: bool = False
 ) -> Any:
     """Runs on so many devices, in poisoned memory, and on one as other modules do; the ranks."""
     graph, schedule = transition_matrix(matrix, params), schedule_of(segments, first)
@@ -46,7 +48,7 @@ def check_against_one_device(
         single = PlainRanks(graph, params, "csr", np.float64)
     expected = iterate(single, params, schedule)
     devices = scheduled_devices(count)
-    ranks = DistributedRanks(graph, params, devices, segments)
+    ranks = DistributedRanks(graph, params, devices, segments, overlap=overlap)
     for _ in range(2):
         run = iterate(ranks, params, schedule)
         assert iterations_by_segments(run.written, schedule) == iterations_by_segments(expected.written, schedule)
@@ -76,12 +78,19 @@ def test_several_devices_are_one(graph: str, segments: int, count: int) -> None:
 
 
 @precisions
-def test_threads_find_the_same(segments: int) -> None:
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_what_arrives_meanwhile_counts_too(graph: str, segments: int) -> None:
+    check_against_one_device(GRAPHS[graph](), PageRankParams(), 3, segments, overlap=True)
+
+
+@precisions
+@overlaps
+def test_threads_find_the_same(overlap: bool, segments: int) -> None:
     params = PageRankParams()
     graph, found = transition_matrix(GRAPHS["web"](), params), []
     with virtual_devices(simulated((2, 1))) as threads:
         for devices in (threads, scheduled_devices(3)):
-            ranks = DistributedRanks(graph, params, devices, segments)
+            ranks = DistributedRanks(graph, params, devices, segments, overlap=overlap)
             iterate(ranks, params, schedule_of(segments))
             found.append(ranks.ranks())
     np.testing.assert_array_equal(found[0], found[1])
@@ -160,8 +169,11 @@ def test_bytes_of_all_devices_are_those_of_one_and_the_ranks_of_each() -> None:
     pull = graph.pull
     devices = scheduled_devices(3)
     ranks = DistributedRanks(graph, params, devices)
-    own = pull.indptr.nbytes + 2 * pull.indptr.itemsize + pull.indices.nbytes + pull.values.nbytes
+    pointers = pull.indptr.nbytes + 2 * pull.indptr.itemsize
+    own = pointers + pull.indices.nbytes + pull.values.nbytes
     assert ranks.stored_bytes == own + 3 * 2 * 8 * graph.n
+    # Links in two parts have pointers of their own.
+    assert DistributedRanks(graph, params, devices, overlap=True).stored_bytes == ranks.stored_bytes + pointers
 
 
 def test_no_device_and_two_kinds_of_devices_are_refused() -> None:

@@ -153,13 +153,12 @@ def test_p_opt_lets_devices_write_their_lines_and_merge_columns() -> None:
         assert log_of(partitioning.name, "p*")[0] == [["copyto"] * 3] * 3
         first, product, _ = log_of(partitioning.name, "p*-opt", beta=1.0)
         assert first == [["copyto"] * 3 + ["rewrite"]] * 3
-        own = ["copyto", "multiply"]
         if partitioning.axis == "rows":
-            assert product == [[*own, "copyto"]] * 3
+            assert product == [["copyto", "multiply", "copyto"]] * 3
         else:
-            # x and y there; two waits, the first result, two more that are added; scaled and sent.
-            gathered = ["result"] * 2 + ["copyto"] + ["copyto", "add"] * 2 + ["combine", "copyto"]
-            assert product == [["copyto", "copyto", "multiply", *gathered], own, own]
+            # x and its rows of y there; the others' results for these rows are added; scaled and sent.
+            added = ["result", "copyto", "add"] * 2
+            assert product == [["copyto", "copyto", "multiply", *added, "combine", "copyto"]] * 3
 
 
 def test_threads_of_the_host() -> None:

@@ -12,6 +12,7 @@ from gpu_engine.generators import generate
 from gpu_engine.multigpu import works
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.rank_work import RANKS
+from gpu_engine.multigpu.resident import BATCH
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import VirtualDevice, virtual_devices
 from gpu_engine.multigpu.work import Setting, Subject, Work, WorkName, stored_bytes
@@ -127,13 +128,13 @@ def test_an_exchange_that_only_works_once_is_found(
         work.check()
 
 
-def test_the_second_product_may_carry_the_errors_of_the_first() -> None:
+def test_later_products_may_carry_the_errors_of_those_before() -> None:
     matrix = dense([[0.1, 0.7], [0.0, 0.3]])
-    twice, once = Subject(matrix).twice, Subject(matrix).once
-    a = matrix.to_scipy().toarray()
-    np.testing.assert_allclose(twice.y, a @ (a @ once.x), rtol=4 * EPSILON)
-    np.testing.assert_allclose(twice.scale, a @ (a @ abs(once.x)), rtol=4 * EPSILON)
-    assert twice.limit.tolist() == [6.0 + 6.0, 4.0 + 6.0]
+    iterated, once = Subject(matrix).iterated, Subject(matrix).once
+    a = np.linalg.matrix_power(matrix.to_scipy().toarray(), BATCH)
+    np.testing.assert_allclose(iterated.y, a @ once.x, rtol=16 * EPSILON)
+    np.testing.assert_allclose(iterated.scale, a @ abs(once.x), rtol=16 * EPSILON)
+    assert iterated.limit.tolist() == [6.0 + (BATCH - 1) * 6.0, 4.0 + (BATCH - 1) * 6.0]
 
 
 def test_of_cold_products_all_is_timed(devices: tuple[LoggingDevice, ...]) -> None:
@@ -235,9 +236,10 @@ def test_ranks_take_the_iterations_that_they_take_on_one_device(
         assert fields["iterations_by_segments"] == iterations_by_segments(expected.written, kernel.schedule({}))
 
 
-def test_the_timed_runs_find_the_same_ranks(plain_devices: tuple[VirtualDevice, ...]) -> None:
+@pytest.mark.parametrize("overlap", [False, True])
+def test_the_timed_runs_find_the_same_ranks(overlap: bool, plain_devices: tuple[VirtualDevice, ...]) -> None:
     """With the exchange by itself too."""
-    work: Any = made(setting("pagerank", "pagerank+cpms2"), GRID, plain_devices)
+    work: Any = made(setting("pagerank", "pagerank+cpms2", overlap=overlap), GRID, plain_devices)
     work.check()
     first = work._ranks.ranks()
     work.turn()
@@ -262,12 +264,13 @@ def test_ranks_that_do_not_settle_are_said_to(
 
 def test_axes_say_what_applies() -> None:
     assert dict(setting("cold", "p*", 2, merge="device").axes) == {"devices": "2", "work": "cold", "merge": "device"}
-    assert dict(setting("resident", devices=4).axes) == {"devices": "4", "work": "resident"}
+    resident = {"devices": "4", "work": "resident", "cut": "lines", "product": "cusparse"}
+    assert dict(setting("resident", devices=4, cut="lines", product="cusparse").axes) == resident
     iterated = {"devices": "3", "work": "iterate", "exchange": "image", "overlap": "on"}
     assert dict(setting("iterate", overlap=True).axes) == iterated
     assert dict(setting("iterate", exchange="all-gather").axes)["overlap"] == "off"
     ranks = setting("pagerank", "pagerank+cpms2", exchange="all-gather")
-    assert dict(ranks.axes) == {"devices": "3", "work": "pagerank", "exchange": "all-gather"}
+    assert dict(ranks.axes) == {"devices": "3", "work": "pagerank", "exchange": "all-gather", "overlap": "off"}
 
 
 def test_a_mapped_matrix_is_read_before_anything_is_timed(tmp_path: Any) -> None:

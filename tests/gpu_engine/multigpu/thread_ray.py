@@ -13,6 +13,9 @@ from gpu_engine.multigpu.placement import Place
 LOADING = threading.Lock()
 """Python 3.11 may not parse in two threads at once, which `numpy.load` does; actors of Ray have no thread in common."""
 
+HERE = threading.local()
+"""`actor`: the one whose thread this is."""
+
 
 class RayError(Exception):
     pass
@@ -30,6 +33,10 @@ class RayTaskError(RayError):
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+class Gone(BaseException):
+    """Ends what an actor does that is no longer there."""
 
 
 class ThreadRay:
@@ -136,12 +143,15 @@ class Actor:
             future.set_exception(ActorDiedError("The actor died.\nIt was ended."))
 
     def _serve(self, waiting: "queue.SimpleQueue[Any]") -> None:
+        HERE.actor = self
         while (job := waiting.get()) is not None and self.alive:
             future, name, arguments = job
             answer, error = None, None
             try:
                 with LOADING if name == "take" else nullcontext():
                     answer = getattr(self._instance, name)(*arguments)
+            except Gone:
+                return
             except Exception as raised:
                 error = RayTaskError(raised)
             with self._lock:
@@ -160,4 +170,8 @@ class Method:
         return Method(self._actor, self._name, concurrency_group)
 
     def remote(self, *arguments: Any) -> futures.Future[Any]:
+        caller = getattr(HERE, "actor", None)
+        if caller is not None and not caller.alive:
+            # A process that is gone sends nothing more.
+            raise Gone
         return self._actor.call(self._group, self._name, arguments)

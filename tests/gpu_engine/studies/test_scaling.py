@@ -11,6 +11,7 @@ from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
+from gpu_engine.multigpu.rank_work import RANKS
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, MatrixInfo, Measurement, Progress
 from gpu_engine.studies import scaling
@@ -45,7 +46,10 @@ def test_by_partitioning_work_and_number_of_devices() -> None:
             for count in (2, 1)
             for strategy in ("p*-opt", "baseline")
         ),
-        *(f"a|pCOO/resident|warm|devices={count},work=resident" for count in (2, 1)),
+        *(
+            f"a|pCOO/resident|warm|devices={count},work=resident,cut={cut}"
+            for count, cut in ((2, "entries"), (2, "lines"), (1, "entries"))
+        ),
         *(
             f"a|pCOO/iterate|warm|devices={count},work=iterate,exchange=image,overlap={overlap}"
             for count in (2, 1)
@@ -62,7 +66,7 @@ def test_by_partitioning_work_and_number_of_devices() -> None:
 
 def test_what_is_measured_without_a_choice() -> None:
     found = keys()
-    assert len(found) == len(set(found)) == 3 * 3 * 3 + 2 * 3 + 2 * 3 * 2
+    assert len(found) == len(set(found)) == 3 * 3 * 3 + 2 * 5 + 2 * 3 * 2
     assert {key.split("|")[1] for key in found} == {
         *(f"{p}/{s}" for p in ("pCSR", "pCSC", "pCOO") for s in ("baseline", "p*", "p*-opt")),
         *(f"{p}/{work}" for p in ("pCSR", "pCOO") for work in ("resident", "iterate")),
@@ -74,8 +78,8 @@ def test_what_is_measured_without_a_choice() -> None:
 @pytest.mark.parametrize(("gpus", "counts"), [(0, (1,)), (1, (1,)), (2, (1, 2)), (6, (1, 2, 4, 6)), (8, (1, 2, 4, 8))])
 def test_powers_of_two_up_to_all_gpus(gpus: int, counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scaling, "devices_of", lambda device: gpus)
-    found = keys(device=GPU, partitionings=["pCSR"], work=["resident"])
-    assert found == [f"a|pCSR/resident|warm|devices={count},work=resident" for count in counts]
+    found = keys(device=GPU, partitionings=["pCSR"], work=["resident"], cut=["entries"])
+    assert found == [f"a|pCSR/resident|warm|devices={count},work=resident,cut=entries" for count in counts]
 
 
 def test_merges_exchanges_and_precisions() -> None:
@@ -83,14 +87,21 @@ def test_merges_exchanges_and_precisions() -> None:
     assert merged == [f"a|pCSR/p*|warm|devices=2,work=cold,merge={merge}" for merge in ("host", "device")]
     same = keys(devices=[2, 2], partitionings=["pCSR"], work=["cold"], strategies=["p*"], merge=["host", "paper"])
     assert same == merged[:1]
-    ranked = keys(devices=[2], work=["pagerank"], exchange=["all-gather", "image"])
+    ranked = keys(devices=[2], work=["pagerank"], exchange=["all-gather", "image"], overlap=["off"])
     assert ranked == [
-        f"a|pCSR/pagerank+{stored}|warm|devices=2,work=pagerank,exchange={exchange}"
-        for stored in ("fp64", "cpms2")
+        f"a|pCSR/{stored}|warm|devices=2,work=pagerank,exchange={exchange},overlap=off"
+        for stored in RANKS
         for exchange in ("all-gather", "image")
     ]
     iterated = keys(devices=[2], partitionings=["pCSR"], work=["iterate"], exchange=["all-gather"], overlap=["off"])
     assert iterated == ["a|pCSR/iterate|warm|devices=2,work=iterate,exchange=all-gather,overlap=off"]
+    both = ["ours", "cusparse"]
+    rival = keys(devices=[2], partitionings=["pCSR"], strategies=["p*"], cut=["lines"], overlap=["on"], product=both)
+    assert [key.partition("devices=2,")[2] for key in rival] == [
+        case + product
+        for case in ("work=cold,merge=host", "work=resident,cut=lines", "work=iterate,exchange=image,overlap=on")
+        for product in ("", ",product=cusparse")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +145,7 @@ def test_a_run_measures_what_it_owes(bench: Bench) -> None:
     records = list(ScalingStudy().run(params, owed, MATRICES, bench))
     found = {m.case: m for m in records if isinstance(m, Measurement)}
     assert list(found) == [case.key for case in owed]
-    assert len(owed) == 2 * 4
+    assert len(owed) == 2 * 5
     for case in owed:
         m, work = found[case.key], dict(case.axes)["work"]
         possible = case.matrix_id == "grid" or work == "cold"
@@ -146,7 +157,7 @@ def test_a_run_measures_what_it_owes(bench: Bench) -> None:
     assert exchanged == [exchanged[0]] * 2
     done = [r.done for r in records if isinstance(r, Progress)]
     assert done == sorted(done)
-    assert 7.0 < done[-1] < 8.0
+    assert 9.0 < done[-1] < 10.0
 
 
 def test_a_process_that_sees_fewer_gpus_than_the_cases_need_says_so(
@@ -158,5 +169,6 @@ def test_a_process_that_sees_fewer_gpus_than_the_cases_need_says_so(
     monkeypatch.setattr("gpu_engine.multigpu.fleet.VIRTUAL_MAX", 1)
     monkeypatch.setattr(scaling, "CPU_DEVICES", (1,))
     found = [r for r in ScalingStudy().run(params, cases, MATRICES, bench) if isinstance(r, Measurement)]
-    assert [(m.devices, m.state) for m in found] == [(1, "ok"), (2, "skipped"), (4, "skipped")]
+    states = [(m.devices, m.state) for m in found]
+    assert states == [(1, "ok"), (2, "skipped"), (2, "skipped"), (4, "skipped"), (4, "skipped")]
     assert "there are 1 virtual devices" in found[1].note

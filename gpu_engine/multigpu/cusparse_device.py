@@ -1,0 +1,74 @@
+"""GPUs whose products are cuSPARSE's, in the ways of the MSREP paper, to be measured beside ours.
+
+CSR is multiplied as it is, with the algorithm that is the fastest of those for CSR on nearly every matrix; CSC as the
+transpose of CSR; COO is converted to CSR first. Source: MSREP paper, §5.1.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import cupy
+import numpy as np
+
+from gpu_engine.competitors import cusparse
+from gpu_engine.competitors.cusparse import CusparseLayout
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.multigpu.base import Prepared
+from gpu_engine.multigpu.cuda_device import CudaDevice
+from gpu_engine.multigpu.partition import Part, Partitioning, Span
+
+ALGORITHM = cusparse.CSR_ALG1
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A part as cuSPARSE holds it, prepared for many products."""
+
+    span: Span
+    layout: CusparseLayout
+
+    def with_values(self, values: Any) -> "Planned":
+        """The same entries with other values, to be prepared anew."""
+        m = self.layout.matrix
+        matrix = CsrMatrix(m.n_rows, m.n_cols, m.indptr, m.indices, values)
+        return Planned(self.span, cusparse.csr(matrix, self.layout.transposed))
+
+
+class CusparseDevice(CudaDevice):
+    """A CudaDevice but for its products."""
+
+    def __init__(self, ordinal: int, node: int = 0) -> None:
+        """Raises DeviceError where CUDA refuses, KernelError where cuSPARSE does."""
+        super().__init__(ordinal, node)
+        with self._current():
+            self._handle = cusparse.new_handle()
+
+    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> Prepared:
+        """Does a first product, of vectors that nobody reads, with a part of rows; another one is left as it is."""
+        if partitioning.axis != "rows" or not part.minor.size:
+            return part
+        with self._current():
+            layout = self._layout(partitioning, part, n_cols)
+            x, y = (cupy.zeros(size, np.float64) for size in (layout.matrix.n_cols, layout.matrix.n_rows))
+            cusparse.multiply(layout, ALGORITHM, x, y, handle=self._handle)
+            self._stream.synchronize()
+        return Planned(part.span, layout)
+
+    def multiply(self, partitioning: Partitioning, part: Any, x: Any, partial: Any) -> None:
+        """Launches the product; of a part as it came what cuSPARSE needs is made first."""
+        with self._current():
+            if isinstance(part, Planned):
+                cusparse.multiply(part.layout, ALGORITHM, x, partial, handle=self._handle)
+            elif part.minor.size:
+                others = x.size if partitioning.axis == "rows" else partial.size
+                layout = self._layout(partitioning, part, others)
+                cusparse.multiply(layout, ALGORITHM, x, partial, handle=self._handle, once=True)
+            else:
+                partial.data.memset_async(0, partial.nbytes)
+
+    def _layout(self, partitioning: Partitioning, part: Part, n_others: int) -> CusparseLayout:
+        lines, pointers = part.span.stop - part.span.first, part.major
+        if not partitioning.compressed:
+            pointers = cusparse.pointers(part.major, lines, self._handle)
+        matrix = CsrMatrix(lines, n_others, pointers, part.minor, part.values)
+        return cusparse.csr(matrix, transposed=partitioning.axis == "columns")

@@ -1,0 +1,130 @@
+"""Shards: what each of several devices has of PageRank, its pages, the links to them, and ranks."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.cpms import Segmented
+from gpu_engine.cpms.layout import padded_size
+from gpu_engine.multigpu.base import Device, Prepared
+from gpu_engine.multigpu.cut import cut_by_entries
+from gpu_engine.multigpu.exchange import sent, split
+from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, find_partitioning
+from gpu_engine.multigpu.rank_steps import RankSteps
+from gpu_engine.pagerank.graph import TransitionMatrix
+
+PARTITIONING = find_partitioning("pCSR")
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Links to the pages of a device.
+
+    part      without values; prepared: the same, as the device multiplies it
+    values    float64 [links], or in segments
+    """
+
+    part: Part
+    prepared: Prepared
+    values: Any
+
+
+@dataclass(slots=True)
+class Shard:
+    """What one device has; ranks are as long as the graph, and hold its own pages and those that it has fetched.
+
+    copier    its second stream where it fetches while it multiplies, else the device itself
+    links     all of them; where it fetches meanwhile, those from its own pages and those from others
+    p, new    ranks, of which `new` are being written: float64 [n], or in segments
+    dangling  int64, its dangling pages, counted from its first page
+    totals    float64 [pages], what flows along the links to each; remote: along those from others' pages
+    base      float64 [1] on the device, what each page gets without a link; told: the same on the host
+    sums      float64 [SUMS] on the device: γ (squared in L2) or Σ|p|, the rank of its dangling pages, and room
+    found     float64 [2], the first two on the host
+    """
+
+    device: Device
+    copier: Device
+    own: slice
+    links: tuple[Links, ...]
+    p: Any
+    new: Any
+    dangling: Any
+    totals: Any
+    remote: Any
+    base: Any
+    told: Any
+    sums: Any
+    found: Any
+
+    @property
+    def stored_bytes(self) -> int:
+        """Links, their values and ranks."""
+        parts = [array for links in self.links for array in (links.part.major, links.part.minor, links.values)]
+        return sum(
+            int((array.storage if isinstance(array, Segmented) else array).nbytes)
+            for array in (*parts, self.p, self.new)
+        )
+
+
+def shard_of(
+    device: Device, part: Part, graph: TransitionMatrix, steps: RankSteps, segments: int, overlap: bool
+) -> Shard:
+    """A part of the graph's links, on the host, copied to its device; segments: 0 for fp64."""
+    own, n = part.span.own, graph.n
+    pages = own.stop - own.start
+    dangling = graph.dangling.astype(np.int64)
+    inside = dangling[(dangling >= own.start) & (dangling < own.stop)] - own.start
+    return Shard(
+        device=device,
+        copier=device.side() if overlap else device,
+        own=own,
+        links=tuple(
+            _links(device, each, n, steps, segments) for each in (split(PARTITIONING, part) if overlap else (part,))
+        ),
+        p=_room(device, n, segments),
+        new=_room(device, n, segments),
+        dangling=_copied(device, inside),
+        totals=device.allocate(pages, np.float64),
+        remote=device.allocate(pages if overlap else 0, np.float64),
+        base=device.allocate(1, np.float64),
+        told=device.allocate_host(1, np.float64),
+        sums=device.allocate(steps.SUMS, np.float64),
+        found=device.allocate_host(2, np.float64),
+    )
+
+
+def whole_rows(stored: StoredMatrix, parts: int) -> tuple[Span, ...]:
+    """Parts of nearly equal entries: each has all entries of the rows that begin in it if they were cut equally."""
+    rows = [span.own for span in cut_by_entries(stored, (parts,))]
+    places = [(int(stored.major[own.start]), int(stored.major[own.stop])) for own in rows]
+    return tuple(
+        Span(start, end, own.start, own.stop, start_flag=False) for own, (start, end) in zip(rows, places, strict=True)
+    )
+
+
+def _links(device: Device, part: Part, n: int, steps: RankSteps, segments: int) -> Links:
+    held = sent(device, dataclasses.replace(part, values=np.empty(0)))
+    values = _room(device, part.values.size, segments)
+    device.upload(part.values, values.storage[: values.n] if segments else values)
+    if segments:
+        device.call(steps.to_segments, values)
+    device.synchronize()
+    return Links(held, device.prepare(PARTITIONING, held, n), values)
+
+
+def _room(device: Device, size: int, segments: int) -> Any:
+    """Zeros on the device, in segments if there are any."""
+    array = device.allocate(padded_size(size, segments) if segments else size, np.float64)
+    device.call(array.fill, 0.0)
+    device.synchronize()
+    return Segmented(array, size, segments) if segments else array
+
+
+def _copied(device: Device, host: Any) -> Any:
+    array = device.allocate(host.size, host.dtype)
+    device.upload(host, array)
+    device.synchronize()
+    return array

@@ -1,0 +1,202 @@
+"""Parts split on their way to a device, and the two streams of actors, in every order in which they may run."""
+
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.generators import generate
+from gpu_engine.multigpu import actors
+from gpu_engine.multigpu.actor_group import ActorGroup
+from gpu_engine.multigpu.cluster import ClusterMatrix
+from gpu_engine.multigpu.cut import cut_by_entries
+from gpu_engine.multigpu.exchange import ExchangeName, Transfer, split
+from gpu_engine.multigpu.partition import Part, Partitioning, find_partitioning, localize, part_of
+from gpu_engine.multigpu.placement import find_places
+from gpu_engine.multigpu.transport import TRANSPORTS, Move, Seat
+from tests.battery import coo, dense, with_row_lengths
+from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
+from tests.gpu_engine.multigpu.scheduled import Order, ScheduledDevice
+from tests.gpu_engine.multigpu.stored import stored
+from tests.gpu_engine.multigpu.test_exchange import ORDERED, iterated, overlaps
+from tests.gpu_engine.multigpu.thread_ray import ThreadRay
+
+PATIENCE_S = 60.0
+UNEVEN = with_row_lengths([0, 12, 0, 1, 12, 12, 0, 0, 1, 0, 3, 0], 12, 5)
+
+
+@pytest.mark.parametrize("block", [1, 7, 100])
+@pytest.mark.parametrize("count", [1, 4, 9])
+@pytest.mark.parametrize("matrix", [*ORDERED, UNEVEN, dense([[0] * 4] * 4)])
+def test_a_part_is_split_as_a_whole_or_in_blocks(
+    matrix: CsrMatrix, count: int, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actors, "BLOCK", block)
+    whole = find_partitioning("pCSR").store(matrix)
+    with logging_devices(1) as (device,):
+        for span in cut_by_entries(whole, (count,)):
+            part = part_of(whole, span, localize(whole, span))
+            for found, expected in zip(
+                actors.sent_apart(device, whole.partitioning, part), split(whole.partitioning, part), strict=True
+            ):
+                assert found.span == expected.span
+                for name in ("major", "minor", "values"):
+                    np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), strict=True)
+
+
+def test_no_more_of_a_part_than_a_block_is_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is left of its last row."""
+    matrix, sizes = generate("stencil", {"points": 5, "nx": 12, "ny": 11}), []
+
+    def watched(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
+        sizes.append(part.values.size)
+        return split(partitioning, part)
+
+    monkeypatch.setattr(actors, "BLOCK", 10)
+    monkeypatch.setattr(actors, "split", watched)
+    whole = find_partitioning("pCSR").store(matrix)
+    with logging_devices(1) as (device,):
+        (span,) = cut_by_entries(whole, (1,))
+        actors.sent_apart(device, whole.partitioning, part_of(whole, span, localize(whole, span)))
+    assert max(sizes) <= 10 + 4
+    assert sum(sizes) == matrix.nnz
+
+
+class HeldOrder(Order):
+    """While it is held no stream goes on, and nobody waits for one."""
+
+    held = False
+
+    def device(self, name: str) -> "HeldDevice":
+        return HeldDevice(name, order=self)
+
+
+class HeldDevice(ScheduledDevice):
+    order: HeldOrder
+
+    def side(self) -> ScheduledDevice:
+        if not isinstance(self._side, HeldDevice):
+            self._side = HeldDevice(self.name, self.node, order=self.order)
+        return self._side
+
+    def synchronize(self) -> None:
+        if not self.order.held:
+            super().synchronize()
+
+
+class StreamTransport:
+    """As NCCL does it: a transfer is done when the streams of both ends have come to it; no host waits."""
+
+    def __init__(self, seat: Seat, invitation: Any) -> None:
+        self.seat, self.ends, self.exchanges = seat, invitation, 0
+
+    @staticmethod
+    def invite() -> dict[tuple[int, Transfer], tuple[Future[Any], Future[None]]]:
+        """Of each transfer: the room that its target has for it, and that it is done."""
+        return {}
+
+    def exchange(self, moves: list[Move]) -> None:
+        device, number = self.seat.device, self.seat.number
+        self.exchanges += 1
+        ends = [
+            (transfer, array, *self.ends.setdefault((self.exchanges, transfer), (Future(), Future())))
+            for transfer, array in moves
+        ]
+        for transfer, array, room, _ in ends:
+            if transfer.target == number:
+                device.call(room.set_result, array)
+        for transfer, array, room, done in ends:
+            if transfer.source == number:
+                device.wait(room)
+                device.call(send, array, room, done)
+        for transfer, _, _, done in ends:
+            if transfer.target == number:
+                device.wait(done)
+
+
+def send(array: Any, room: Future[Any], done: Future[None]) -> None:
+    np.copyto(room.result(), array)
+    done.set_result(None)
+
+
+@overlaps
+@pytest.mark.parametrize("seed", range(60))
+def test_streams_alone_keep_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, overlap: bool
+) -> None:
+    """Nine iterations are launched before anything runs, with cut rows; all sums are exact."""
+    monkeypatch.setitem(TRANSPORTS, "nccl", StreamTransport)
+    matrix, order, ray = ORDERED[seed % 3], HeldOrder(seed), ThreadRay(a=4)
+    exchange: ExchangeName = "image" if seed % 2 else "all-gather"
+    spans = cut_by_entries(find_partitioning("pCSR").store(matrix), (4,))
+    devices = {name: order.device(name) for name in (f"virtual:{i}" for i in range(4))}
+    for device in devices.values():
+        device.side()
+    group = ActorGroup(ray, find_places(ray, "CPU"), PATIENCE_S)
+    x, found = np.arange(1.0, 6.0), np.empty(5)
+    group.take(devices.__getitem__, stored(tmp_path / "matrix", matrix), spans, exchange, overlap)
+    group.connect("nccl")
+    for number, span in enumerate(spans):
+        group.load(number, span.own.start, x[span.own])
+    order.held = True
+    for _ in range(9):
+        group.step()
+    order.held = False
+    order.random.seed(seed)
+    order.run()
+    for number, span in enumerate(spans):
+        found[span.own] = group.read(number, span.own.start, span.own.stop)
+    group.close()
+    np.testing.assert_array_equal(found, iterated(matrix, x, 9)[0])
+
+
+class Arriving(LoggingDevice):
+    """A second stream in which what arrives waits for a product."""
+
+    meeting: threading.Barrier
+
+    def upload(self, host: Any, array: Any) -> None:
+        self._launch(self.meeting.wait, PATIENCE_S)
+        super().upload(host, array)
+
+
+class Meeting(LoggingDevice):
+    """A device whose local products wait for what arrives."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.products, self.meeting = 0, threading.Barrier(2)
+
+    def side(self) -> Arriving:
+        if not isinstance(self._side, Arriving):
+            self._side = Arriving(self.name)
+            self._side.meeting = self.meeting
+        return self._side
+
+    def multiply(self, *arguments: Any) -> None:
+        self.products += 1
+        if self.products % 2:
+            self._launch(self.meeting.wait, PATIENCE_S)
+        super().multiply(*arguments)
+
+
+def pairs(n: int) -> CsrMatrix:
+    """y = x + 2·(x from its other end): of two equal parts each reads its own half and all of the other."""
+    rows = np.repeat(np.arange(n), 2)
+    columns = np.stack([np.arange(n), np.arange(n)[::-1]], axis=1).ravel()
+    return coo(n, n, rows, columns, np.tile([1.0, 2.0], n))
+
+
+def test_the_local_part_is_multiplied_while_the_rest_arrives(tmp_path: Path) -> None:
+    """Neither comes to its end without the other: in turn, or in one stream, none would."""
+    matrix, x, found, ray = pairs(8), np.arange(8.0), np.empty(8), ThreadRay(a=2)
+    folder, places = stored(tmp_path / "matrix", matrix), find_places(ray, "CPU")
+    with ClusterMatrix(ray, folder, places, open_device=Meeting) as product:
+        product.load(x)
+        product.advance(3)
+        product.read(found)
+    np.testing.assert_array_equal(found, iterated(matrix, x, 3)[0])
