@@ -178,12 +178,14 @@ class BatchedPage:
 class ScalingPage:
     """`/scaling`: one matrix shared by several devices; every choice is in the address.
 
-    overview  sentences on all matrices together, one a work
-    caveat    what the times of virtual devices say; empty where there are none
-    cases     every case in numbers, a table a work
-    phases    times or shares
-    numbers   how many devices the sentences are about
-    every     the same page of every matrix measured, empty where all are shown
+    overview     sentences on all matrices together, one a work
+    caveat       what the times of virtual devices say; empty where there are none
+    conclusions  the paper's, each beside what the shown work says
+    balance      how evenly the works were cut whose parts stand in a table of their own
+    cases        every case in numbers, a table a work
+    phases       times or shares
+    numbers      how many devices the sentences are about
+    every        the same page of every matrix measured, empty where all are shown
     """
 
     title: str
@@ -192,6 +194,8 @@ class ScalingPage:
     findings: tuple[GroupFinding, ...]
     caveat: str
     figures: tuple[StudyFigure, ...]
+    conclusions: Table
+    balance: tuple[WorkCases, ...]
     cases: tuple[WorkCases, ...]
     features: Table
     devices: tuple[Link, ...]

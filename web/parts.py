@@ -181,7 +181,7 @@ class GroupFinding:
 
 @dataclass(frozen=True, slots=True)
 class WorkCases:
-    """Every case of one work: works are never in one table."""
+    """Cases of one work: works are never in one table."""
 
     work: str
     heading: str

@@ -1,57 +1,24 @@
-"""Work shared by several devices as pages and figures see it: what its cases say, and which of them may be compared."""
+"""Work shared by several devices as pages and figures see it: which of its cases may be compared."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_engine.multigpu.partition import PARTITIONINGS
-from gpu_engine.multigpu.spmv import PHASES, STRATEGIES
+from gpu_engine.multigpu.spmv import STRATEGIES
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import VerdictKind, compare
 from web.comparison import leaders_of
+from web.scaling_cases import COLD, COMPUTE, STAYING, WORKS, SpeedUp, axes_of, is_virtual, phases_of, speed_up
 from web.shown import Shown
 from web.units import count as in_digits
-
-COLD, RESIDENT, ITERATE, PAGERANK = "cold", "resident", "iterate", "pagerank"
-
-WORKS: Mapping[str, str] = {
-    COLD: "from the host",
-    RESIDENT: "resident",
-    ITERATE: "iterated",
-    PAGERANK: "PageRank",
-}
-"""The works in the order of the page, as headings call them. They are never compared with each other."""
-
-ONCE: Mapping[str, str] = {
-    COLD: "a product from the host",
-    RESIDENT: "a resident product",
-    ITERATE: "an iteration",
-    PAGERANK: "an iteration of PageRank",
-}
-"""What a time of each work is of."""
-
-STAYING = tuple(work for work in WORKS if work != COLD)
-"""The works whose matrix stays on the devices."""
-
-EXCHANGE = "exchange"
-
-IN_PHASES = (*PHASES, EXCHANGE)
-"""The phases of a product from the host, then that which only an iteration has."""
 
 BASELINE = STRATEGIES[0].name
 """What the paper compares with: lines cut equally, everything in one thread of the host."""
 
-VIRTUAL = "virtual devices"
-"""How the note of a measurement on threads of a CPU begins."""
+LINES, ENTRIES = "lines", "entries"
+"""What each device has equally many of."""
 
-
-@dataclass(frozen=True, slots=True)
-class SpeedUp:
-    """How many times as fast as on one device; low, high: from the ends of both 95 % intervals, None without these."""
-
-    value: float
-    low: float | None
-    high: float | None
-    kind: VerdictKind
+PRODUCT = "product"
+"""The option that names the library whose product runs inside; without it the product is ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +53,16 @@ class Series:
         return self.kernel.partition("/")[2]
 
     @property
+    def library(self) -> str:
+        """Whose product runs inside: a competitor, or ours where it is empty."""
+        return dict(self.options).get(PRODUCT, "")
+
+    @property
+    def cut(self) -> str:
+        """LINES as in the paper's baseline, or ENTRIES."""
+        return LINES if self.variant == BASELINE else dict(self.options).get("cut", ENTRIES)
+
+    @property
     def timed(self) -> list[Measurement]:
         """Those with a time, by ascending number of devices."""
         return [m for m in self.measurements if m.median_s]
@@ -97,6 +74,9 @@ class Series:
     def gain(self, m: Measurement) -> SpeedUp | None:
         """How many times as fast as the base `m` is; None without two times."""
         return speed_up(self.base, m)
+
+
+Entry = tuple[Series, Measurement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +95,9 @@ class WorkGroup:
 
     @property
     def most(self) -> int:
-        """The largest number of devices that has a time; 0 where nothing has."""
-        return max((m.devices or 0 for series in self.series for m in series.timed), default=0)
+        """The largest number of devices with which one of ours has a time, else a library; 0 where nothing has."""
+        ours = [m.devices or 0 for series in self.series if not series.library for m in series.timed]
+        return max(ours or (m.devices or 0 for series in self.series for m in series.timed), default=0)
 
     @property
     def virtual(self) -> bool:
@@ -130,19 +111,45 @@ class WorkGroup:
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """With the most devices the fastest kernel and those that are `same` with it."""
+        """With the most devices the fastest of ours and those that are `same` with it."""
         found = self.ranked(self.most)
         leading = leaders_of([m for _, m in found]) if found else []
         return tuple(series.label for series, m in found if m in leading)
 
-    def ranked(self, devices: int) -> list[tuple[Series, Measurement]]:
-        """What has a time with so many devices, fastest first."""
+    def ranked(self, devices: int) -> list[Entry]:
+        """What of ours has a time with so many devices, fastest first: libraries are beside the ranking."""
+        return [entry for entry in self._timed(devices) if not entry[0].library]
+
+    def rival(self, devices: int) -> Entry | None:
+        """The fastest with a library's product and so many devices."""
+        return next((entry for entry in self._timed(devices) if entry[0].library), None)
+
+    def twin(self, series: Series, m: Measurement) -> Measurement | None:
+        """The same as `m`, which is ours, with the product of a library."""
+        others = (other for other in self.series if other.library and other.kernel == series.kernel)
+        alike = (other for other in others if set(other.options) ^ set(series.options) == {(PRODUCT, other.library)})
+        return None if series.library else next((found for other in alike if (found := other.on(m.devices or 0))), None)
+
+    def baseline(self, devices: int, library: str = "") -> Entry | None:
+        """The fastest of those that cut equal lines, as the paper's baseline, with so many devices."""
+        found = (entry for entry in self._timed(devices) if entry[0].library == library)
+        return next((entry for entry in found if entry[0].cut == LINES), None)
+
+    def cut_speed(self, series: Series, m: Measurement) -> float | None:
+        """Speed of equal lines over that of equal nonzeros, all else alike; None for what does not cut equal lines.
+
+        Of products from the host without cutting, copying and merging.
+        """
+        if series.cut != LINES:
+            return None
+        others = (other for other in self.series if other.cut != LINES and other.library == series.library)
+        balanced = next((found for other in others if (found := other.on(m.devices or 0))), None)
+        times = [phases_of(each).get(COMPUTE) if self.work == COLD else each.median_s for each in (balanced, m) if each]
+        return times[0] / times[1] if len(times) == 2 and times[0] and times[1] else None
+
+    def _timed(self, devices: int) -> list[Entry]:
         found = [(series, m) for series in self.series if (m := series.on(devices))]
         return sorted(found, key=lambda entry: entry[1].median_s or 0.0)
-
-    def baseline(self, devices: int) -> tuple[Series, Measurement] | None:
-        """The fastest baseline with so many devices."""
-        return next((entry for entry in self.ranked(devices) if entry[0].variant == BASELINE), None)
 
 
 def work_groups(shown: Shown, works: Iterable[str] = WORKS) -> list[WorkGroup]:
@@ -166,61 +173,19 @@ def by_work(groups: Iterable[WorkGroup]) -> list[list[WorkGroup]]:
     return list(found.values())
 
 
-def axes_of(m: Measurement) -> dict[str, str]:
-    """The axes of a case, as its key has them."""
-    pairs = (axis.partition("=") for axis in m.case.split("|", 3)[-1].split(","))
-    return {name: value for name, _, value in pairs if name}
-
-
-def is_virtual(m: Measurement) -> bool:
-    """Whether its devices are threads of a CPU."""
-    return m.device.endswith("cpu") or m.note.startswith(VIRTUAL)
-
-
 def numbers_of_devices(shown: Shown) -> tuple[int, ...]:
     """How many devices shared the work of anything that is shown, ascending."""
     return tuple(sorted({m.devices for m in shown.measurements if m.devices}))
 
 
 def number_of(group: WorkGroup, shown: Shown) -> int:
-    """The number of devices that is spoken of: the reader's if it has a time, else the most."""
+    """The number of devices that is spoken of: the reader's if one of ours has a time with it, else the most."""
     return shown.devices if shown.devices and group.ranked(shown.devices) else group.most
 
 
 def in_words(devices: int, virtual: bool) -> str:
     """`4 virtual devices`."""
     return f"{in_digits(devices)} {'virtual ' if virtual else ''}device{'' if devices == 1 else 's'}"
-
-
-def speed_up(base: Measurement | None, m: Measurement) -> SpeedUp | None:
-    """How many times as fast as `base`; None without two times."""
-    if base is None or not base.median_s or not m.median_s:
-        return None
-    if m is base:
-        return SpeedUp(1.0, 1.0, 1.0, "same")
-    low = base.ci_low_s / m.ci_high_s if base.ci_low_s and m.ci_high_s else None
-    high = base.ci_high_s / m.ci_low_s if base.ci_high_s and m.ci_low_s else None
-    return SpeedUp(base.median_s / m.median_s, low, high, compare(base, m).kind)
-
-
-def phases_of(m: Measurement) -> dict[str, float]:
-    """Its phases in their order, as far as it has any; one device has nothing to exchange, whatever that took."""
-    names = (name for name in IN_PHASES if name != EXCHANGE or m.devices != 1)
-    return {name: m.phases_s[name] for name in names if name in m.phases_s}
-
-
-def hidden_share(m: Measurement) -> float | None:
-    """The share of the exchange that goes on beside the products, from 0 to 1; None where none is meant to."""
-    phases = phases_of(m)
-    if axes_of(m).get("overlap") != "on" or not m.median_s or not phases.get(EXCHANGE):
-        return None
-    return min(1.0, max(0.0, (sum(phases.values()) - m.median_s) / phases[EXCHANGE]))
-
-
-def imbalance(m: Measurement) -> float | None:
-    """Nonzeros of the largest part over their mean; its inverse is the share of the ideal speed that this allows."""
-    entries = m.entries_by_device
-    return max(entries) * len(entries) / sum(entries) if sum(entries) else None
 
 
 def by_partitioning(name: str) -> int:
@@ -247,28 +212,29 @@ def _series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
         options = tuple((name, value) for name, value in axes_of(m).items() if name not in ("work", "devices"))
         found.setdefault((m.kernel, options), []).append(m)
     made = [
-        Series(
-            kernel,
-            options,
-            _apart((kernel, options), found),
-            tuple(sorted(own, key=_devices)),
-            _base(own, kernel, found),
-        )
-        for (kernel, options), own in found.items()
+        Series(*key, _apart(key, found), tuple(sorted(own, key=_devices)), _base(key, found))
+        for key, own in found.items()
     ]
-    return tuple(sorted(made, key=lambda series: by_variant(series.variant)))
+    return tuple(sorted(made, key=lambda series: (series.library, by_variant(series.variant))))
 
 
 def _apart(key: Key, keys: Iterable[Key]) -> str:
-    """The options of a key that differ among those of its kernel; one device has none of them to choose."""
-    namesakes = [dict(options) for kernel, options in keys if kernel == key[0] and options]
-    return ", ".join(f"{name} {value}" for name, value in key[1] if len({o.get(name) for o in namesakes}) > 1)
+    """The options of a key that differ among those of its kernel; a library is always named."""
+    namesakes = [dict(options) for kernel, options in keys if kernel == key[0]]
+    chosen = {name: {own[name] for own in namesakes if name in own} for name, _ in key[1]}
+    return ", ".join(f"{name} {value}" for name, value in key[1] if name == PRODUCT or len(chosen[name]) > 1)
 
 
-def _base(own: Sequence[Measurement], kernel: str, found: Mapping[Key, Sequence[Measurement]]) -> Measurement | None:
-    """Its own on one device, else the fastest of its kernel there, where nothing is merged or exchanged."""
-    namesakes = [m for (name, _), measurements in found.items() if name == kernel for m in measurements]
-    for candidates in (own, namesakes):
+def _base(key: Key, found: Mapping[Key, Sequence[Measurement]]) -> Measurement | None:
+    """Its own on one device, else the fastest there of its kernel with the same product.
+
+    One device has nothing to cut, merge or exchange.
+    """
+    library = dict(key[1]).get(PRODUCT)
+    alike = (
+        own for (kernel, options), own in found.items() if (kernel, dict(options).get(PRODUCT)) == (key[0], library)
+    )
+    for candidates in (found[key], [m for own in alike for m in own]):
         alone = [m for m in candidates if m.devices == 1 and m.median_s]
         if alone:
             return min(alone, key=lambda m: m.median_s or 0.0)

@@ -6,20 +6,8 @@ from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 from web import units
 from web.comparison import NAMED, claim, join, leaders_of, unsettled_of
-from web.scaling import (
-    BASELINE,
-    COLD,
-    EXCHANGE,
-    ONCE,
-    Series,
-    SpeedUp,
-    WorkGroup,
-    hidden_share,
-    imbalance,
-    in_words,
-    number_of,
-    phases_of,
-)
+from web.scaling import BASELINE, LINES, Entry, Series, WorkGroup, in_words, number_of
+from web.scaling_cases import COLD, COMPUTE, EXCHANGE, ONCE, SpeedUp, hidden_share, imbalance, phases_of
 from web.shown import Shown
 
 VIRTUAL_CAVEAT = (
@@ -40,14 +28,13 @@ def sentences(groups: Sequence[WorkGroup], shown: Shown) -> tuple[str, ...]:
         (entry for group in groups if (entry := _best(group, shown))), key=lambda entry: entry[2].median_s or 0.0
     )
     if not timed:
-        measurements = (m for group in groups for series in group.series for m in series.measurements)
-        note = next((m.note for m in measurements if m.note), "")
-        return (f"Nothing has a time on {groups[0].device}{f': {note}' if note else ''}.",)
+        return (_nothing(groups, shown),)
     group, series, m = timed[0]
     devices = m.devices or 1
     first = f" on {group.device} with {in_words(devices, group.virtual)}"
     said = (
         _fastest(group, devices, first),
+        _beside_library(group, series, m),
         _gain(group, series, m),
         _held_back(series, m),
         _balance(group, series, m),
@@ -61,13 +48,26 @@ def _best(group: WorkGroup, shown: Shown) -> tuple[WorkGroup, Series, Measuremen
     return (group, *ranked[0]) if ranked else None
 
 
+def _nothing(groups: Sequence[WorkGroup], shown: Shown) -> str:
+    """Why none of ours has a time, and what a library takes."""
+    measurements = (m for group in groups for series in group.series for m in series.measurements)
+    note = next((m.note for m in measurements if m.note and not m.median_s), "")
+    why = f" on {groups[0].device}{f': {note}' if note else ''}"
+    found = [(group, *entry) for group in groups if (entry := group.rival(number_of(group, shown)))]
+    if not found:
+        return f"Nothing has a time{why}."
+    group, series, m = min(found, key=lambda entry: entry[2].median_s or 0.0)
+    takes = f"{series.label} takes {units.seconds(m.median_s)} {ONCE[group.work]}"
+    return f"Nothing of ours has a time{why}; {takes} with {in_words(m.devices or 1, group.virtual)}."
+
+
 def _unlike(m: Measurement, first: Measurement) -> str:
     number = "" if m.devices == first.devices else f" with {in_words(m.devices or 1, virtual=False)}"
     return f" in rounds of its own{number}"
 
 
 def _fastest(group: WorkGroup, devices: int, where: str) -> str:
-    """The leaders and, of products from the host, what the first of them gains over the paper's baseline."""
+    """The leaders, and what the first of them gains over equal lines, which are the paper's baseline."""
     ranked = group.ranked(devices)
     labels = {m.case: series.label for series, m in ranked}
     timed = [m for _, m in ranked]
@@ -80,15 +80,27 @@ def _fastest(group: WorkGroup, devices: int, where: str) -> str:
 
 
 def _over_baseline(group: WorkGroup, series: Series, m: Measurement) -> str:
-    if group.work != COLD:
-        return ""
-    found = group.baseline(m.devices or 1)
-    if series.variant == BASELINE:
-        return "no strategy gains over it" if len(group.ranked(m.devices or 1)) > 1 else ""
+    devices = m.devices or 1
+    found = group.baseline(devices)
+    if series.cut == LINES:
+        what = "strategy gains" if group.work == COLD else "other cut gains"
+        return f"no {what} over it" if len(group.ranked(devices)) > 1 else ""
     if found is None:
-        return f"{series.partitioning}/{BASELINE} has no time beside it"
+        return f"{series.partitioning}/{BASELINE} has no time beside it" if group.work == COLD else ""
     verdict = compare(found[1], m)
     return f"{units.ratio(verdict.ratio)} {found[0].label} ({verdict.kind})"
+
+
+def _beside_library(group: WorkGroup, series: Series, m: Measurement) -> str:
+    """How many times as fast our product is as a library's, as a whole and in the phase that it is of."""
+    found = group.rival(m.devices or 1)
+    if found is None:
+        return ""
+    rival, other = found
+    verdict = compare(other, m)
+    theirs, own = (phases_of(each).get(COMPUTE) for each in (other, m))
+    alone = f", {units.ratio(theirs / own)} in the phase {COMPUTE} alone" if theirs and own else ""
+    return f"{series.label} is {units.ratio(verdict.ratio)} as fast as {rival.label} ({verdict.kind}){alone}."
 
 
 def _gain(group: WorkGroup, series: Series, m: Measurement) -> str:
@@ -147,7 +159,15 @@ def _balance(group: WorkGroup, series: Series, m: Measurement) -> str:
     if devices == 1 or own is None:
         return ""
     said = f"Its largest part has {units.ratio(own)} the mean of the nonzeros, which allows {units.percent(1 / own)} "
-    found = group.baseline(devices) if series.variant != BASELINE else None
-    other = imbalance(found[1]) if found else None
-    beside = f"; that of {found[0].label} {units.ratio(other)}, {units.percent(1 / other)}" if found and other else ""
-    return f"{said}of the ideal{beside}."
+    found = group.baseline(devices)
+    if found is None:
+        return f"{said}of the ideal."
+    return f"{said}of the ideal{_equal_lines(group, found, beside=series.cut != LINES)}."
+
+
+def _equal_lines(group: WorkGroup, found: Entry, beside: bool) -> str:
+    """What the cut into equal lines allows, and of products that stay what is measured of that."""
+    series, m = found
+    other, speed = imbalance(m), None if group.work == COLD else group.cut_speed(series, m)
+    allows = f"; that of {series.label} {units.ratio(other)}, {units.percent(1 / other)}" if beside and other else ""
+    return allows + (f"; measured is {units.percent(speed)} of the speed of equal nonzeros" if speed else "")

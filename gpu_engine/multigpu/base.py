@@ -85,8 +85,8 @@ class Device(Protocol):
         """
         ...
 
-    def add(self, total: Any, more: Any) -> None:
-        """Launches total := total + more."""
+    def add(self, total: Any, more: Any, lines: Any = None) -> None:
+        """Launches total := total + more, or total[lines] := total[lines] + more where lines are named, each once."""
         ...
 
     def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:

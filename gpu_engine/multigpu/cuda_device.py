@@ -39,7 +39,7 @@ SEGMENTS = CudaSource(
     "segments.cu",
     tuple(f"{kernel}<{segments}>" for kernel in ("pack", "unpack", "copy_segments") for segments in cpms.SEGMENTS),
 )
-ENTRIES = CudaSource(__package__, "entries.cu", ("add_entries",))
+ENTRIES = CudaSource(__package__, "entries.cu", ("add_entries", "add_lines"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +118,14 @@ class CudaDevice:
             if partial.size:
                 _multiply(partitioning, part, x, partial)
 
-    def add(self, total: Any, more: Any) -> None:
-        """Launches total := total + more."""
+    def add(self, total: Any, more: Any, lines: Any = None) -> None:
+        """Launches total := total + more, of all lines or of some."""
         with self._current():
-            cupy.add(total, more, out=total)
+            if lines is None:
+                cupy.add(total, more, out=total)
+            elif lines.size:
+                arguments = (cupy.int64(lines.size), lines, more, total)
+                ENTRIES.function("add_lines")((-(-lines.size // BLOCK),), (BLOCK,), arguments)
 
     def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:
         """Launches y := α·sums + β·y."""

@@ -5,7 +5,7 @@ A device owns the elements of the rows that begin in its part, and fetches other
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -82,18 +82,40 @@ def split(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
     return found[0], found[1]
 
 
+def without_empty(partitioning: Partitioning, part: Part) -> tuple[Part, Any]:
+    """The part without its empty lines, and the numbers of those that are left: int32, from its first line on.
+
+    Of the entries that wait for an exchange most lines of a banded matrix have none.
+    """
+    xp = array_module(part.minor)
+    if partitioning.compressed:
+        lines = xp.flatnonzero(part.major[1:] > part.major[:-1])
+        major = xp.concatenate([part.major[lines], part.major[-1:]])
+    else:
+        begins = xp.ones(part.major.size, bool)
+        begins[1:] = part.major[1:] != part.major[:-1]
+        lines = part.major[begins]
+        major = (xp.cumsum(begins) - 1).astype(part.major.dtype)
+    span = Span(part.span.start, part.span.end, 0, int(lines.size), start_flag=False)
+    return Part(span, major, part.minor, part.values), lines.astype(np.int32)
+
+
 def sent(device: Device, part: Part) -> Part:
     """A copy on a device of a part, which lies on the host or on a GPU."""
-    arrays = []
-    for source in (part.major, part.minor, part.values):
-        arrays.append(device.allocate(source.size, source.dtype))
-        if isinstance(source, np.ndarray):
-            device.upload(source, arrays[-1])
-        else:
-            with source.device:
-                # What made it was launched on the current stream there.
-                array_module(source).cuda.get_current_stream().synchronize()
-            device.fetch(source, arrays[-1])
+    arrays = [copied(device, array) for array in (part.major, part.minor, part.values)]
+    return Part(part.span, *arrays)
+
+
+def copied(device: Device, source: Any) -> Any:
+    """A copy on a device of an array, which lies on the host or on a GPU."""
+    array = device.allocate(source.size, source.dtype)
+    if isinstance(source, np.ndarray):
+        device.upload(source, array)
+    else:
+        with source.device:
+            # What made it was launched on the current stream there.
+            array_module(source).cuda.get_current_stream().synchronize()
+        device.fetch(source, array)
     # Callers free what they made for this copy alone.
     device.synchronize()
-    return Part(part.span, *arrays)
+    return array

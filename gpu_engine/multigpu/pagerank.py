@@ -184,24 +184,24 @@ class DistributedRanks:
             self._fetch(read)
         for shard in self._shards:
             shard.device.upload(shard.told, shard.base)
-            first, *rest = shard.links
-            self._multiply(shard, first, read, shard.totals)
-            for links in rest:
+            local, *remote = shard.links
+            self._multiply(shard, local, read)
+            for links in remote:
                 shard.device.wait(shard.copier.mark())
-                self._multiply(shard, links, read, shard.remote)
-                shard.device.add(shard.totals, shard.remote)
+                self._multiply(shard, links, read)
+                shard.device.add(shard.totals, links.totals, links.lines)
             p, new = self._now(shard.p), self._now(shard.new)
             damping, norm = self._params.damping, self._params.norm
             update = Update(p, new, shard.own, shard.dangling, read, write, damping, shard.base, norm)
             shard.device.call(self._steps.finish, shard.totals, update, shard.sums)
             shard.device.download(shard.sums[:2], shard.found)
 
-    def _multiply(self, shard: Shard, links: Links, read: int, totals: Any) -> None:
+    def _multiply(self, shard: Shard, links: Links, read: int) -> None:
         values, p = self._now(links.values), self._now(shard.p)
         if self._plain:
-            shard.device.multiply(PARTITIONING, links.prepared.with_values(values), p, totals)
+            shard.device.multiply(PARTITIONING, links.prepared.with_values(values), p, links.totals)
         else:
-            shard.device.call(self._steps.multiply_segments, links.prepared, values, p, read, totals)
+            shard.device.call(self._steps.multiply_segments, links.prepared, values, p, read, links.totals)
 
     def _now(self, vector: Any) -> Any:
         """The vector as it is at present: in segments, or as the numbers that lie in their place."""

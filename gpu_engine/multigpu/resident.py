@@ -13,7 +13,7 @@ import numpy as np
 
 from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.multigpu.base import Device, Prepared
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, owners, plan, sent, split
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, copied, owners, plan, sent, split, without_empty
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, localize, part_of
 from gpu_engine.multigpu.replay import Replays
 
@@ -28,7 +28,8 @@ class Member:
     copier   its second stream where fetches overlap with products, else the device itself
     parts    its part, prepared; where fetches overlap with products, the local and the remote entries of it
     vectors  float64 [n] twice; of x they hold what the device owns, and the range it wants once that is fetched
-    remote   float64 [rows of the part], the product with the remote entries
+    lines    int32, the rows that have remote entries, counted from the first of the part
+    remote   float64 [lines], the product with the remote entries
     outbox   float64 [1], the share of a row that began in an earlier part
     inbox    float64 [1], a share of a row that goes on in a later part
     """
@@ -37,6 +38,7 @@ class Member:
     copier: Device
     parts: tuple[Prepared, ...]
     vectors: tuple[Any, Any]
+    lines: Any
     remote: Any
     outbox: Any
     inbox: Any
@@ -122,14 +124,19 @@ class ResidentMatrix:
             member.device.synchronize()
 
     def _member(self, device: Device, whole: Part) -> Member:
-        parts = split(self._partitioning, whole) if self.overlap else (whole,)
-        rows = whole.span.stop - whole.span.first
+        parts: tuple[Part, ...] = (whole,)
+        lines: Any = np.empty(0, np.int32)
+        if self.overlap:
+            local, remote = split(self._partitioning, whole)
+            remote, lines = without_empty(self._partitioning, remote)
+            parts = (local, remote)
         member = Member(
             device,
             device.side() if self.overlap else device,
             tuple(device.prepare(self._partitioning, sent(device, part), self._n) for part in parts),
             (device.allocate(self._n, np.float64), device.allocate(self._n, np.float64)),
-            device.allocate(rows if self.overlap else 0, np.float64),
+            copied(device, lines),
+            device.allocate(lines.size, np.float64),
             *(device.allocate(1, np.float64) for _ in range(2)),
         )
         device.synchronize()
@@ -212,7 +219,7 @@ class ResidentMatrix:
         device.multiply(self._partitioning, local, x, y)
         device.wait(fetched)
         device.multiply(self._partitioning, remote, x, member.remote)
-        device.add(y, member.remote)
+        device.add(y, member.remote, member.lines)
 
     def _add_share(self, owner: Member, later: Member, share: Any) -> None:
         row = later.span.first

@@ -10,7 +10,7 @@ from gpu_engine.cpms import Segmented
 from gpu_engine.cpms.layout import padded_size
 from gpu_engine.multigpu.base import Device, Prepared
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import sent, split
+from gpu_engine.multigpu.exchange import copied, sent, split, without_empty
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.rank_steps import RankSteps
 from gpu_engine.pagerank.graph import TransitionMatrix
@@ -24,11 +24,15 @@ class Links:
 
     part      without values; prepared: the same, as the device multiplies it
     values    float64 [links], or in segments
+    lines     int32, the pages to which they lead, counted from the first of the device; None: all
+    totals    float64 [lines], what flows along them
     """
 
     part: Part
     prepared: Prepared
     values: Any
+    lines: Any
+    totals: Any
 
 
 @dataclass(slots=True)
@@ -39,7 +43,6 @@ class Shard:
     links     all of them; where it fetches meanwhile, those from its own pages and those from others
     p, new    ranks, of which `new` are being written: float64 [n], or in segments
     dangling  int64, its dangling pages, counted from its first page
-    totals    float64 [pages], what flows along the links to each; remote: along those from others' pages
     base      float64 [1] on the device, what each page gets without a link; told: the same on the host
     sums      float64 [SUMS] on the device: γ (squared in L2) or Σ|p|, the rank of its dangling pages, and room
     found     float64 [2], the first two on the host
@@ -52,21 +55,25 @@ class Shard:
     p: Any
     new: Any
     dangling: Any
-    totals: Any
-    remote: Any
     base: Any
     told: Any
     sums: Any
     found: Any
 
     @property
+    def totals(self) -> Any:
+        """What flows to each of its pages: float64 [pages], where the first links leave what flows along them."""
+        return self.links[0].totals
+
+    @property
     def stored_bytes(self) -> int:
         """Links, their values and ranks."""
-        parts = [array for links in self.links for array in (links.part.major, links.part.minor, links.values)]
-        return sum(
-            int((array.storage if isinstance(array, Segmented) else array).nbytes)
-            for array in (*parts, self.p, self.new)
-        )
+        arrays = [self.p, self.new]
+        for links in self.links:
+            arrays += [links.part.major, links.part.minor, links.values]
+            if links.lines is not None:
+                arrays.append(links.lines)
+        return sum(int((array.storage if isinstance(array, Segmented) else array).nbytes) for array in arrays)
 
 
 def shard_of(
@@ -74,21 +81,20 @@ def shard_of(
 ) -> Shard:
     """A part of the graph's links, on the host, copied to its device; segments: 0 for fp64."""
     own, n = part.span.own, graph.n
-    pages = own.stop - own.start
     dangling = graph.dangling.astype(np.int64)
     inside = dangling[(dangling >= own.start) & (dangling < own.stop)] - own.start
+    parts: list[tuple[Part, Any]] = [(part, None)]
+    if overlap:
+        local, remote = split(PARTITIONING, part)
+        parts = [(local, None), without_empty(PARTITIONING, remote)]
     return Shard(
         device=device,
         copier=device.side() if overlap else device,
         own=own,
-        links=tuple(
-            _links(device, each, n, steps, segments) for each in (split(PARTITIONING, part) if overlap else (part,))
-        ),
+        links=tuple(_links(device, part, lines, n, steps, segments) for part, lines in parts),
         p=_room(device, n, segments),
         new=_room(device, n, segments),
-        dangling=_copied(device, inside),
-        totals=device.allocate(pages, np.float64),
-        remote=device.allocate(pages if overlap else 0, np.float64),
+        dangling=copied(device, inside),
         base=device.allocate(1, np.float64),
         told=device.allocate_host(1, np.float64),
         sums=device.allocate(steps.SUMS, np.float64),
@@ -105,14 +111,16 @@ def whole_rows(stored: StoredMatrix, parts: int) -> tuple[Span, ...]:
     )
 
 
-def _links(device: Device, part: Part, n: int, steps: RankSteps, segments: int) -> Links:
+def _links(device: Device, part: Part, lines: Any, n: int, steps: RankSteps, segments: int) -> Links:
     held = sent(device, dataclasses.replace(part, values=np.empty(0)))
     values = _room(device, part.values.size, segments)
     device.upload(part.values, values.storage[: values.n] if segments else values)
     if segments:
         device.call(steps.to_segments, values)
     device.synchronize()
-    return Links(held, device.prepare(PARTITIONING, held, n), values)
+    totals = device.allocate(part.span.stop - part.span.first, np.float64)
+    there = None if lines is None else copied(device, lines)
+    return Links(held, device.prepare(PARTITIONING, held, n), values, there, totals)
 
 
 def _room(device: Device, size: int, segments: int) -> Any:
@@ -121,10 +129,3 @@ def _room(device: Device, size: int, segments: int) -> Any:
     device.call(array.fill, 0.0)
     device.synchronize()
     return Segmented(array, size, segments) if segments else array
-
-
-def _copied(device: Device, host: Any) -> Any:
-    array = device.allocate(host.size, host.dtype)
-    device.upload(host, array)
-    device.synchronize()
-    return array

@@ -80,9 +80,12 @@ class VirtualDevice:
         """Launches the product of the part."""
         self._launch(_multiply, partitioning, part, x, partial)
 
-    def add(self, total: Any, more: Any) -> None:
-        """Launches total := total + more."""
-        self._launch(np.add, total, more, total)
+    def add(self, total: Any, more: Any, lines: Any = None) -> None:
+        """Launches total := total + more, of all lines or of some."""
+        if lines is None:
+            self._launch(np.add, total, more, total)
+        else:
+            self._launch(_add_lines, total, more, lines)
 
     def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:
         """Launches y := α·sums + β·y."""
@@ -163,6 +166,10 @@ def _multiply(partitioning: Partitioning, part: Part, x: Any, partial: Any) -> N
         _rows(part.major, part.minor, part.values, x, partial)
     else:
         _columns(part.major, part.minor, part.values, x, partial)
+
+
+def _add_lines(total: Any, more: Any, lines: Any) -> None:
+    total[lines] += more
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,6 +1,7 @@
 """Work shared by devices as the study yields it, made up: times that tests can name."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpu_engine.records import Case, Measurement
@@ -115,6 +116,44 @@ def resident(matrix: str = "web", device: str = "cuda:0") -> list[Measurement]:
         worked("pCSR/resident", seconds, devices, "resident", matrix, device)
         for devices, seconds in {1: 8e-3, 2: 4.2e-3, 4: 2.5e-3}.items()
     ]
+
+
+def cut_both_ways(matrix: str = "web", device: str = "cuda:0") -> list[Measurement]:
+    """Resident products of equal nonzeros, 8, 4.2 and 2.5 ms, and of equal rows, 6 ms on 2 devices and 5 on 4."""
+    equal = [_with(m, cut="entries") for m in resident(matrix, device)]
+    lopsided = [
+        worked(
+            "pCSR/resident",
+            seconds,
+            devices,
+            "resident",
+            matrix,
+            device,
+            {"cut": "lines"},
+            entries_by_device=LOPSIDED[devices],
+        )
+        for devices, seconds in {2: 6e-3, 4: 5e-3}.items()
+    ]
+    return [*equal, *lopsided]
+
+
+def by_cusparse(ours: Sequence[Measurement], whole: float, compute: float = 1.0) -> list[Measurement]:
+    """The same cases with cuSPARSE's product: so many times as long, and so many times their compute phase."""
+    found = []
+    for m in ours:
+        slower = worked(m.kernel, (m.median_s or 0.0) * whole, m.devices or 1, device=m.device)
+        times = {
+            name: getattr(slower, name)
+            for name in ("median_s", "ci_low_s", "ci_high_s", "min_s", "q1_s", "q3_s", "gflops")
+        }
+        phases = {name: time * (compute if name == "compute" else 1.0) for name, time in m.phases_s.items()}
+        found.append(replace(_with(m, product="cusparse"), phases_s=phases, **times))
+    return found
+
+
+def _with(m: Measurement, **options: str) -> Measurement:
+    """The same with more axes."""
+    return replace(m, case=",".join((m.case, *(f"{name}={value}" for name, value in options.items()))))
 
 
 def iterated(matrix: str = "web", device: str = "cuda:0") -> list[Measurement]:

@@ -3,23 +3,20 @@ from dataclasses import replace
 import pytest
 
 from gpu_engine.records import Measurement
-from tests.web.scaling_samples import LOPSIDED, NOTE, cold, iterated, ranked, resident, shared, shown, unworked, worked
-from web.scaling import (
-    BASELINE,
-    COLD,
-    STAYING,
-    WorkGroup,
-    by_work,
-    hidden_share,
-    imbalance,
-    in_words,
-    is_virtual,
-    number_of,
-    numbers_of_devices,
-    phases_of,
-    speed_up,
-    work_groups,
+from tests.web.scaling_samples import (
+    by_cusparse,
+    cold,
+    cut_both_ways,
+    iterated,
+    ranked,
+    resident,
+    shared,
+    shown,
+    unworked,
+    worked,
 )
+from web.scaling import BASELINE, WorkGroup, by_work, in_words, number_of, numbers_of_devices, work_groups
+from web.scaling_cases import COLD, STAYING
 from web.shown import Shown
 
 
@@ -74,6 +71,34 @@ def test_only_what_differs_is_named() -> None:
     assert [s.label for s in group.series] == ["pCSR/iterate, overlap on", "pCSR/iterate, overlap off"]
     assert [s.label for s in only(*iterated()[:3]).series] == ["pCSR/iterate"]
     assert [s.label for s in only(*ranked()).series] == ["pCSR/pagerank+fp64", "pCSR/pagerank+cpms2"]
+    assert [s.label for s in only(*cut_both_ways()).series] == [
+        "pCSR/resident, cut entries",
+        "pCSR/resident, cut lines",
+    ]
+    assert [s.label for s in only(*cut_both_ways()[:3]).series] == ["pCSR/resident"]
+
+
+def test_a_library_is_always_named_and_comes_after_ours() -> None:
+    theirs = by_cusparse(cold(), 1.5)
+    assert [s.label for s in only(*theirs, *cold()).series] == [
+        *("pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"),
+        *("pCSR/baseline, product cusparse", "pCSR/p*, product cusparse", "pCSR/p*-opt, product cusparse"),
+    ]
+    assert [s.label for s in only(*by_cusparse(resident(), 1.5)).series] == ["pCSR/resident, product cusparse"]
+    assert [s.label for s in only(*resident(), *by_cusparse(resident(), 1.5)).series] == [
+        "pCSR/resident",
+        "pCSR/resident, product cusparse",
+    ]
+    assert [s.label for s in only(*iterated(), *by_cusparse(iterated(), 1.5)).series][2:] == [
+        "pCSR/iterate, overlap on, product cusparse",
+        "pCSR/iterate, overlap off, product cusparse",
+    ]
+
+
+def test_equal_lines_are_those_of_the_baseline_and_of_the_cut_into_lines() -> None:
+    assert [s.cut for s in only(*cold()).series] == ["lines", "entries", "entries"]
+    assert [s.cut for s in only(*cut_both_ways()).series] == ["entries", "lines"]
+    assert [s.cut for s in only(*resident()).series] == ["entries"]
 
 
 def test_a_speed_up_is_over_one_device_of_the_same_series() -> None:
@@ -90,6 +115,22 @@ def test_without_a_series_of_its_own_on_one_device_the_fastest_of_the_kernel_is_
     series = next(s for s in only(slow, fast, other, far).series if s.on(4))
     assert series.base is fast
     assert [s.base for s in only(far, other).series if s.on(4)] == [None]
+
+
+def test_equal_lines_have_no_time_on_one_device_and_are_held_against_equal_nonzeros_there() -> None:
+    entries, lines = only(*cut_both_ways()).series
+    assert (entries.on(1), lines.on(1)) == (entries.base, None)
+    assert lines.base is entries.base is not None
+    assert [round(gain.value, 2) for m in lines.timed if (gain := lines.gain(m))] == [1.33, 1.6]
+
+
+def test_a_library_is_held_against_itself_alone() -> None:
+    theirs = by_cusparse(cut_both_ways(), 1.5)
+    entries, lines, *libraries = only(*cut_both_ways(), *theirs).series
+    assert [s.base for s in libraries] == [libraries[0].on(1)] * 2
+    assert entries.base is lines.base is entries.on(1)
+    assert [s.base for s in only(*cut_both_ways()[1:], *theirs[:1]).series] == [None, None, theirs[0]]
+    assert [s.base for s in only(*cut_both_ways()[:1], *theirs[1:]).series][1:] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -109,18 +150,6 @@ def test_other_work_matrices_or_machines_are_no_base(other: Measurement) -> None
     assert [s.base for group in found for s in group.series if s.on(4)] == [None]
 
 
-def test_the_interval_of_a_speed_up_takes_the_far_ends_of_both() -> None:
-    base, m = worked("pCSR/p*", 0.1, 1), worked("pCSR/p*", 0.04, 4)
-    gain = speed_up(base, m)
-    assert gain is not None
-    assert gain.kind == "faster"
-    assert [gain.low, gain.value, gain.high] == pytest.approx([0.099 / 0.0404, 2.5, 0.101 / 0.0396])
-    bare = speed_up(base, replace(m, ci_low_s=None, ci_high_s=None))
-    assert bare is not None
-    assert (bare.low, bare.high, bare.kind) == (None, None, "ambiguous")
-    assert speed_up(base, unworked("pCSR/p*", "no")) is speed_up(None, m) is None
-
-
 def test_a_group_knows_its_leaders_and_its_baseline() -> None:
     group = only(*cold(), unworked("pCSR/p*", "no", 8))
     assert (group.most, group.leaders) == (4, ("pCSR/p*-opt",))
@@ -131,6 +160,58 @@ def test_a_group_knows_its_leaders_and_its_baseline() -> None:
     assert found[1].median_s == pytest.approx(0.08)
     assert only(*resident()).baseline(4) is None
     assert only(unworked("pCSR/p*", "no")).leaders == ()
+
+
+def test_a_library_is_beside_the_ranking() -> None:
+    group = only(*cold(), *by_cusparse(cold(), 0.5), worked("pCSR/p*", 0.001, 8, options={"product": "cusparse"}))
+    assert (group.most, group.leaders) == (4, ("pCSR/p*-opt",))
+    assert [series.library for series, _ in group.ranked(4)] == ["", "", ""]
+    rival = group.rival(4)
+    assert rival is not None
+    assert rival[0].label == "pCSR/p*-opt, product cusparse"
+    assert rival[1].median_s == pytest.approx(0.016)
+    ours, theirs = group.baseline(4), group.baseline(4, "cusparse")
+    assert [found[1].median_s for found in (ours, theirs) if found] == pytest.approx([0.08, 0.04])
+    assert number_of(group, shown(devices=8)) == 4
+    assert only(*cold()).rival(4) is None
+
+
+def test_a_group_of_a_library_alone_has_no_leaders() -> None:
+    group = only(*by_cusparse(resident(), 1.5))
+    assert (group.most, group.leaders, group.ranked(4)) == (4, (), [])
+
+
+def test_the_twin_is_the_same_with_a_librarys_product() -> None:
+    on_device = worked("pCSR/p*-opt", 0.03, options={"merge": "device"})
+    elsewhere = worked("pCSR/p*-opt", 0.02, options={"product": "cusparse"})
+    group = only(*cold(), on_device, elsewhere, *by_cusparse(cold(), 1.5))
+    twins = {series.label: group.twin(series, m) for series, m in group.ranked(4)}
+    assert {label: twin.median_s if twin else None for label, twin in twins.items()} == {
+        "pCSR/baseline": pytest.approx(0.12),
+        "pCSR/p*": pytest.approx(0.06),
+        "pCSR/p*-opt, merge host": pytest.approx(0.048),
+        "pCSR/p*-opt, merge device": None,
+    }
+    rival = group.rival(4)
+    assert rival is not None
+    assert group.twin(*rival) is None
+
+
+def test_the_speed_of_equal_lines_is_over_that_of_equal_nonzeros_with_the_same_product() -> None:
+    theirs = [m if "lines" in m.case else replace(m, median_s=1e-3) for m in by_cusparse(cut_both_ways(), 2.0)]
+    group = only(*cut_both_ways(), *theirs)
+    found = {s.label: [group.cut_speed(s, m) for m in s.timed] for s in group.series}
+    assert found == {
+        "pCSR/resident, cut entries": [None] * 3,
+        "pCSR/resident, cut lines": pytest.approx([0.7, 0.5]),
+        "pCSR/resident, cut entries, product cusparse": [None] * 3,
+        "pCSR/resident, cut lines, product cusparse": pytest.approx([1 / 12, 0.1]),
+    }
+    # Of products from the host the phase `compute`: 4 ms of 12.
+    baseline = only(*cold()).series[0]
+    assert only(*cold()).cut_speed(baseline, baseline.measurements[-1]) == pytest.approx(1 / 3)
+    (alone,) = only(*cut_both_ways()[3:]).series
+    assert only(*cut_both_ways()[3:]).cut_speed(alone, alone.measurements[-1]) is None
 
 
 def test_the_reader_chooses_the_number_of_devices_where_it_has_a_time() -> None:
@@ -146,38 +227,10 @@ def test_devices_of_a_cpu_are_virtual() -> None:
         "gpu1/cpu (virtual)",
         "cuda:0",
     ]
-    assert is_virtual(replace(resident()[0], device="recorded:laptop", note=NOTE))
-    assert is_virtual(unworked("pCSR/p*", "needs 41 GB", device="cpu")), "its note is a reason"
     assert [in_words(number, virtual) for number, virtual in ((1, False), (4, True))] == [
         "1 device",
         "4 virtual devices",
     ]
-
-
-def test_the_hidden_share_is_what_both_save_together_over_the_exchange() -> None:
-    on, off = (series.on(4) for series in only(*iterated()).series)
-    assert on is not None
-    assert off is not None
-    assert phases_of(on) == {"compute": pytest.approx(2e-3), "exchange": pytest.approx(1e-3)}
-    assert hidden_share(on) == pytest.approx(0.5)
-    assert hidden_share(replace(off, median_s=2.5e-3)) is None
-    assert hidden_share(replace(on, median_s=1e-3)) == 1.0
-    assert hidden_share(replace(on, median_s=5e-3)) == 0.0
-
-
-def test_one_device_has_nothing_to_exchange() -> None:
-    alone = replace(iterated()[0], phases_s={"compute": 8e-3, "exchange": 1e-5})
-    assert phases_of(alone) == {"compute": 8e-3}
-    assert hidden_share(alone) is None
-
-
-def test_imbalance_is_the_largest_part_over_the_mean() -> None:
-    found = {
-        devices: imbalance(worked("pCSR/baseline", 1.0, entries_by_device=LOPSIDED[devices])) for devices in LOPSIDED
-    }
-    assert found == {1: 1.0, 2: 1.5, 4: 2.5}
-    assert imbalance(worked("pCSR/p*", 1.0, entries_by_device=(0, 0))) is None
-    assert imbalance(unworked("pCSR/p*", "no")) is None
 
 
 def test_no_results() -> None:

@@ -15,11 +15,13 @@ from tests.conftest import AddMatrix
 from tests.sample_recording import H200, PROFILE, grid
 from tests.web.conftest import CPU, GPU, add_job, add_works, sample_matrix
 from tests.web.samples import HOSTILE, study_of
-from tests.web.scaling_samples import cold, resident, shared, unworked
+from tests.web.scaling_samples import by_cusparse, cold, cut_both_ways, resident, shared, unworked
 from tests.web.test_pages import get, words
 from web import contexts
 from web.figures import FIGURES
+from web.figures.scaling.conclusions import STATEMENTS
 from web.parts import WorkCases
+from web.units import THIN
 
 WORKS = [figure.name for figure in FIGURES if figure.needs == "works"]
 VIRTUAL = "These devices are virtual: threads of this CPU. Their times say nothing of a GPU"
@@ -190,6 +192,55 @@ def test_what_was_recorded_elsewhere_is_shown(client: TestClient, database: Data
     (finding,) = get(client, "/scaling").context["findings"]
     assert finding.title == "a grid, from the host"
     assert "see scaling on NVIDIA H200 (recorded)" in words(get(client, "/").text)
+
+
+def test_the_papers_conclusions_stand_beside_what_the_shown_device_says(client: TestClient, scaled: str) -> None:
+    page = get(client, "/scaling")
+    found = {row[0]: row[1:] for row in page.context["conclusions"].rows}
+    assert len(found) == len(STATEMENTS) == len(page.context["conclusions"].rows)
+    assert {cells[2] for cells in found.values()} == {"cuda:0"}
+    says, numbers, _, _ = next(cells for text, cells in found.items() if text.startswith("Baseline is the slowest"))
+    assert (says, numbers.replace(THIN, " ")) == (
+        "agrees",
+        "Holds for 2 of 2: web_graph pCSR p* 2.00 × baseline (faster), p*-opt 1.25 × p* (faster); fem3 pCSR p* 2.00 × "
+        "baseline (faster), p*-opt 1.25 × p* (faster).",
+    )
+    assert "The paper’s conclusions, and these devices" in page.text
+    assert {row[3] for row in get(client, "/scaling?device=cpu").context["conclusions"].rows} == {"cpu (virtual)"}
+    assert "The paper’s conclusions" not in get(client, "/scaling?job=j1").text
+
+
+def test_cuts_of_resident_products_have_a_table_beside_that_of_the_figure(
+    client: TestClient, database: Database, scaled: str
+) -> None:
+    found = [*cold("m1", "cuda:0"), *cut_both_ways("m1", "cuda:0")]
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, found, study="scaling")
+    page = get(client, "/scaling?job=j4")
+    ((work, heading, table),) = [(e.work, e.heading, e.table) for e in page.context["balance"]]
+    assert (work, heading, {row[2].partition(",")[0] for row in table.rows}) == (
+        "resident",
+        "resident",
+        {"pCSR/resident"},
+    )
+    (figure,) = (figure for figure in page.context["figures"] if figure.name == "scaling-balance")
+    assert {row[2] for row in figure.table.rows} == {"pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"}
+    assert "The numbers, resident" in page.text
+    assert get(client, "/scaling?job=j3").context["balance"][0].table.rows[0][2] == "pCSR/resident"
+
+
+def test_a_library_is_beside_our_strategies(client: TestClient, database: Database, scaled: str) -> None:
+    works = [*cold("m1", "cuda:0"), *cold("m2", "cuda:0")]
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, [*works, *by_cusparse(works, 0.5)], study="scaling")
+    page = get(client, "/scaling?job=j4")
+    assert page.context["overview"] == (
+        "Over 2 matrices cut as pCSR on cuda:0, warm: pCSR/p*-opt leads or shares the lead on 2.",
+    )
+    assert "is 0.50 × as fast as pCSR/p*-opt, product cusparse (slower)" in words(page.text)
+    theirs = by_cusparse(works, 1.5)
+    add_job(database, "j5", "cuda:0", JobState.SUCCEEDED, theirs, study="scaling")
+    alone = get(client, "/scaling?job=j5")
+    assert alone.context["overview"] == ()
+    assert "Nothing of ours has a time on cuda:0; pCSR/p*-opt, product cusparse takes 48.0 ms" in words(alone.text)
 
 
 def test_what_was_skipped_says_why(client: TestClient, database: Database, scaled: str) -> None:

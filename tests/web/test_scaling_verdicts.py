@@ -1,7 +1,19 @@
 from dataclasses import replace
 
 from gpu_engine.records import Measurement
-from tests.web.scaling_samples import LOPSIDED, cold, iterated, product, ranked, resident, shown, unworked, worked
+from tests.web.scaling_samples import (
+    LOPSIDED,
+    by_cusparse,
+    cold,
+    cut_both_ways,
+    iterated,
+    product,
+    ranked,
+    resident,
+    shown,
+    unworked,
+    worked,
+)
 from web.scaling import by_work, work_groups
 from web.scaling_verdicts import sentences
 from web.units import THIN
@@ -94,6 +106,56 @@ def test_a_lone_kernel_runs() -> None:
         "pCSR/resident is 3.20 × as fast as on one device (3.14 × to 3.26 ×, faster): 80 % of the ideal 4 ×.",
         "Its largest part has 1.00 × the mean of the nonzeros, which allows 100 % of the ideal.",
     ]
+
+
+def test_equal_rows_of_resident_products_say_what_they_allow_and_what_is_measured() -> None:
+    found = said(*cut_both_ways())
+    assert (found[0], found[-1]) == (
+        "pCSR/resident, cut entries is fastest on cuda:0 with 4 devices: 2.50 ms a resident product, 2.00 × "
+        "pCSR/resident, cut lines (faster).",
+        "Its largest part has 1.00 × the mean of the nonzeros, which allows 100 % of the ideal; that of pCSR/resident, "
+        "cut lines 2.50 ×, 40 %; measured is 50 % of the speed of equal nonzeros.",
+    )
+    lines = worked("pCSR/resident", 1e-3, 4, "resident", options={"cut": "lines"}, entries_by_device=LOPSIDED[4])
+    found = said(*cut_both_ways()[:3], lines)
+    assert found[0].endswith("1.00 ms a resident product, no other cut gains over it.")
+    assert found[1].startswith("pCSR/resident, cut lines is 8.00 × as fast as on one device")
+    assert found[-1].endswith("allows 40 % of the ideal; measured is 250 % of the speed of equal nonzeros.")
+
+
+def test_a_library_is_said_beside_what_leads_of_ours() -> None:
+    found = said(*cold(), *by_cusparse(cold(), 1.25, 3.0))
+    assert found[:2] == [
+        "pCSR/p*-opt is fastest on cuda:0 with 4 devices: 32.0 ms a product from the host, 2.50 × pCSR/baseline "
+        "(faster).",
+        "pCSR/p*-opt is 1.25 × as fast as pCSR/p*-opt, product cusparse (faster), 3.00 × in the phase compute alone.",
+    ]
+    assert found[2].startswith("pCSR/p*-opt is 3.12 × as fast as on one device"), "not as cuSPARSE on one device"
+    assert found[-1].endswith("that of pCSR/baseline 2.50 ×, 40 %.")
+    assert said(*resident(), *by_cusparse(resident(), 1.3))[1] == (
+        "pCSR/resident is 1.30 × as fast as pCSR/resident, product cusparse (faster)."
+    )
+    assert said(*resident(), *by_cusparse(resident(), 1.3)[:2], devices=2)[1].endswith(
+        "is 1.30 × as fast as pCSR/resident, product cusparse (faster)."
+    )
+
+
+def test_a_library_that_is_faster_does_not_lead() -> None:
+    assert said(*iterated(), *by_cusparse(iterated(), 0.5, 0.5))[:2] == [
+        "pCSR/iterate, overlap on is fastest on cuda:0 with 4 devices: 2.50 ms an iteration.",
+        "pCSR/iterate, overlap on is 0.50 × as fast as pCSR/iterate, overlap on, product cusparse (slower), 0.50 × in "
+        "the phase compute alone.",
+    ]
+
+
+def test_where_a_library_alone_has_a_time_it_is_named() -> None:
+    refused = unworked("pCSR/resident", "needs 41 GB", work="resident")
+    assert said(refused, *by_cusparse(resident(), 1.0)) == [
+        "Nothing of ours has a time on cuda:0: needs 41 GB; pCSR/resident, product cusparse takes 2.50 ms a resident "
+        "product with 4 devices."
+    ]
+    virtual = by_cusparse(resident(device="cpu"), 1.0)
+    assert said(*virtual)[0].startswith("Nothing of ours has a time on cpu; pCSR/resident, product cusparse takes")
 
 
 def test_an_iteration_says_what_crosses_and_what_is_hidden() -> None:

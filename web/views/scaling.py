@@ -4,10 +4,11 @@ from sqlalchemy.orm import Session
 
 from web.comparison import overview
 from web.contexts import ScalingPage
-from web.figures.scaling import tables
+from web.figures.scaling import balance, conclusions, tables
 from web.measured import SCALING_STUDY, Measured, measured
 from web.parts import Choice, GroupFinding, WorkCases
-from web.scaling import COLD, WORKS, WorkGroup, by_work, in_words, is_virtual, numbers_of_devices, work_groups
+from web.scaling import WorkGroup, by_work, in_words, numbers_of_devices, work_groups
+from web.scaling_cases import COLD, WORKS, is_virtual
 from web.scaling_verdicts import VIRTUAL_CAVEAT, sentences
 from web.selection import PHASES_AS, Selection
 from web.shown import Shown
@@ -30,6 +31,8 @@ def page(session: Session, asked: Selection) -> ScalingPage:
         findings=scaling_findings(seen),
         caveat=VIRTUAL_CAVEAT if virtual else "",
         figures=study.figures("works", seen, shown),
+        conclusions=conclusions.table(shown),
+        balance=_balance(shown),
         cases=work_cases(shown),
         features=study.features(seen),
         devices=study.switch(SCALING_STUDY, asked, "device", seen.devices, seen.selection.device),
@@ -65,11 +68,16 @@ def work_cases(shown: Shown) -> tuple[WorkCases, ...]:
     return tuple(WorkCases(work, heading, table) for work, heading, table in found if table.rows)
 
 
+def _balance(shown: Shown) -> tuple[WorkCases, ...]:
+    """All but the first work, whose table the figure has."""
+    return tuple(WorkCases(work, WORKS[work], table) for work, table in balance.tables(shown)[1:])
+
+
 def _overview(shown: Shown) -> tuple[str, ...]:
     """Where which strategy leads: of products from the host, for elsewhere none compete."""
     found: dict[str, list[WorkGroup]] = {}
     for group in work_groups(shown, (COLD,)):
-        if group.most:
+        if group.leaders:
             found.setdefault(group.partitioning, []).append(group)
     return tuple(said for name, groups in found.items() for said in overview(groups, f"matrices cut as {name}"))
 

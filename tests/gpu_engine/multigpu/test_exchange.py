@@ -11,8 +11,8 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, Transfer, owners, plan, split
-from gpu_engine.multigpu.partition import PARTITIONINGS, Span, find_partitioning, localize, part_of
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, Transfer, owners, plan, split, without_empty
+from gpu_engine.multigpu.partition import PARTITIONINGS, Part, Span, find_partitioning, localize, part_of
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from tests.battery import BATTERY, dense, with_row_lengths
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
@@ -209,6 +209,25 @@ def test_a_split_part_is_the_part(name: str) -> None:
         assert not ((remote.minor >= span.own.start) & (remote.minor < span.own.stop)).any()
         entries = [triples(stored.partitioning.compressed, each) for each in (part, local, remote)]
         assert sorted(entries[1] + entries[2]) == sorted(entries[0])
+
+
+@names
+def test_lines_without_entries_are_left_out(name: str) -> None:
+    """The part begins with the second entry of row 2, and rows 6 and 8 have none."""
+    matrix = with_row_lengths([3, 0, 2, 3, 4, 1, 0, 5, 0], 12, 1)
+    stored = find_partitioning(name).store(matrix)
+    span = Span(4, 18, 2, 9, start_flag=True)
+    part = part_of(stored, span, localize(stored, span))
+    kept, lines = without_empty(stored.partitioning, part)
+    assert lines.tolist() == [0, 1, 2, 3, 5]
+    assert (kept.span.start, kept.span.end, kept.span.lines) == (4, 18, slice(0, 5))
+    expected = [
+        (int(np.searchsorted(lines, row)), column, value) for row, column, value in triples(name == "pCSR", part)
+    ]
+    assert triples(name == "pCSR", kept) == expected
+    empty = Part(span, part.major[:1].repeat(8) if name == "pCSR" else part.major[:0], part.minor[:0], part.values[:0])
+    kept, lines = without_empty(stored.partitioning, empty)
+    assert (kept.major.size, lines.size) == (1 if name == "pCSR" else 0, 0)
 
 
 def triples(compressed: bool, part: Any) -> list[tuple[int, int, float]]:

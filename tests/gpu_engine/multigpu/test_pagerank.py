@@ -172,8 +172,9 @@ def test_bytes_of_all_devices_are_those_of_one_and_the_ranks_of_each() -> None:
     pointers = pull.indptr.nbytes + 2 * pull.indptr.itemsize
     own = pointers + pull.indices.nbytes + pull.values.nbytes
     assert ranks.stored_bytes == own + 3 * 2 * 8 * graph.n
-    # Links in two parts have pointers of their own.
-    assert DistributedRanks(graph, params, devices, overlap=True).stored_bytes == ranks.stored_bytes + pointers
+    # On both sides of two borders 38 pages have links from others' pages: pointers and numbers of their own.
+    more = 4 * (4 * 38 + 3) + 4 * 4 * 38
+    assert DistributedRanks(graph, params, devices, overlap=True).stored_bytes == ranks.stored_bytes + more
 
 
 def test_no_device_and_two_kinds_of_devices_are_refused() -> None:

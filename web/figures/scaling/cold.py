@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 
 from web.figures.base import Table
 from web.figures.scaling import speedup
-from web.scaling import COLD
+from web.scaling_cases import COLD
 from web.shown import Shown
 
 WORK = (COLD,)

@@ -9,7 +9,6 @@ from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
     ROW_PX,
-    Bar,
     bar_count,
     bar_panels,
     bars,
@@ -21,19 +20,11 @@ from web.figures.scaling.marks import (
     row_of,
     virtual_note,
 )
-from web.scaling import (
-    EXCHANGE,
-    IN_PHASES,
-    ITERATE,
-    PAGERANK,
-    WORKS,
-    Series,
-    hidden_share,
-    phases_of,
-)
+from web.scaling import Entry, Series
+from web.scaling_cases import COMPUTE, EXCHANGE, IN_PHASES, ITERATE, PAGERANK, WORKS, hidden_share, phases_of
 from web.shown import Shown
 
-PARTS = ("compute", EXCHANGE)
+PARTS = (COMPUTE, EXCHANGE)
 ITERATED = (ITERATE, PAGERANK)
 MEASURED = "both together, as measured"
 NO_ITERATION = "No iteration here has a time in phases: only square matrices can be iterated."
@@ -84,14 +75,14 @@ def table(shown: Shown) -> Table:
 
 
 def summary(shown: Shown) -> str:
-    """What bars and marks are, and how much of the exchange is hidden at best."""
+    """What bars and marks are, and how much of the exchange ours hide at best."""
     found = phase_panels(shown, ITERATED)
     if not found:
         return NO_ITERATION
     said = "Products and exchange of an iteration, each timed alone; the mark is both together. A mark inside its bar "
     said += "says that some of the exchange went on beside the products."
     for group, own in found:
-        hidden = [(share, series, m) for series, m in own if (share := hidden_share(m))]
+        hidden = [(share, series, m) for series, m in own if not series.library and (share := hidden_share(m))]
         if hidden:
             share, series, m = max(hidden, key=lambda entry: entry[0])
             said += f" On {shown.matrix(group.matrix_id).name}, {group.device}, {WORKS[group.work]}: {series.label} "
@@ -103,7 +94,7 @@ def _numbers(m: Measurement) -> tuple[str, ...]:
     phases = phases_of(m)
     exchange, moved = phases.get(EXCHANGE), m.exchanged_bytes
     return (
-        units.seconds(phases.get("compute")),
+        units.seconds(phases.get(COMPUTE)),
         units.seconds(exchange) if exchange else "none",
         units.seconds(m.median_s),
         units.percent(hidden_share(m)),
@@ -119,7 +110,7 @@ def _hover(series: Series, m: Measurement) -> str:
     return f"<b>{row_of(series, m)}</b><br>{parts}<br>together {units.seconds(m.median_s)}{moved}"
 
 
-def _marks(own: list[Bar], unit: units.Unit, legend: Legend) -> go.Scatter:
+def _marks(own: list[Entry], unit: units.Unit, legend: Legend) -> go.Scatter:
     return go.Scatter(
         **legend.entry(MEASURED),
         x=[(m.median_s or 0.0) / unit.factor for _, m in own],

@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 from gpu_engine.records import Measurement
 from web.figures.base import Head, escape, shorten
 from web.figures.panels import Legend, panels
-from web.palette import DASHES, OKABE_ITO, SYMBOLS
-from web.scaling import STAYING, Series, WorkGroup, by_partitioning, by_variant, phases_of, work_groups
+from web.palette import DASHES, OKABE_ITO, OTHERS, SYMBOLS
+from web.scaling import PRODUCT, Entry, Series, WorkGroup, by_partitioning, by_variant, work_groups
+from web.scaling_cases import STAYING, phases_of
 from web.shown import Shown
 from web.units import count
 
@@ -21,11 +22,10 @@ ROWS_MAX = 72
 
 HATCHES = ("", "/", "x", ".", "-", "+")
 
-UNUSUAL = {"off": 1, "all-gather": 2, "device": 3, "cpms2": 1, "cpms4": 2}
-"""Options beside the usual ones: what they add to the number of a look, of which a variant has four."""
+UNUSUAL = {"off": 1, "all-gather": 2, "device": 3, "lines": 1, "cpms2": 4, "cpms4": 8}
+"""Options beside the usual ones: what they add to the number of a look. A variant has four looks, the last twelve."""
 
-Bar = tuple[Series, Measurement]
-Panel = tuple[WorkGroup, list[Bar]]
+Panel = tuple[WorkGroup, list[Entry]]
 """The measurements of a group that have bars in a panel."""
 
 VIRTUAL_NOTE = " Virtual devices are threads of this CPU: these times say nothing of a GPU."
@@ -54,20 +54,28 @@ def color_of(series: Series) -> str:
 def line(
     series: Series, points: Sequence[tuple[int, float]], legend: Legend, texts: Sequence[str], errors: dict[str, Any]
 ) -> go.Scatter:
-    """A series over the number of devices: the colour says the partitioning, dash and marker all else."""
+    """A series over the number of devices: the colour says the partitioning, dash and marker all else.
+
+    With a library's product the line is grey and the markers are hollow.
+    """
     look = _look(series)
+    symbol = SYMBOLS[look % len(SYMBOLS)]
     return go.Scatter(
         **legend.entry(escape(series.label)),
         x=[devices for devices, _ in points],
         y=[value for _, value in points],
         mode="lines+markers",
         error_y=errors,
-        line={"color": color_of(series), "dash": DASHES[look % len(DASHES)], "width": 1.5},
+        line={
+            "color": OTHERS if series.library else color_of(series),
+            "dash": DASHES[look % len(DASHES)],
+            "width": 1.5,
+        },
         marker={
             "color": color_of(series),
-            "symbol": SYMBOLS[look % len(SYMBOLS)],
+            "symbol": f"{symbol}-open" if series.library else symbol,
             "size": 8,
-            "line": {"width": 0.5},
+            "line": {"width": 1.5 if series.library else 0.5},
         },
         hovertext=texts,
         hoverinfo="text",
@@ -114,9 +122,11 @@ def bar_panels(titles: Sequence[str], rows: Sequence[Sequence[str]], legend: int
 
 
 def row_of(series: Series, m: Measurement) -> str:
-    """The label of a bar in the panel of its work and partitioning: `p*-opt · 4`, `overlap on · 4`."""
+    """The label of a bar in the panel of its work and partitioning: `p*-opt, cusparse · 4`, `overlap on · 4`."""
     precision = series.variant.partition("+")[2]
-    named = (precision or ("" if series.variant in STAYING else series.variant), series.apart)
+    # A narrow screen has no room for the word; the name of a library says enough.
+    apart = series.apart.replace(f"{PRODUCT} ", "")
+    named = (precision or ("" if series.variant in STAYING else series.variant), apart)
     return f"{escape(', '.join(filter(None, named)) or series.variant)} · {count(m.devices)}"
 
 

@@ -10,7 +10,6 @@ from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
     ROW_PX,
-    Bar,
     bar_count,
     bar_panels,
     bars,
@@ -22,7 +21,8 @@ from web.figures.scaling.marks import (
     row_of,
     virtual_note,
 )
-from web.scaling import COLD, phases_of
+from web.scaling import Entry
+from web.scaling_cases import COLD, phases_of
 from web.shown import Shown
 
 SHARES = "shares"
@@ -98,7 +98,7 @@ def _length(m: Measurement, phase: str, in_shares: bool, unit: units.Unit) -> fl
     return 100 * time / sum(phases.values()) if in_shares else time / unit.factor
 
 
-def _hover(bar: Bar, phase: str) -> str:
+def _hover(bar: Entry, phase: str) -> str:
     series, m = bar
     phases = phases_of(m)
     time = phases.get(phase)

@@ -11,7 +11,8 @@ from web.comparison import NAMED, join
 from web.figures.base import Head, Table, blank, escape
 from web.figures.panels import Legend, panels
 from web.figures.scaling.marks import PLACE, heading, left_out, line, place, virtual_note
-from web.scaling import COLD, WORKS, Series, SpeedUp, WorkGroup, by_work, in_words, work_groups
+from web.scaling import Series, WorkGroup, by_work, in_words, work_groups
+from web.scaling_cases import COLD, WORKS, SpeedUp
 from web.shown import Shown
 
 PANEL_PX = 300
@@ -75,7 +76,7 @@ def table(shown: Shown, works: Iterable[str]) -> Table:
 
 
 def summary(shown: Shown, works: Iterable[str], of: str) -> str:
-    """What the lines are, which goes furthest on each matrix, and what has nothing to be held against."""
+    """What the lines are, which of ours goes furthest on each matrix, and what has nothing to be held against."""
     wanted = tuple(works)
     found, groups = curves(shown, wanted), work_groups(shown, wanted)
     without = _without_base(groups, shown)
@@ -109,8 +110,9 @@ def _curve(series: Series) -> Curve:
 
 
 def _furthest(own: Sequence[Curve]) -> tuple[Series, Measurement, SpeedUp]:
-    """The largest speed-up with the most devices."""
-    ends = [(curve.series, *curve.points[-1]) for curve in own]
+    """The largest speed-up with the most devices, of ours where one of them has any."""
+    ours = [curve for curve in own if not curve.series.library]
+    ends = [(curve.series, *curve.points[-1]) for curve in ours or own]
     most = max(m.devices or 0 for _, m, _ in ends)
     return max((end for end in ends if end[1].devices == most), key=lambda end: end[2].value)
 

@@ -5,7 +5,8 @@ from gpu_engine.verdict import compare
 from web import units
 from web.figures.base import Head, Table
 from web.figures.scaling.marks import PLACE, place
-from web.scaling import BASELINE, COLD, ITERATE, PAGERANK, Series, WorkGroup, imbalance, work_groups
+from web.scaling import LINES, Series, WorkGroup, work_groups
+from web.scaling_cases import COLD, ITERATE, PAGERANK, imbalance
 from web.shown import Shown
 
 BESIDE = {
@@ -15,9 +16,14 @@ BESIDE = {
 }
 """What only some works have."""
 
+BESIDE_LIBRARY = (Head("against", "a library's"), Head("verdict", "on that", numeric=False))
+"""Where some products are a library's: ours against the same kernel with that product."""
+
 
 def cases(shown: Shown, work: str) -> Table:
     """A row per kernel and number of devices; products from the host also against the baseline with as many."""
+    groups = work_groups(shown, (work,))
+    beside = BESIDE_LIBRARY if any(series.library for group in groups for series in group.series) else ()
     heads = (
         *PLACE,
         Head("kernel", numeric=False),
@@ -28,21 +34,22 @@ def cases(shown: Shown, work: str) -> Table:
         Head("speed-up", "over one device"),
         Head("verdict", "on that", numeric=False),
         *BESIDE.get(work, ()),
+        *beside,
         Head("imbalance", "largest/mean"),
         Head("stored"),
         Head("max error", "ε(|A||x|)"),
         Head("note", numeric=False),
     )
     rows = [
-        (*place(group, shown), series.label, units.count(m.devices), *_numbers(group, series, m), m.note)
-        for group in work_groups(shown, (work,))
+        (*place(group, shown), series.label, units.count(m.devices), *_numbers(group, series, m, len(beside)), m.note)
+        for group in groups
         for series in group.series
         for m in series.measurements
     ]
     return Table(heads, tuple(rows))
 
 
-def _numbers(group: WorkGroup, series: Series, m: Measurement) -> tuple[str, ...]:
+def _numbers(group: WorkGroup, series: Series, m: Measurement, beside_library: int) -> tuple[str, ...]:
     interval = f"{units.seconds(m.ci_low_s)} – {units.seconds(m.ci_high_s)}" if m.ci_low_s and m.ci_high_s else ""
     gain = series.gain(m)
     over_one = "one device" if gain and m.devices == 1 else gain.kind if gain else units.MISSING
@@ -53,6 +60,7 @@ def _numbers(group: WorkGroup, series: Series, m: Measurement) -> tuple[str, ...
         units.ratio(gain.value if gain else None),
         over_one if m.state == "ok" else m.state,
         *_beside(group, series, m),
+        *_against(group.twin(series, m), m)[:beside_library],
         units.ratio(imbalance(m)),
         units.size(m.stored_bytes),
         units.number(m.max_error),
@@ -62,15 +70,15 @@ def _numbers(group: WorkGroup, series: Series, m: Measurement) -> tuple[str, ...
 def _beside(group: WorkGroup, series: Series, m: Measurement) -> tuple[str, ...]:
     """The cells under BESIDE."""
     if group.work == COLD:
-        return _against(group, series, m)
+        found = group.baseline(m.devices or 0, series.library) if series.cut != LINES else None
+        return _against(found[1] if found else None, m)
     exchanged = "none" if m.exchanged_bytes == 0 else units.size(m.exchanged_bytes)
     return (exchanged, units.count(m.iterations))[: len(BESIDE.get(group.work, ()))]
 
 
-def _against(group: WorkGroup, series: Series, m: Measurement) -> tuple[str, str]:
-    """Ratio and verdict against the baseline of the same partitioning with as many devices."""
-    found = group.baseline(m.devices or 0)
-    if found is None or not m.median_s or series.variant == BASELINE:
+def _against(other: Measurement | None, m: Measurement) -> tuple[str, str]:
+    """Ratio and verdict: how many times as fast as the other."""
+    if other is None or not m.median_s:
         return units.MISSING, units.MISSING
-    verdict = compare(found[1], m)
+    verdict = compare(other, m)
     return units.ratio(verdict.ratio), verdict.kind

@@ -1,8 +1,9 @@
 from dataclasses import replace
 
+from gpu_engine.records import Measurement
 from tests.web.samples import titles, traces
-from tests.web.scaling_samples import cold, iterated, resident, shared, shown, worked
-from web.figures.scaling.balance import NO_PARTS, draw, summary, table
+from tests.web.scaling_samples import by_cusparse, cold, cut_both_ways, iterated, resident, shared, shown, worked
+from web.figures.scaling.balance import NO_PARTS, draw, summary, table, tables
 from web.shown import Shown
 from web.units import THIN
 
@@ -51,9 +52,57 @@ def test_the_summary_has_the_largest_imbalance_of_each_strategy() -> None:
 
 def test_without_products_from_the_host_the_other_works_say_how_it_was_cut() -> None:
     found = shown(*iterated("fem", "cpu"), *cold())
-    assert titles(draw(found)) == ["web_graph · cuda:0 · pCSR", "fem3 · cpu (virtual) · pCSR"]
+    assert titles(draw(found)) == ["fem3 · cpu (virtual) · pCSR", "web_graph · cuda:0 · pCSR"]
     assert {row[2] for row in table(shown(*resident())).rows} == {"pCSR/resident"}
     assert summary(found).endswith("these times say nothing of a GPU.")
+
+
+def cells(*measurements: Measurement) -> dict[str, list[tuple[str, ...]]]:
+    """Work → what follows the machine, row by row."""
+    made = tables(shown(*measurements))
+    return {work: [tuple(cell.replace(THIN, " ") for cell in row[2:]) for row in each.rows] for work, each in made}
+
+
+def test_resident_products_have_a_table_of_their_own() -> None:
+    found = cells(*cold(), *cut_both_ways(), *iterated())
+    assert list(found) == ["cold", "resident"]
+    assert [row[:2] for row in found["resident"]] == [
+        (f"pCSR/resident, cut {cut}", devices) for devices in ("2", "4") for cut in ("entries", "lines")
+    ]
+    # The times are 2.5 and 5 ms.
+    assert found["resident"][3][2:] == ("500 000", "1 000 000", "2 500 000", "2.50 ×", "40 %", "50 %")
+    assert found["resident"][2][2:] == ("1 000 000", "1 000 000", "1 000 000", "1.00 ×", "100 %", "–")
+    assert [row[-1] for row in found["cold"] if row[:2] == ("pCSR/baseline", "4")] == ["33 %"]
+    assert table(shown(*cut_both_ways(), *cold())) == dict(tables(shown(*cut_both_ways(), *cold())))["cold"]
+    assert list(cells(*iterated())) == ["iterate"], "where nothing else was cut"
+
+
+def test_equal_rows_of_a_library_are_held_against_its_equal_nonzeros() -> None:
+    theirs = [replace(m, median_s=1e-3) if "entries" in m.case else m for m in by_cusparse(cut_both_ways(), 2.0)]
+    found = {row[0]: row[-1] for row in cells(*cut_both_ways(), *theirs)["resident"] if row[1] == "4"}
+    assert found["pCSR/resident, cut lines"] == "50 %"
+    assert found["pCSR/resident, cut lines, product cusparse"] == "10 %"
+
+
+def test_resident_products_say_how_they_were_cut_where_nothing_else_does() -> None:
+    bars = traces(draw(shown(*cut_both_ways())), "kernel")
+    assert {bar["name"]: bar["x"] for bar in bars[:2]} == {
+        "resident, cut entries": [1_000_000] * 4,
+        "resident, cut lines": [2_500_000, 500_000, 500_000, 500_000],
+    }
+    assert bars[1]["marker"]["color"] == traces(draw(FOUND), "kernel")[0]["marker"]["color"], "as the baseline"
+    assert titles(draw(shown(*cold(partitioning="pCSC"), *cut_both_ways()))) == [
+        "web_graph · cuda:0 · pCSC",
+        "web_graph · cuda:0 · pCSR",
+        "web_graph · cuda:0 · pCSR/resident",
+    ]
+
+
+def test_a_library_that_cuts_alike_has_no_bars_of_its_own() -> None:
+    assert [bar["name"] for bar in traces(draw(shown(*by_cusparse(cold(), 1.5), *cold())), "kernel")] == [
+        "baseline",
+        "p*",
+    ]
 
 
 def test_no_results() -> None:

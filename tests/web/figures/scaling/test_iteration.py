@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from tests.web.samples import titles, traces
-from tests.web.scaling_samples import cold, iterated, ranked, resident, shared, shown, unworked
+from tests.web.scaling_samples import by_cusparse, cold, iterated, ranked, resident, shared, shown, unworked
 from web.figures.scaling.iteration import MEASURED, NO_ITERATION, draw, summary, table
 from web.shown import Shown
 from web.units import THIN
@@ -45,6 +47,13 @@ def test_the_summary_says_how_much_is_hidden_at_best() -> None:
     assert "On web_graph, cpu, iterated: pCSR/iterate, overlap on with 2 hides 50 % of it." in found
     assert found.endswith("these times say nothing of a GPU.")
     assert "hides" not in summary(shown(*iterated()[3:]))
+
+
+def test_a_library_has_rows_of_its_own_and_does_not_hide_the_most() -> None:
+    quick = [replace(m, median_s=(m.median_s or 0.0) / 2) for m in by_cusparse(iterated(), 1.0)]
+    found = shown(*iterated(), *quick)
+    assert "overlap on, cusparse · 4" in traces(draw(found), "kernel")[0]["y"]
+    assert "cusparse" not in summary(found)
 
 
 def test_no_results() -> None:

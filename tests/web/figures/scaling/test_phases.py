@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from tests.web.samples import titles, traces
-from tests.web.scaling_samples import cold, product, resident, shared, shown, unworked, worked
+from tests.web.scaling_samples import by_cusparse, cold, product, resident, shared, shown, unworked, worked
 from web.figures.scaling.marks import ROWS_MAX
 from web.figures.scaling.phases import NO_PHASES, draw, summary, table
 from web.shown import MatrixFeatures, Shown
@@ -60,6 +60,13 @@ def test_a_merge_in_two_places_is_two_bars() -> None:
         "p*, merge host · 4",
         "p*, merge device · 4",
     ]
+
+
+def test_a_library_has_bars_of_its_own() -> None:
+    compute = traces(draw(shown(*cold(), *by_cusparse(cold(), 1.0, 1.5))), "kernel")[2]
+    rows = dict(zip(compute["y"], compute["x"], strict=True))
+    assert (rows["p*-opt · 4"], rows["p*-opt, cusparse · 4"]) == pytest.approx((4, 6))
+    assert len(rows) == 18
 
 
 def test_the_summary_calls_virtual_devices_so() -> None:

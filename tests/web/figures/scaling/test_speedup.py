@@ -1,10 +1,24 @@
+from dataclasses import replace
+
 import pytest
 
 from tests.web.samples import titles, traces
-from tests.web.scaling_samples import cold, iterated, ranked, resident, shared, shown, unworked, worked
+from tests.web.scaling_samples import (
+    by_cusparse,
+    cold,
+    cut_both_ways,
+    iterated,
+    ranked,
+    resident,
+    shared,
+    shown,
+    unworked,
+    worked,
+)
 from web.figures.scaling import cold as from_host
 from web.figures.scaling import staying
 from web.figures.scaling.speedup import NO_BASE, PANELS_MAX
+from web.palette import OTHERS
 from web.shown import MatrixFeatures, Shown
 from web.units import THIN
 
@@ -65,6 +79,20 @@ def test_no_two_lines_of_a_partitioning_look_alike() -> None:
     assert len({(line["line"]["dash"], line["marker"]["symbol"]) for line in lines}) == len(lines) == 8
 
 
+def test_no_two_variations_of_an_iteration_look_alike() -> None:
+    options = [{"exchange": e, "overlap": o} for e in ("image", "all-gather") for o in ("on", "off")]
+    kernels = [*("pCSR/iterate",), *(f"pCSR/pagerank+{name}" for name in ("fp64", "cpms2", "cpms4"))]
+    works = {"pCSR/iterate": "iterate"}
+    found = [
+        worked(kernel, 0.1 / n, n, works.get(kernel, "pagerank"), options=own)
+        for kernel in kernels
+        for own in options
+        for n in (1, 2)
+    ]
+    lines = traces(staying.draw(shown(*found)), "point")
+    assert len({(line["line"]["dash"], line["marker"]["symbol"]) for line in lines}) == len(lines) == 16
+
+
 def test_where_the_paper_merges_changes_no_look() -> None:
     on_device = [worked("pCSC/p*-opt", 0.1 / n, n, options={"merge": "device"}) for n in (1, 2)]
     on_host = [worked("pCSC/p*-opt", 0.1 / n, n) for n in (1, 2)]
@@ -88,6 +116,29 @@ def test_the_summary_names_the_furthest_and_calls_virtual_devices_so() -> None:
     assert found.endswith("Virtual devices are threads of this CPU: these times say nothing of a GPU.")
     assert "irtual" not in from_host.summary(FOUND)
     assert "On web_graph, cuda:0, iterated: pCSR/iterate, overlap on reaches 3.20" in staying.summary(FOUND)
+
+
+def test_a_library_has_lines_of_its_own_over_its_own_one_device() -> None:
+    theirs = [replace(m, median_s=0.4) if m.devices == 1 else m for m in by_cusparse(cold(), 1.5)]
+    lines = {line["name"]: line for line in traces(from_host.draw(shown(*cold(), *theirs)), "point")}
+    assert lines["pCSR/p*-opt, product cusparse"]["y"] == pytest.approx([1.0, 400 / 82.5, 400 / 48])
+    assert lines["pCSR/p*-opt"]["y"] == pytest.approx([1.0, 100 / 55, 100 / 32])
+    ours, library = lines["pCSR/p*-opt"], lines["pCSR/p*-opt, product cusparse"]
+    assert (library["line"]["color"], library["marker"]["color"]) == (OTHERS, ours["marker"]["color"])
+    assert library["marker"]["symbol"] == f"{ours['marker']['symbol']}-open"
+
+
+def test_the_furthest_is_one_of_ours() -> None:
+    theirs = [replace(m, median_s=0.4) if m.devices == 1 else m for m in by_cusparse(cold(), 1.5)]
+    assert "pCSR/p*-opt reaches 3.12" in from_host.summary(shown(*cold(), *theirs))
+    assert "pCSR/p*-opt, product cusparse reaches 8.33" in from_host.summary(shown(*theirs))
+
+
+def test_equal_rows_have_a_line_over_one_device_of_equal_nonzeros() -> None:
+    entries, lines = traces(staying.draw(shown(*cut_both_ways())), "point")
+    assert (entries["name"], lines["name"]) == ("pCSR/resident, cut entries", "pCSR/resident, cut lines")
+    assert (lines["x"], lines["y"]) == ([1, 2, 4], pytest.approx([1.0, 8 / 6, 8 / 5]))
+    assert lines["marker"]["symbol"] != entries["marker"]["symbol"]
 
 
 def test_the_furthest_is_that_with_the_most_devices() -> None:

@@ -1,6 +1,17 @@
-from tests.web.scaling_samples import NOTE, cold, iterated, ranked, resident, shared, shown, unworked, worked
+from tests.web.scaling_samples import (
+    NOTE,
+    by_cusparse,
+    cold,
+    iterated,
+    ranked,
+    resident,
+    shared,
+    shown,
+    unworked,
+    worked,
+)
 from web.figures.scaling.tables import cases
-from web.scaling import WORKS
+from web.scaling_cases import WORKS
 from web.shown import Shown
 from web.units import THIN
 
@@ -18,6 +29,25 @@ def test_a_product_from_the_host_is_held_against_one_device_and_the_baseline() -
     )
     assert found["pCSR/baseline", "1"][3:7] == ("1.00 ×", "one device", "–", "–")
     assert found["pCSR/p*", "8"] == (*("–",) * 4, "skipped", *("–",) * 5, "needs 41 GB")
+
+
+def test_ours_is_held_against_the_same_with_a_librarys_product() -> None:
+    table = cases(shown(*resident(), *by_cusparse(resident(), 1.3)), "resident")
+    place = [(head.text, head.unit) for head in table.heads].index(("against", "a library's"))
+    found = {(row[2], row[3]): tuple(cell.replace(THIN, " ") for cell in row[place : place + 2]) for row in table.rows}
+    assert found["pCSR/resident", "4"] == ("1.30 ×", "faster")
+    assert found["pCSR/resident, product cusparse", "4"] == ("–", "–")
+    assert "a library's" not in [head.unit for head in cases(shown(*resident()), "resident").heads]
+
+
+def test_a_library_is_held_against_its_own_baseline() -> None:
+    theirs = [m for m in by_cusparse(cold(), 1.5) if m.kernel != "pCSR/p*"]
+    found = rows(shown(*cold(), *theirs), "cold")
+    assert found["pCSR/p*-opt, product cusparse", "4"][5:7] == ("2.50 ×", "faster")
+    assert found["pCSR/baseline, product cusparse", "4"][5:7] == ("–", "–")
+    without = rows(shown(*cold(), *theirs[3:]), "cold")
+    assert without["pCSR/p*-opt, product cusparse", "4"][5:7] == ("–", "–")
+    assert without["pCSR/p*-opt", "4"][5:7] == ("2.50 ×", "faster")
 
 
 def test_without_one_device_there_is_no_verdict() -> None:
