@@ -14,11 +14,17 @@ PASSES: tuple[dict[str, Any], ...] = (
     {"work": ("cold",)},
     # Rows are merged on a device by us alone.
     {"work": ("cold",), "strategies": ("p*-opt",), "merge": ("device",), "partitionings": ("pCSR", "pCOO")},
-    {"work": ("resident", "iterate"), "partitionings": ("pCSR",), "exchange": ("image", "all-gather")},
+    {"work": ("cold",), "strategies": ("p*-opt",), "product": ("cusparse",)},
+    {
+        "work": ("resident", "iterate"),
+        "partitionings": ("pCSR",),
+        "exchange": ("image", "all-gather"),
+        "product": ("ours", "cusparse"),
+    },
 )
 """What is measured of every matrix."""
 
-RANKS: dict[str, Any] = {"work": ("pagerank",), "partitionings": ("pCSR",)}
+RANKS: dict[str, Any] = {"work": ("pagerank",), "partitionings": ("pCSR",), "exchange": ("all-gather",)}
 """And of the skewed one, which is a graph."""
 
 

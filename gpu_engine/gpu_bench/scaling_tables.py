@@ -24,21 +24,26 @@ def report(_subjects: Sequence[Subject], recording: Recording) -> str:
     lines += _shares("Cold products: partition alone, share of the time", cold, lambda m: _phase(m, "partition"))
     lines += _shares("Cold products: merge, share of the time (Figure 19)", cold, lambda m: _phase(m, "merge"))
     lines += _imbalance(cold)
-    lines += speedups("Resident products: speed-up", "kernel", curves(timed, "resident"))
-    iterated = curves(timed, "iterate", "exchange", "overlap")
-    lines += speedups("Iterations: speed-up", "kernel | exchange | overlap", iterated)
-    lines += _iterations(iterated)
-    lines += speedups("PageRank: speed-up of an iteration", "kernel | exchange", curves(timed, "pagerank", "exchange"))
+    resident = curves(timed, "resident", "cut")
+    lines += speedups("Resident products: speed-up", "kernel | equal", resident)
+    lines += _resident_imbalance(resident)
+    for title, work in (("Iterations", "iterate"), ("Iterations of PageRank", "pagerank")):
+        iterated = curves(timed, work, "exchange", "overlap")
+        lines += speedups(f"{title}: speed-up", "kernel | exchange | overlap", iterated)
+        lines += _iterations(title, iterated)
     return "\n".join(lines) + "\n"
 
 
 def curves(timed: Sequence[Measurement], work: str, *axes: str) -> list[Curve]:
-    """The records of one work by matrix, partitioning, variant and these axes, with ascending numbers of devices."""
+    """The records of one work by matrix, partitioning, variant and these axes, with ascending numbers of devices.
+
+    The variant names the library whose products they are, unless they are ours.
+    """
     found: dict[tuple[str, ...], dict[int, Measurement]] = {}
     for m in timed:
         given = dict(axis.split("=", 1) for axis in m.case.rpartition("|")[2].split(","))
         if given["work"] == work:
-            variant = m.kernel.partition("/")[2]
+            variant = m.kernel.partition("/")[2] + (f" ({given['product']})" if "product" in given else "")
             key = (m.matrix_id, m.partitioning, variant, *(given[axis] for axis in axes))
             found.setdefault(key, {})[int(given["devices"])] = m
     return [(key, dict(sorted(by_count.items()))) for key, by_count in found.items()]
@@ -80,7 +85,22 @@ def _imbalance(cold: Sequence[Curve]) -> Iterator[str]:
         yield from table("Imbalance of equal lines (Figure 6)", head, rows)
 
 
-def _iterations(iterated: Sequence[Curve]) -> Iterator[str]:
+def _resident_imbalance(resident: Sequence[Curve]) -> Iterator[str]:
+    """The same of products that stay on the devices, by their times."""
+    known = dict(resident)
+    rows = []
+    for (*start, cut), by_count in resident:
+        balanced = known.get((*start, "entries"), {})
+        for count, m in by_count.items():
+            if cut == "lines" and count in balanced:
+                measured = _time(balanced[count]) / _time(m)
+                rows.append((*start, str(count), f"{imbalance(m):.2f}", f"{1 / imbalance(m):.2f}", f"{measured:.2f}"))
+    if rows:
+        head = "matrix | partitioning | kernel | devices | largest / mean | speed allowed | measured"
+        yield from table("Imbalance of equal lines, resident (Figure 6)", head, rows)
+
+
+def _iterations(title: str, iterated: Sequence[Curve]) -> Iterator[str]:
     rows = []
     for key, by_count in iterated:
         for count, m in by_count.items():
@@ -90,7 +110,7 @@ def _iterations(iterated: Sequence[Curve]) -> Iterator[str]:
     if rows:
         names = "matrix | partitioning | kernel | exchange | overlap | devices"
         head = f"{names} | ms | compute ms | exchange ms | exchanged MB"
-        yield from table("Iterations: product and exchange by themselves", head, rows)
+        yield from table(f"{title}: product and exchange by themselves", head, rows)
 
 
 def imbalance(m: Measurement) -> float:

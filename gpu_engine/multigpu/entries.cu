@@ -13,3 +13,23 @@ __global__ void add_lines(long long count, const int *__restrict__ lines, const 
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) total[stream(lines + i)] += stream(more + i);
 }
+
+/// local := raw, cut to low … high and counted from `base`, PACK elements a thread; both may be the same array.
+template <typename Line, int PACK>
+__global__ void rewrite_lines(long long count, const Line *raw, Line low, Line high, Line base, Line *local) {
+  struct alignas(sizeof(Line) * PACK) Pack {
+    Line lines[PACK];
+  };
+  const long long first = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * PACK;
+  const auto rewritten = [=](Line line) { return (line < low ? low : line > high ? high : line) - base; };
+  if (first + PACK <= count) {
+    Pack pack = *reinterpret_cast<const Pack *>(raw + first);
+#pragma unroll
+    for (int i = 0; i < PACK; ++i)
+      pack.lines[i] = rewritten(pack.lines[i]);
+    *reinterpret_cast<Pack *>(local + first) = pack;
+  } else {
+    for (long long i = first; i < count; ++i)
+      local[i] = rewritten(raw[i]);
+  }
+}

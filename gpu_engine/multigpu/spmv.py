@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,12 +137,13 @@ class DistributedMatrix:
         self.shape = stored.n_rows, stored.n_cols
         self._partitioning, self._strategy, self._devices = stored.partitioning, strategy, tuple(devices)
         self._threads = ThreadPoolExecutor(len(devices)) if strategy.threads else None
+        # Not a method: with what merges it would be a cycle, whose memory waits for the collector.
+        self._each = partial(_each, self._threads, len(devices))
         try:
             self._distribute(stored, phases)
             axis = self._partitioning.axis
-            self._merge = MERGES[merge or strategy.merge_place(axis)](
-                Team(self._shares, axis, stored.n_rows, self._each)
-            )
+            place = merge or strategy.merge_place(axis)
+            self._merge = MERGES[place](Team(self._shares, axis, stored.n_rows, self._each))
         except BaseException:
             self.close()
             raise
@@ -173,16 +175,6 @@ class DistributedMatrix:
                 device.synchronize()
         with phases.phase("merge"):
             self._merge.run(y, alpha, beta)
-
-    def _each(self, work: Callable[[int], None]) -> None:
-        """Does the work of each device, in threads if the strategy has them."""
-        numbers = range(len(self._devices))
-        if self._threads is None:
-            for i in numbers:
-                work(i)
-        else:
-            for future in [self._threads.submit(work, i) for i in numbers]:
-                future.result()
 
     def _distribute(self, stored: StoredMatrix, phases: Phases) -> None:
         count, offload = len(self._devices), self._strategy.offload
@@ -242,3 +234,13 @@ class DistributedMatrix:
                 f"{name} is {vector.dtype} {vector.shape}; a matrix of {self.shape[0]} × {self.shape[1]} "
                 f"needs float64 ({size},)."
             )
+
+
+def _each(threads: ThreadPoolExecutor | None, count: int, work: Callable[[int], None]) -> None:
+    """Does the work of each device, in threads if there are any."""
+    if threads is None:
+        for i in range(count):
+            work(i)
+    else:
+        for future in [threads.submit(work, i) for i in range(count)]:
+            future.result()

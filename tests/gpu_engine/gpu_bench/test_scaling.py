@@ -35,7 +35,8 @@ def measurement(kernel: str, devices: int, work: str, ms: float, *phases_ms: flo
     """A record of the matrix m; phases are those of its work."""
     partitioning = kernel.partition("/")[0]
     names = COLD if work == "cold" else ("compute", "exchange")
-    axes = {"cold": ",merge=host", "iterate": ",exchange=image,overlap=on", "pagerank": ",exchange=image"}.get(work, "")
+    iterated = ",exchange=image,overlap=on"
+    axes = {"cold": ",merge=host", "iterate": iterated, "pagerank": iterated, "resident": ",cut=entries"}[work]
     return Measurement(
         f"m|{kernel}|warm|devices={devices},work={work}{axes}",
         "m",
@@ -56,6 +57,10 @@ def tables(*measurements: Measurement) -> str:
     return report(SHARED_SUBJECTS, Recording("scaling", "2026-11-21T00:00:00+00:00", GPU, None, (), measurements))
 
 
+def library(m: Measurement) -> Measurement:
+    return dataclasses.replace(m, case=f"{m.case},product=cusparse")
+
+
 SPEEDUP = "Cold products: speed-up, the paper: 5.5 on six V100, 6.2 on eight (Figures 21 to 23)"
 
 
@@ -71,16 +76,21 @@ def test_speed_ups_are_over_one_device_of_the_same_kernel_and_work() -> None:
         measurement("pCSR/resident", 2, "resident", 0.2),
         measurement("pCSR/pagerank+cpms2", 1, "pagerank", 0.6, 0.5, 0.1),
         measurement("pCSR/pagerank+cpms2", 8, "pagerank", 0.1, 0.05, 0.05),
+        library(measurement("pCSR/resident", 1, "resident", 0.7)),
+        library(measurement("pCSR/resident", 4, "resident", 0.2)),
     )
     assert rows(text, SPEEDUP) == [
         ["m", "pCSR", "baseline", "host", "12.000", "–", "1.50"],
         ["m", "pCSR", "p*", "host", "7.000", "1.75", "3.50"],
     ]
-    assert rows(text, "Resident products: speed-up") == [["m", "pCSR", "resident", "0.500", "2.50"]]
-    assert rows(text, "PageRank: speed-up of an iteration") == [
-        ["m", "pCSR", "pagerank+cpms2", "image", "0.600", "6.00"]
+    assert rows(text, "Resident products: speed-up") == [
+        ["m", "pCSR", "resident", "entries", "0.500", "2.50", "–"],
+        ["m", "pCSR", "resident (cusparse)", "entries", "0.700", "–", "3.50"],
     ]
-    assert "Iterations" not in text
+    assert rows(text, "Iterations of PageRank: speed-up") == [
+        ["m", "pCSR", "pagerank+cpms2", "image", "on", "0.600", "6.00"]
+    ]
+    assert "Iterations:" not in text
     assert "Note" not in text
 
 
@@ -106,6 +116,18 @@ def test_equal_lines_are_held_against_equal_nonzeros() -> None:
     assert rows(text, "Imbalance of equal lines (Figure 6)") == [["m", "pCSR", "4", "2.00", "1.00", "0.50", "0.40"]]
 
 
+def test_the_same_of_resident_products() -> None:
+    even, equal_rows = (
+        measurement("pCSR/resident", 4, "resident", ms, entries_by_device=entries)
+        for ms, entries in ((2.0, (200, 200, 200, 200)), (5.0, (400, 200, 100, 100)))
+    )
+    equal_rows = dataclasses.replace(equal_rows, case=equal_rows.case.replace("cut=entries", "cut=lines"))
+    text = tables(even, equal_rows, library(equal_rows))
+    assert rows(text, "Imbalance of equal lines, resident (Figure 6)") == [
+        ["m", "pCSR", "resident", "4", "2.00", "0.50", "0.40"]
+    ]
+
+
 def test_iterations_beside_their_phases() -> None:
     text = tables(
         measurement("pCSR/iterate", 1, "iterate", 2.0, 1.9, 0.0, exchanged_bytes=0),
@@ -127,6 +149,11 @@ def test_only_the_graph_has_ranks_and_only_we_merge_rows_on_a_device() -> None:
     found = {(s.kernel, s.merge) for params in passes(grid, 9) for s in settings(params, GPU) if s.work == "cold"}
     assert {kernel for kernel, merge in found if merge == "device"} == {"pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"}
     assert len(found) == 3 * 3 + 2
+    rivals = {(s.kernel, s.cut) for params in passes(grid, 9) for s in settings(params, GPU) if s.product != "ours"}
+    assert {kernel for kernel, _ in rivals} == {
+        *("pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"),
+        *("pCSR/resident", "pCSR/iterate"),
+    }
     assert {params.rounds for params in passes(skewed, 11)} == {11}
 
 

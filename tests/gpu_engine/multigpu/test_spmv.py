@@ -1,7 +1,9 @@
 """Products of all strategies, by value against SciPy; what is done where, and which phase it belongs to."""
 
+import gc
 import itertools
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +16,8 @@ from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.merge import MERGES
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.spmv import PHASES, STRATEGIES, DistributedMatrix, Phases, Strategy, find_strategy
+from gpu_engine.multigpu.topology import simulated
+from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.verify import EPSILON, POISON, Reference, check, reference
 from tests.battery import BATTERY, dense
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
@@ -304,3 +308,19 @@ def test_names_find_their_strategies() -> None:
     assert [find_strategy(s.name) for s in STRATEGIES] == list(STRATEGIES)
     with pytest.raises(ParameterError, match=r"'p'; known strategies: baseline, p\*, p\*-opt"):
         find_strategy("p")
+
+
+def test_memory_is_given_back_at_once() -> None:
+    """Without the collector of cycles: a product after the other would need room for all of them."""
+    with virtual_devices(simulated((2,))) as devices:
+        stored = find_partitioning("pCSR").store(BATTERY["band"]())
+        gc.disable()
+        try:
+            for place in MERGES:
+                with DistributedMatrix(stored, devices, find_strategy("p*-opt"), no_clock(), place) as matrix:
+                    matrix.multiply(np.ones(stored.n_cols), np.empty(stored.n_rows), no_clock())
+                held = weakref.ref(matrix)
+                del matrix
+                assert held() is None
+        finally:
+            gc.enable()
