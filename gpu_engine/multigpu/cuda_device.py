@@ -39,6 +39,9 @@ SEGMENTS = CudaSource(
     "segments.cu",
     tuple(f"{kernel}<{segments}>" for kernel in ("pack", "unpack", "copy_segments") for segments in cpms.SEGMENTS),
 )
+EVERY = np.uint64(0)
+"""The null pointer, instead of numbers of lines."""
+
 PACK_BYTES, LINES = 16, {4: "int", 8: "long long"}
 """Bytes of the largest load of a thread; the types of line numbers and pointers by their bytes."""
 
@@ -140,12 +143,10 @@ class CudaDevice:
 
     def add(self, total: Any, more: Any, lines: Any = None) -> None:
         """Launches total := total + more, of all lines or of some."""
-        with self._current():
-            if lines is None:
-                cupy.add(total, more, out=total)
-            elif lines.size:
-                arguments = (cupy.int64(lines.size), lines, more, total)
-                ENTRIES.function("add_lines")((-(-lines.size // BLOCK),), (BLOCK,), arguments)
+        if more.size:
+            with self._current():
+                arguments = (cupy.int64(more.size), EVERY if lines is None else lines, more, total)
+                ENTRIES.function("add_lines")((-(-more.size // BLOCK),), (BLOCK,), arguments)
 
     def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:
         """Launches y := α·sums + β·y."""

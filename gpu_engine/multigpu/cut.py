@@ -33,12 +33,20 @@ def places(nnz: int, groups: Sequence[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def cut_by_entries(stored: StoredMatrix, groups: Sequence[int]) -> tuple[Span, ...]:
-    """Parts of equal nonzeros; O(parts · log lines), computed where the matrix lies."""
+def cut_by_entries(stored: StoredMatrix, groups: Sequence[int], slack: int = 0) -> tuple[Span, ...]:
+    """Parts of equal nonzeros; O(parts · log lines), computed where the matrix lies.
+
+    slack  lines of up to so many entries are not cut but begin a part: 0 cuts any line
+    """
     xp = array_module(stored.major)
     entries = xp.asarray(places(stored.nnz, groups), dtype=np.int64)
     lines, cuts = _compressed_lines(stored, entries) if stored.partitioning.compressed else _lines(stored, entries)
     lines[0] = 0
+    if slack:
+        begins, ends = _ends(stored, lines[cuts])
+        short = ends - begins <= slack
+        entries[cuts] = xp.where(short, begins, entries[cuts])
+        cuts[cuts] = ~short
     return tuple(_spans(entries, lines, cuts))
 
 
@@ -70,6 +78,15 @@ def _lines(stored: StoredMatrix, entries: Any) -> tuple[Any, Any]:
     inside = entries < stored.nnz
     lines = xp.where(inside, stored.major[xp.minimum(entries, stored.nnz - 1)].astype(np.int64), stored.n_lines)
     return lines, (entries > 0) & (stored.major[xp.maximum(entries - 1, 0)] == lines)
+
+
+def _ends(stored: StoredMatrix, lines: Any) -> tuple[Any, Any]:
+    """(first entry, entry past the last) of lines that have entries: int64 [lines]."""
+    xp = array_module(lines)
+    if stored.partitioning.compressed:
+        return stored.major[lines].astype(np.int64), stored.major[lines + 1].astype(np.int64)
+    keys = lines.astype(stored.major.dtype)
+    return xp.searchsorted(stored.major, keys, side="left"), xp.searchsorted(stored.major, keys, side="right")
 
 
 def _spans(entries: Any, lines: Any, cuts: Any) -> Iterator[Span]:

@@ -7,11 +7,11 @@ __global__ void add_entries(long long nnz, const int *__restrict__ rows, const i
   if (entry < nnz) atomicAdd(y + stream(rows + entry), stream(values + entry) * __ldg(x + stream(columns + entry)));
 }
 
-/// total[lines] += more, for lines that are all different.
+/// total[lines] += more, for lines that are all different, or total += more without them.
 __global__ void add_lines(long long count, const int *__restrict__ lines, const double *__restrict__ more,
                           double *__restrict__ total) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) total[stream(lines + i)] += stream(more + i);
+  if (i < count) total[lines ? stream(lines + i) : i] += stream(more + i);
 }
 
 /// local := raw, cut to low … high and counted from `base`, PACK elements a thread; both may be the same array.

@@ -45,12 +45,16 @@ def image(part: Part) -> slice:
 
 
 def plan(spans: Sequence[Span], wanted: Sequence[slice]) -> tuple[Transfer, ...]:
-    """What each device has to fetch to have the range that it wants, from those that own pieces of it."""
+    """What each device has to fetch to have the range that it wants, from those that own pieces of it.
+
+    Each begins with the next one after it: if all began with the first, its link would be what all wait for.
+    """
+    count = len(spans)
     return tuple(
         Transfer(source, target, begin, end)
         for target, whole in enumerate(wanted)
-        for source, span in enumerate(spans)
-        if source != target and (begin := max(span.own.start, whole.start)) < (end := min(span.own.stop, whole.stop))
+        for source in ((target + step) % count for step in range(1, count))
+        if (begin := max((own := spans[source].own).start, whole.start)) < (end := min(own.stop, whole.stop))
     )
 
 

@@ -148,7 +148,9 @@ class DeviceMerge:
     def run(self, y: Any, alpha: float, beta: float) -> None:
         """y := α·Σ py_i + β·y."""
         marks = [share.device.mark() for share in self._shares]
-        self._team.each(lambda i: self._merge(i, marks, y, alpha, beta))
+        # Sums are launched from one thread; a copy to memory that is not pinned keeps its thread waiting.
+        merged = [self._merge(i, marks, alpha, beta) for i in range(len(self._shares))]
+        self._team.each(lambda i: self._download(i, merged[i], y))
 
     def _added(self, i: int) -> list[tuple[int, Any, Any]]:
         """(device, what of its result, to what of device i's it is added) of all others that have something of them."""
@@ -167,16 +169,21 @@ class DeviceMerge:
         device.upload(y[self._rows[i]], self._y[i])
         device.synchronize()
 
-    def _merge(self, i: int, marks: Sequence[Any], y: Any, alpha: float, beta: float) -> None:
+    def _merge(self, i: int, marks: Sequence[Any], alpha: float, beta: float) -> Any:
+        """Launches the sums of device i; what holds them."""
         device, merged = self._shares[i].device, self._mine[i]
         for other, theirs, mine in self._others[i]:
             inbox = self._inboxes[i][: mine.size]
             device.wait(marks[other])
             device.fetch(theirs, inbox)
             device.add(mine, inbox)
-        if (alpha, beta) != (1.0, 0.0):
-            device.combine(self._y[i], merged, alpha, beta)
-            merged = self._y[i]
+        if (alpha, beta) == (1.0, 0.0):
+            return merged
+        device.combine(self._y[i], merged, alpha, beta)
+        return self._y[i]
+
+    def _download(self, i: int, merged: Any, y: Any) -> None:
+        device = self._shares[i].device
         device.download(merged, y[self._rows[i]])
         device.synchronize()
 

@@ -170,7 +170,9 @@ class DistributedMatrix:
             self._each(lambda i: self._load_x(i, x))
             self._merge.load(y, beta)
         with phases.phase("compute"):
-            self._each(self._launch)
+            # From one thread: what launches is the interpreter, and threads would wait for each other's turn.
+            for share in self._shares:
+                share.device.multiply(self._partitioning, share.part, share.x, share.partial)
             for device in self._devices:
                 device.synchronize()
         with phases.phase("merge"):
@@ -182,26 +184,27 @@ class DistributedMatrix:
         shares: list[Any] = [None] * count
 
         def take(i: int) -> None:
-            span = self.spans[i]
-            majors[i] = stored.major_of(span) if offload else localize(stored, span)
+            majors[i] = localize(stored, self.spans[i])
 
         def send(i: int) -> None:
             shares[i] = self._share(i, stored, majors[i])
 
-        def rewrite(i: int) -> None:
-            device, part = shares[i].device, shares[i].part
-            device.rewrite(self._partitioning, part.span, part.major, part.major)
-            device.synchronize()
-
         with phases.phase("partition"):
             self.spans = self._strategy.cut(stored, self._devices)
-            self._each(take)
+            if offload:
+                majors = [stored.major_of(span) for span in self.spans]
+            else:
+                self._each(take)
         with phases.phase("distribute"):
             self._each(send)
+        self._shares: tuple[Share, ...] = tuple(shares)
         if offload:
             with phases.phase("partition"):
-                self._each(rewrite)
-        self._shares: tuple[Share, ...] = tuple(shares)
+                for share in self._shares:
+                    major = share.part.major
+                    share.device.rewrite(self._partitioning, share.part.span, major, major)
+                for device in self._devices:
+                    device.synchronize()
 
     def _share(self, i: int, stored: StoredMatrix, major: Any) -> Share:
         """Part i with that `major` on its device, and room for its vectors."""
@@ -223,10 +226,6 @@ class DistributedMatrix:
         share = self._shares[i]
         share.device.upload(x if self._partitioning.axis == "rows" else x[share.part.span.lines], share.x)
         share.device.synchronize()
-
-    def _launch(self, i: int) -> None:
-        share = self._shares[i]
-        share.device.multiply(self._partitioning, share.part, share.x, share.partial)
 
     def _check(self, name: str, vector: Any, size: int) -> None:
         if vector.dtype != np.float64 or vector.shape != (size,):

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 from gpu_engine.multigpu.rank_work import RankIterations
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
-from gpu_engine.multigpu.spmv import PHASES, DistributedMatrix, Phases, find_strategy
+from gpu_engine.multigpu.spmv import PHASES, DistributedMatrix, Phases, find_strategy, node_groups
 from gpu_engine.multigpu.work import Clock, CutName, Setting, Subject, Work, WorkName, stored_bytes
 from gpu_engine.verify import POISON, check
 
@@ -19,6 +20,9 @@ SAMPLE_S = 0.02
 
 REPEATS_MAX = 100
 """Most iterations of a sample: each sample begins with the same x, which so few rarely let overflow or vanish."""
+
+SLACK = 1e-3
+"""Share of a part that it may have more or less than others where that spares cutting a row, of what stays."""
 
 SAMPLES = 3
 """Samples of a turn, whose median counts."""
@@ -176,7 +180,10 @@ class _Phases:
 
 def _cut(stored: StoredMatrix, devices: Sequence[Device], cut: CutName) -> Sequence[Span]:
     """Equal nonzeros, among NUMA nodes first, or equal lines."""
-    return find_strategy("p*-opt" if cut == "entries" else "baseline").cut(stored, devices)
+    if cut == "lines":
+        return cut_by_lines(stored, len(devices))
+    # The share of a cut row crosses after every product, and is waited for: it costs more than a few entries do.
+    return cut_by_entries(stored, node_groups(devices), slack=round(SLACK * stored.nnz / len(devices)))
 
 
 def _placed(stored: StoredMatrix, spans: Sequence[Span]) -> dict[str, Any]:

@@ -75,6 +75,32 @@ def test_equal_entries(name: str, lengths: list[int], parts: int, expected: list
 
 
 @by_rows
+@pytest.mark.parametrize(
+    ("lengths", "parts", "slack", "expected"),
+    [
+        pytest.param(
+            [4, 3, 4, 3, 6],
+            4,
+            4,
+            [(0, 4, 0, 1, False), (4, 7, 1, 2, False), (7, 15, 2, 5, False), (15, 20, 4, 5, True)],
+            id="a row of six is cut",
+        ),
+        pytest.param(
+            [1, 8, 0, 1],
+            5,
+            8,
+            [(0, 1, 0, 1, False), *[(1, 1, 1, 1, False)] * 3, (1, 10, 1, 4, False)],
+            id="borders in one row begin with it",
+        ),
+        pytest.param([2, 2], 2, 9, [(0, 2, 0, 1, False), (2, 4, 1, 2, False)], id="nothing is cut anyway"),
+    ],
+)
+def test_short_rows_stay_whole(name: str, lengths: list[int], parts: int, slack: int, expected: list[Any]) -> None:
+    stored = find_partitioning(name).store(with_row_lengths(lengths, 10, 1))
+    assert cut_by_entries(stored, (parts,), slack) == tuple(Span(*each) for each in expected)
+
+
+@by_rows
 def test_equal_rows_whatever_they_hold(name: str) -> None:
     stored = find_partitioning(name).store(with_row_lengths([0, 9, 0, 1, 2], 10, 1))
     spans = cut_by_lines(stored, 3)

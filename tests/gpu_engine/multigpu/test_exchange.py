@@ -169,6 +169,14 @@ def test_only_what_others_own_is_fetched() -> None:
     assert [transfer.elements for transfer in plan(cut, wanted)] == [2, 1, 1, 1]
 
 
+def test_no_two_devices_begin_with_the_same_source() -> None:
+    cut = spans((0, 2, False), (2, 4, False), (4, 6, False), (6, 8, False))
+    found = plan(cut, [slice(0, 8)] * 4)
+    assert [[t.source for t in found if t.target == target] for target in range(4)] == [
+        *([1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 1, 2]),
+    ]
+
+
 def test_a_cut_row_belongs_to_the_part_in_which_it_begins() -> None:
     """Row 1 goes through a part that has no row, and one that ends with it; row 3 begins in the fourth."""
     cut = spans((0, 2, False), (1, 1, False), (1, 2, True), (1, 4, True), (3, 5, True))
