@@ -32,11 +32,13 @@ class Device(Protocol):
     name     `cuda:0` …, `virtual:0` …
     virtual  whether it is a part of this CPU that stands for a GPU
     node     the NUMA node that it hangs on
+    cpus     the processors of that node; none: any
     """
 
     name: str
     virtual: bool
     node: int
+    cpus: tuple[int, ...]
 
     def allocate(self, size: int, dtype: Any) -> Any:
         """An array of that many elements with any content, at once; raises DeviceMemoryError."""
@@ -44,6 +46,10 @@ class Device(Protocol):
 
     def allocate_host(self, size: int, dtype: Any) -> Any:
         """An array of the host with any content to which the device copies at the full rate of their link."""
+        ...
+
+    def pin(self, host: Any) -> None:
+        """Makes an array of the host, for as long as it lives, one to which devices copy at the full rate."""
         ...
 
     def side(self) -> "Device":

@@ -4,6 +4,7 @@ Products of parts that are multiplied once take their arrays as they came; `prep
 often into the tiles of formats/split.py, our fastest kernel on plain CSR.
 """
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from gpu_engine.measure.cuda import translated
 from gpu_engine.multigpu.base import Device, Prepared, fork, join
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
+from gpu_engine.multigpu.topology import discover
 
 BLOCK, VALUES = 256, 16
 """Threads of a block, and values of which one copies the segments from a peer: with 32-bit segments four words."""
@@ -39,6 +41,9 @@ SEGMENTS = CudaSource(
     "segments.cu",
     tuple(f"{kernel}<{segments}>" for kernel in ("pack", "unpack", "copy_segments") for segments in cpms.SEGMENTS),
 )
+PORTABLE = 1
+"""cudaHostRegisterPortable: for all GPUs."""
+
 EVERY = np.uint64(0)
 """The null pointer, instead of numbers of lines."""
 
@@ -72,9 +77,9 @@ class CudaDevice:
 
     virtual = False
 
-    def __init__(self, ordinal: int, node: int = 0) -> None:
+    def __init__(self, ordinal: int, node: int = 0, cpus: tuple[int, ...] = ()) -> None:
         """The GPU that the CUDA runtime counts as `ordinal`; raises DeviceError where CUDA refuses."""
-        self.name, self.node, self.ordinal = f"cuda:{ordinal}", node, ordinal
+        self.name, self.node, self.cpus, self.ordinal = f"cuda:{ordinal}", node, cpus, ordinal
         self._device = cupy.cuda.Device(ordinal)
         self._side: CudaDevice | None = None
         with translated(), self._device:
@@ -95,10 +100,17 @@ class CudaDevice:
         with self._current():
             return cupyx.empty_pinned(size, dtype)
 
+    def pin(self, host: Any) -> None:
+        """Registers the array, and gives that up when it is freed."""
+        if host.nbytes:
+            with self._current():
+                cupy.cuda.runtime.hostRegister(host.ctypes.data, host.nbytes, PORTABLE)
+            weakref.finalize(host, cupy.cuda.runtime.hostUnregister, host.ctypes.data)
+
     def side(self) -> "CudaDevice":
         """A second stream."""
         if self._side is None:
-            self._side = type(self)(self.ordinal, self.node)
+            self._side = type(self)(self.ordinal, self.node, self.cpus)
         return self._side
 
     def upload(self, host: Any, array: Any) -> None:
@@ -251,7 +263,7 @@ class CudaDevice:
 
 @contextmanager
 def cuda_devices(count: int, kind: type[CudaDevice] = CudaDevice) -> Iterator[tuple[CudaDevice, ...]]:
-    """The first GPUs of this process, which reach each other's memory where the host allows it.
+    """The first GPUs of this process, by NUMA node, which reach each other's memory where the host allows it.
 
     kind  of which they are made
 
@@ -260,7 +272,9 @@ def cuda_devices(count: int, kind: type[CudaDevice] = CudaDevice) -> Iterator[tu
     found = cupy.cuda.runtime.getDeviceCount()
     if not 1 <= count <= found:
         raise ParameterError(f"There are {found} GPUs for {count} parts; choose 1 to {found} devices.")
-    devices = tuple(kind(ordinal) for ordinal in range(count))
+    buses = {str(ordinal): cupy.cuda.runtime.deviceGetPCIBusId(ordinal) for ordinal in range(count)}
+    nodes = discover(buses).nodes
+    devices = tuple(kind(int(ordinal), node.number, node.cpus) for node in nodes for ordinal in node.devices)
     _enable_peers(count)
     try:
         yield devices

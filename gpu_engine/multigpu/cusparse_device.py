@@ -37,9 +37,9 @@ class Planned:
 class CusparseDevice(CudaDevice):
     """A CudaDevice but for its products."""
 
-    def __init__(self, ordinal: int, node: int = 0) -> None:
+    def __init__(self, ordinal: int, node: int = 0, cpus: tuple[int, ...] = ()) -> None:
         """Raises DeviceError where CUDA refuses, KernelError where cuSPARSE does."""
-        super().__init__(ordinal, node)
+        super().__init__(ordinal, node, cpus)
         with self._current():
             self._handle = cusparse.new_handle()
 

@@ -14,7 +14,8 @@ from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeErro
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Timing
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.fleet import ProductName, open_fleet
+from gpu_engine.multigpu.fleet import ProductName, devices_of, open_fleet
+from gpu_engine.multigpu.numa import allocator
 from gpu_engine.multigpu.work import Setting, Subject, Work
 from gpu_engine.multigpu.works import WORKS
 from gpu_engine.records import Case, Measurement, MeasurementState, Progress, Record, Started
@@ -92,8 +93,10 @@ class ScalingRun:
     def _subject(self) -> Subject:
         if self.bench.device.backend == "cpu":
             return Subject(self.matrix)
-        with open_fleet(self.bench.device, 1) as devices:
-            return Subject(self.matrix, devices[0].allocate_host, self.bench.xp)
+        there = devices_of(self.bench.device)
+        most = max(count for s in self.plan.settings.values() if (count := s.devices) <= there)
+        with open_fleet(self.bench.device, most) as devices:
+            return Subject(self.matrix, allocator(devices), self.bench.xp)
 
     def _groups(self, candidates: Sequence[_Candidate]) -> Iterator[list[_Candidate]]:
         """Those of one partitioning and work, as many as fit the memory together; cold ones leave nothing there."""

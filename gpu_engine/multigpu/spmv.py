@@ -17,6 +17,7 @@ from gpu_engine.errors import InputError, ParameterError, quote
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
 from gpu_engine.multigpu.merge import MERGES, MergePlace, Share, Team
+from gpu_engine.multigpu.numa import thread_beside
 from gpu_engine.multigpu.partition import Axis, Part, Span, StoredMatrix, localize, part_of
 
 PHASES = ("partition", "distribute", "compute", "merge")
@@ -51,7 +52,7 @@ class Strategy:
     balanced  parts have equal nonzeros, else equal rows or columns
     threads   a thread of the host for each device; else one does everything, device by device
     offload   devices write their own local lines; where columns are cut they also merge
-    by_node   the matrix is cut among NUMA nodes first
+    by_node   the matrix is cut among NUMA nodes first, and threads stay on those of their devices
     """
 
     name: str
@@ -64,6 +65,12 @@ class Strategy:
     def merge_place(self, axis: Axis) -> MergePlace:
         """Where the paper merges."""
         return "device" if self.offload and axis == "columns" else "host"
+
+    def start_threads(self, devices: Sequence[Device]) -> list[ThreadPoolExecutor]:
+        """The thread of the host for each device, if they have any."""
+        if not self.threads:
+            return []
+        return [thread_beside(device) if self.by_node else ThreadPoolExecutor(1) for device in devices]
 
     def cut(self, stored: StoredMatrix, devices: Sequence[Device]) -> tuple[Span, ...]:
         """A part for each device."""
@@ -136,7 +143,7 @@ class DistributedMatrix:
             raise ParameterError("There is no device to hold the matrix; give at least one.")
         self.shape = stored.n_rows, stored.n_cols
         self._partitioning, self._strategy, self._devices = stored.partitioning, strategy, tuple(devices)
-        self._threads = ThreadPoolExecutor(len(devices)) if strategy.threads else None
+        self._threads = strategy.start_threads(devices)
         # Not a method: with what merges it would be a cycle, whose memory waits for the collector.
         self._each = partial(_each, self._threads, len(devices))
         try:
@@ -156,8 +163,8 @@ class DistributedMatrix:
 
     def close(self) -> None:
         """Ends the threads of the host; the devices stay as they are."""
-        if self._threads is not None:
-            self._threads.shutdown()
+        for thread in self._threads:
+            thread.shutdown()
 
     def multiply(self, x: Any, y: Any, phases: Phases, alpha: float = 1.0, beta: float = 0.0) -> None:
         """y := α·A·x + β·y with the parts on the devices; β = 0 does not read y.
@@ -235,11 +242,10 @@ class DistributedMatrix:
             )
 
 
-def _each(threads: ThreadPoolExecutor | None, count: int, work: Callable[[int], None]) -> None:
-    """Does the work of each device, in threads if there are any."""
-    if threads is None:
+def _each(threads: Sequence[ThreadPoolExecutor], count: int, work: Callable[[int], None]) -> None:
+    """Does the work of each device, in its thread if it has one."""
+    if not threads:
         for i in range(count):
             work(i)
-    else:
-        for future in [threads.submit(work, i) for i in range(count)]:
-            future.result()
+    for future in [thread.submit(work, i) for i, thread in enumerate(threads)]:
+        future.result()

@@ -1,17 +1,14 @@
-"""Which devices hang on which NUMA node: found through the operating system and NVML, without touching a GPU.
+"""Which devices hang on which NUMA node, as the operating system knows it.
 
 A matrix is cut first among the nodes and then among the devices of each, so that what the devices of a node are sent
 is one piece of the matrix, which can lie in the memory beside them. Source: MSREP paper, §4.2.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pynvml
-
-from gpu_engine.device import list_devices
 from gpu_engine.errors import DeviceError, ParameterError, quote
 
 
@@ -56,29 +53,18 @@ def simulated(groups: Sequence[int]) -> Topology:
     return Topology(tuple(nodes))
 
 
-def gpu_buses() -> dict[str, str]:
-    """The PCI address of each GPU that this process may use, by its device id (`0000:3b:00.0` of `cuda:0`)."""
-    gpus = [device for device in list_devices() if device.backend == "cuda" and not device.is_several]
-    if not gpus:
-        return {}
-    pynvml.nvmlInit()
-    try:
-        handles = {gpu.id: pynvml.nvmlDeviceGetHandleByUUID(gpu.uuid) for gpu in gpus}
-        return {name: _address(pynvml.nvmlDeviceGetPciInfo(handle).busId) for name, handle in handles.items()}
-    finally:
-        pynvml.nvmlShutdown()
-
-
-def discover(sys: Path = Path("/sys"), buses: Callable[[], Mapping[str, str]] = gpu_buses) -> Topology:
+def discover(buses: Mapping[str, str], sys: Path = Path("/sys")) -> Topology:
     """The topology of this host.
+
+    buses  the PCI address of each GPU (`0000:3B:00.0`) by its name
 
     A GPU of which the system does not know the node, as on hosts with one, is counted to the first.
     Raises DeviceError where a GPU is said to hang on a node that is not there.
     """
     cpus = _cpus_of_nodes(sys)
     on_node: dict[int, list[str]] = {number: [] for number in cpus}
-    for name, address in buses().items():
-        number = _node_of(sys, address)
+    for name, bus in buses.items():
+        number = _node_of(sys, address(bus))
         if number is None:
             number = min(cpus)
         if number not in on_node:
@@ -95,18 +81,17 @@ def _cpus_of_nodes(sys: Path) -> dict[int, tuple[int, ...]]:
     return found or {0: ()}
 
 
-def _node_of(sys: Path, address: str) -> int | None:
+def _node_of(sys: Path, place: str) -> int | None:
     """The node of a PCI device; None where the firmware does not tell (−1) or the system has no such file."""
     with suppress(OSError):
-        number = int((sys / "bus/pci/devices" / address / "numa_node").read_text(encoding="ascii"))
+        number = int((sys / "bus/pci/devices" / place / "numa_node").read_text(encoding="ascii"))
         return None if number < 0 else number
     return None
 
 
-def _address(bus: str | bytes) -> str:
-    """The address as the system writes it: NVML has eight digits of the domain where the system has four."""
-    text = bus.decode() if isinstance(bus, bytes) else bus
-    domain, _, rest = text.lower().partition(":")
+def address(bus: str) -> str:
+    """The address as the system writes it: others have eight digits of the domain where the system has four."""
+    domain, _, rest = bus.lower().partition(":")
     return f"{int(domain, 16):04x}:{rest}"
 
 

@@ -25,6 +25,7 @@ class VirtualDevice:
     """A thread that does what is launched, in order; see Device."""
 
     virtual = True
+    cpus: tuple[int, ...] = ()
 
     def __init__(self, name: str, node: int = 0) -> None:
         self.name = name
@@ -49,6 +50,9 @@ class VirtualDevice:
     def allocate_host(self, size: int, dtype: Any) -> Any:
         """An array like any other."""
         return self.allocate(size, dtype)
+
+    def pin(self, host: Any) -> None:
+        """It is so already."""
 
     def side(self) -> "VirtualDevice":
         """A second thread."""

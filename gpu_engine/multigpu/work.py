@@ -12,6 +12,7 @@ from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.fleet import ProductName
 from gpu_engine.multigpu.merge import MergePlace
+from gpu_engine.multigpu.numa import Allocate
 from gpu_engine.multigpu.partition import Partitioning, Span, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.resident import BATCH
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix, transition_matrix
@@ -26,9 +27,6 @@ RANK_PARAMS = PageRankParams()
 
 Clock = Callable[[], float]
 """Seconds since any moment."""
-
-Allocate = Callable[[int, Any], Any]
-"""(elements, dtype) → an array of the host with any content."""
 
 
 @dataclass(frozen=True, slots=True)

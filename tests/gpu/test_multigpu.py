@@ -14,6 +14,7 @@ from gpu_engine.generators import generate
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, plan, sent
 from gpu_engine.multigpu.merge import MERGES
+from gpu_engine.multigpu.numa import allocator
 from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, Span, find_partitioning, join, localize, part_of
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
@@ -35,6 +36,9 @@ from tests.gpu_engine.multigpu.test_spmv import check_scaled, no_clock
 pytestmark = pytest.mark.usefixtures("gpu")
 
 COUNT = 3
+HOST_MEMORY = 1
+"""cudaMemoryTypeHost."""
+
 partitionings = pytest.mark.parametrize("partitioning", PARTITIONINGS, ids=lambda p: p.name)
 
 
@@ -251,6 +255,40 @@ def test_norms(devices: Sequence[Any], norm: str) -> None:
     expected = iterate(PlainRanks(graph, params, "csr", np.float64), params)
     run = iterate(DistributedRanks(graph, params, devices), params)
     np.testing.assert_allclose(run.gammas, expected.gammas, rtol=1e-9, atol=1e-16)
+
+
+def test_memory_of_several_nodes_is_pinned_while_it_lives() -> None:
+    import cupy
+
+    from gpu_engine.multigpu.cuda_device import CudaDevice
+
+    devices = [CudaDevice(0, node, (node,)) for node in (0, 1)]
+    allocate = allocator(devices)
+    for size in (3_000_000, 0, 5):
+        array = allocate(size, np.float64)
+        array[:] = np.arange(size)
+        there, found = devices[1].allocate(size, np.float64), np.empty(size)
+        devices[1].upload(array, there)
+        devices[1].download(there, found)
+        devices[1].synchronize()
+        np.testing.assert_array_equal(found, np.arange(size))
+        if size:
+            assert cupy.cuda.runtime.pointerGetAttributes(array.ctypes.data).type == HOST_MEMORY
+            address = array.ctypes.data
+            del array
+            assert cupy.cuda.runtime.pointerGetAttributes(address).type != HOST_MEMORY
+
+
+def test_gpus_are_in_the_order_of_their_nodes() -> None:
+    import cupy
+
+    from gpu_engine.multigpu.cuda_device import cuda_devices
+
+    count = cupy.cuda.runtime.getDeviceCount()
+    with cuda_devices(count) as found:
+        assert sorted(device.ordinal for device in found) == list(range(count))
+        assert [device.node for device in found] == sorted(device.node for device in found)
+        assert all(device.cpus for device in found)
 
 
 def test_a_capture_that_breaks_off_leaves_the_streams_of_use(devices: Sequence[Any]) -> None:
