@@ -1,21 +1,5 @@
 #include "product.cuh"
-
-/// The entries of a tile as CSR stores them.
-struct PlainEntries {
-  const int *__restrict__ indices;
-  const double *__restrict__ values;
-
-  template <int ITEMS>
-  __device__ __forceinline__ void load(long long begin, int mine, int count, int (&columns)[ITEMS],
-                                       double (&factors)[ITEMS]) const {
-#pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
-      const int place = mine + item * WARP;
-      columns[item] = place < count ? stream(indices + begin + place) : -1;
-      factors[item] = place < count ? stream(values + begin + place) : 0.0;
-    }
-  }
-};
+#include "tile_entries.cuh"
 
 /// y := A·x but for cut rows, a block a tile of at most THREADS·ITEMS entries: multiply_plain_tile, then join_cut_rows.
 template <typename Pointer, int THREADS, int ITEMS>
@@ -24,6 +8,6 @@ __global__ void __launch_bounds__(THREADS)
                const Pointer *__restrict__ indptr, const int *__restrict__ indices, const double *__restrict__ values,
                const double *__restrict__ x, double *__restrict__ y, double *__restrict__ heads,
                double *__restrict__ tails) {
-  multiply_plain_tile<Pointer, THREADS, ITEMS>(borders, first_rows, indptr, PlainEntries{indices, values}, x, y, heads,
-                                               tails);
+  multiply_plain_tile<Pointer, THREADS, ITEMS>(borders, first_rows, indptr, TileEntries<Fp64>{indices, values}, x, y,
+                                               heads, tails);
 }

@@ -1,22 +1,5 @@
 #include "product.cuh"
-#include "ranks.cuh"
-
-/// The links of a tile, their values in segments.
-template <typename Values> struct SegmentedLinks {
-  const int *__restrict__ indices;
-  const typename Values::Unit *__restrict__ values;
-
-  template <int ITEMS>
-  __device__ __forceinline__ void load(long long begin, int mine, int count, int (&columns)[ITEMS],
-                                       double (&factors)[ITEMS]) const {
-#pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
-      const int place = mine + item * WARP;
-      columns[item] = place < count ? stream(indices + begin + place) : -1;
-      factors[item] = place < count ? Values::read_once(values, begin + place) : 0.0;
-    }
-  }
-};
+#include "tile_entries.cuh"
 
 /// totals := what flows along the links to each page, but for cut rows, a block a tile; then join_cut_rows.
 template <typename Pointer, int THREADS, int ITEMS, typename Read>
@@ -26,7 +9,7 @@ __global__ void __launch_bounds__(THREADS)
                 const typename Read::Unit *__restrict__ values, const typename Read::Unit *__restrict__ p,
                 double *__restrict__ totals, double *__restrict__ heads, double *__restrict__ tails) {
   multiply_tile<Pointer, THREADS, ITEMS, false>(
-      borders, first_rows, indptr, SegmentedLinks<Read>{indices, values},
+      borders, first_rows, indptr, TileEntries<Read>{indices, values},
       [p](int column) { return Read::load(p, column); }, heads, tails, Product{totals});
 }
 

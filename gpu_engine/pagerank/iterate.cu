@@ -1,5 +1,5 @@
-#include "ranks.cuh"
 #include "slots.cuh"
+#include "tile_entries.cuh"
 #include "tiles.cuh"
 
 template <typename A, typename B> struct Same {
@@ -120,23 +120,6 @@ sellp_thread(int n, const long long *__restrict__ offsets, const int *__restrict
   finish.add(changes, lost, masses, row / WARP);
 }
 
-/// The entries of a tile in CSR.
-template <typename Values> struct Links {
-  const int *__restrict__ indices;
-  const typename Values::Unit *__restrict__ values;
-
-  template <int ITEMS>
-  __device__ __forceinline__ void load(long long begin, int mine, int count, int (&columns)[ITEMS],
-                                       double (&factors)[ITEMS]) const {
-#pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
-      const int place = mine + item * WARP;
-      columns[item] = place < count ? stream(indices + begin + place) : -1;
-      factors[item] = place < count ? Values::read_once(values, begin + place) : 0.0;
-    }
-  }
-};
-
 /// Blocks of a multiprocessor: as many as leave the registers that these types need.
 template <typename Pointer, typename Read, typename Write>
 constexpr int TILES_AT_ONCE = sizeof(Pointer) == 8 || Same<Read, Fp32>::VALUE || !Same<Read, Write>::VALUE ? 10 : 12;
@@ -153,8 +136,8 @@ __global__ void __launch_bounds__(THREADS, TILES_AT_ONCE<Pointer, Read, Write>)
                unsigned long long *__restrict__ masses) {
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
   multiply_tile<Pointer, THREADS, ITEMS, true>(
-      borders, first_rows, indptr, Links<Values>{indices, values}, [p](int column) { return Read::load(p, column); },
-      heads, tails, finish);
+      borders, first_rows, indptr, TileEntries<Values>{indices, values},
+      [p](int column) { return Read::load(p, column); }, heads, tails, finish);
   finish.add(changes, lost, masses, (long long)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP);
 }
 
