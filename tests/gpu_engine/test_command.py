@@ -70,18 +70,19 @@ def test_devices_that_share_a_matrix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, name = tmp_path / "out.json", "stencil:points=5,nx=9,ny=8"
-    settings = 'devices=[1,2],partitionings=["pCSR"],strategies=["p*"],work=["cold","pagerank"]'
+    settings = 'devices=[1,2],partitionings=["pCSR"],strategies=["p*"],work=["cold","pagerank"],overlap=["off"]'
     assert run(monkeypatch, "scaling", name, "--device", "cpu", "--json", str(out), "--set", settings) == 0
     found = [measurement_from_json(m) for m in json.loads(out.read_text(encoding="utf-8"))["measurements"]]
-    kernels = ("pCSR/p*", "pCSR/p*", *("pCSR/pagerank+fp64", "pCSR/pagerank+cpms2") * 2)
-    assert [(m.kernel, m.devices) for m in found] == list(zip(kernels, (1, 2, 1, 1, 2, 2), strict=True))
+    ranks = ("pCSR/pagerank+fp64", "pCSR/pagerank+cpms2", "pCSR/pagerank+cpms4")
+    expected = [("pCSR/p*", 1), ("pCSR/p*", 2), *((kernel, count) for count in (1, 2) for kernel in ranks)]
+    assert [(m.kernel, m.devices) for m in found] == expected
     assert found[1].entries_by_device == (163, 163)
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith(name[-24:])]
-    cold, ranked = found[1], found[5]
+    cold, ranked = found[1], found[7]
     # The floor of two devices is half of one's.
     share = f"{(cold.floor_s or 0) / 2 / (cold.median_s or 1):6.1%} of floor"
     assert "pCSR/p*            warm devices=2,work=cold,merge=host" in lines[1]
     assert share in lines[1]
-    assert f"devices=2,work=pagerank,exchange=image {(ranked.median_s or 0) * 1e3:10.3f} ms" in lines[5]
-    assert f"{ranked.iterations} iterations" in lines[5]
-    assert "distance" not in lines[5]
+    assert f"devices=2,work=pagerank,exchange=image,overlap=off {(ranked.median_s or 0) * 1e3:10.3f} ms" in lines[7]
+    assert f"{ranked.iterations} iterations" in lines[7]
+    assert "distance" not in lines[7]
