@@ -105,7 +105,9 @@ class CudaDevice:
         if host.nbytes:
             with self._current():
                 cupy.cuda.runtime.hostRegister(host.ctypes.data, host.nbytes, PORTABLE)
-            weakref.finalize(host, cupy.cuda.runtime.hostUnregister, host.ctypes.data)
+            given_up = weakref.finalize(host, cupy.cuda.runtime.hostUnregister, host.ctypes.data)
+            # When the process ends, CUDA may have gone before.
+            given_up.atexit = False
 
     def side(self) -> "CudaDevice":
         """A second stream."""
