@@ -93,8 +93,8 @@ class ScalingRun:
     def _subject(self) -> Subject:
         if self.bench.device.backend == "cpu":
             return Subject(self.matrix)
-        there = devices_of(self.bench.device)
-        most = max(count for s in self.plan.settings.values() if (count := s.devices) <= there)
+        there, asked = devices_of(self.bench.device), [setting.devices for setting in self.plan.settings.values()]
+        most = max((count for count in asked if count <= there), default=1)
         with open_fleet(self.bench.device, most) as devices:
             return Subject(self.matrix, allocator(devices), self.bench.xp)
 

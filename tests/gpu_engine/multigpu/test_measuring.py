@@ -3,8 +3,11 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
@@ -17,7 +20,7 @@ from gpu_engine.multigpu.measuring import VIRTUAL, Plan, ScalingRun
 from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.multigpu.work import Setting, Subject, WorkName
 from gpu_engine.multigpu.works import WORKS
-from gpu_engine.records import BandwidthPoint, Case, DeviceProfile, Measurement, Progress, Record, Started
+from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement, Progress, Record, Started
 from tests.battery import dense
 
 GRID = generate("stencil", {"points": 5, "nx": 9, "ny": 8})
@@ -221,3 +224,24 @@ def test_what_does_not_fit_the_memory_together_is_sampled_apart(bench: Bench) ->
 def test_every_work_is_known_by_its_name() -> None:
     names: tuple[WorkName, ...] = ("cold", "resident", "iterate", "pagerank")
     assert tuple(WORKS) == names
+
+
+@pytest.mark.parametrize(("counts", "expected"), [((1, 2, 8), 2), ((8,), 1)])
+def test_arrays_are_for_the_most_devices_that_there_are(
+    counts: tuple[int, ...], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cases of more devices are skipped one by one, all of them too."""
+    asked: list[int] = []
+
+    @contextmanager
+    def opened(_device: DeviceInfo, count: int) -> Iterator[Any]:
+        asked.append(count)
+        yield (SimpleNamespace(node=0, allocate_host=np.empty),) * count
+
+    monkeypatch.setattr("gpu_engine.multigpu.measuring.open_fleet", opened)
+    both = DeviceInfo("cuda:all", "cuda", "2 × A GPU", 1, 1, "GPU-1,GPU-2")
+    plan = Plan({str(count): dataclasses.replace(COLD, devices=count) for count in counts}, 9, 1)
+    bench: Any = SimpleNamespace(device=both, xp=np)
+    subject = ScalingRun(plan, [], dense([[1, 2], [3, 4]]), bench)._subject()
+    assert subject.matrix.values.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert asked == [expected]
