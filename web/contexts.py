@@ -79,37 +79,48 @@ class MatrixPage:
 
 
 @dataclass(frozen=True, slots=True)
-class FormatsPage:
-    """`/formats`: kernels compared; every choice is in the address.
+class StudyPage:
+    """What the pages of all studies have; every choice is in the address.
 
-    overview   sentences on all matrices together
-    few        a sentence on the figures that need more matrices than are chosen
-    structure  spy pictures; features: what is known of each matrix
+    figures    in the order of the page
     every      the same page of every matrix measured, empty where all are shown
+    kept       what the address says beside the choices of the form
+    downloads  what is shown, as files; jobs: those that measured it
     """
 
     title: str
     topics: str
-    overview: tuple[str, ...]
-    findings: tuple[Finding, ...]
     figures: tuple[StudyFigure, ...]
-    few: str
-    structure: tuple[Chart, ...]
-    features: Table
     devices: tuple[Link, ...]
-    caches: tuple[Link, ...]
     matrices: tuple[Choice, ...]
     every: tuple[Link, ...]
-    baselines: tuple[Choice, ...]
-    pair: tuple[Choices, ...]
     kept: tuple[tuple[str, str], ...]
     downloads: tuple[Link, ...]
     jobs: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PageRankPage:
-    """`/pagerank`: runs of PageRank compared; every choice is in the address.
+class FormatsPage(StudyPage):
+    """`/formats`: kernels compared.
+
+    overview   sentences on all matrices together
+    few        a sentence on the figures that need more matrices than are chosen
+    structure  spy pictures; features: what is known of each matrix
+    """
+
+    overview: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    few: str
+    structure: tuple[Chart, ...]
+    features: Table
+    caches: tuple[Link, ...]
+    baselines: tuple[Choice, ...]
+    pair: tuple[Choices, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRankPage(StudyPage):
+    """`/pagerank`: runs of PageRank compared.
 
     caveat     what times on a CPU say, empty on a GPU
     runs       every run in numbers; top: the highest ranks; graphs: what is known of each matrix
@@ -117,66 +128,46 @@ class PageRankPage:
     structure  row lengths of the first matrices
     what_if    fields of the schedule that is replayed; replays: the kernels whose trace it can be
     kept       what the address says beside the choice of matrices; what_if_kept: beside that of the schedule
-    every      the same page of every matrix measured, empty where all are shown
     """
 
-    title: str
-    topics: str
     findings: tuple[RunFinding, ...]
     caveat: str
-    figures: tuple[StudyFigure, ...]
     runs: Table
     top: Table
     paper: Table
     remarks: tuple[str, ...]
     graphs: Table
     structure: tuple[Chart, ...]
-    devices: tuple[Link, ...]
-    matrices: tuple[Choice, ...]
-    every: tuple[Link, ...]
     what_if: tuple[Field, ...]
     replays: tuple[Choice, ...]
-    kept: tuple[tuple[str, str], ...]
     what_if_kept: tuple[tuple[str, str], ...]
-    downloads: tuple[Link, ...]
-    jobs: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class BatchedPage:
-    """`/batched`: batches of small matrices; every choice is in the address.
+class BatchedPage(StudyPage):
+    """`/batched`: batches of small matrices.
 
     overview     sentences on all batches together
     caveat       what times on a CPU say, empty on a GPU
     conclusions  the paper's, each beside what the shown batches say
     kernels      every kernel of the shown batches in numbers
-    every        the same page of every matrix measured, empty where all are shown
     sizes        problems of the batches measured
     """
 
-    title: str
-    topics: str
     overview: tuple[str, ...]
     findings: tuple[GroupFinding, ...]
     caveat: str
-    figures: tuple[StudyFigure, ...]
     conclusions: Table
     kernels: Table
     features: Table
-    devices: tuple[Link, ...]
     caches: tuple[Link, ...]
     operations: tuple[Link, ...]
-    matrices: tuple[Choice, ...]
-    every: tuple[Link, ...]
     sizes: tuple[Choice, ...]
-    kept: tuple[tuple[str, str], ...]
-    downloads: tuple[Link, ...]
-    jobs: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ScalingPage:
-    """`/scaling`: one matrix shared by several devices; every choice is in the address.
+class ScalingPage(StudyPage):
+    """`/scaling`: one matrix shared by several devices.
 
     overview     sentences on all matrices together, one a work
     caveat       what the times of virtual devices say; empty where there are none
@@ -185,27 +176,17 @@ class ScalingPage:
     cases        every case in numbers, a table a work
     phases       times or shares
     numbers      how many devices the sentences are about
-    every        the same page of every matrix measured, empty where all are shown
     """
 
-    title: str
-    topics: str
     overview: tuple[str, ...]
     findings: tuple[GroupFinding, ...]
     caveat: str
-    figures: tuple[StudyFigure, ...]
     conclusions: Table
     balance: tuple[WorkCases, ...]
     cases: tuple[WorkCases, ...]
     features: Table
-    devices: tuple[Link, ...]
     phases: tuple[Link, ...]
-    matrices: tuple[Choice, ...]
-    every: tuple[Link, ...]
     numbers: tuple[Choice, ...]
-    kept: tuple[tuple[str, str], ...]
-    downloads: tuple[Link, ...]
-    jobs: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)

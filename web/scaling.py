@@ -53,7 +53,7 @@ class Series:
         return self.kernel.partition("/")[2]
 
     @property
-    def library(self) -> str:
+    def competitor(self) -> str:
         """Whose product runs inside: a competitor, or ours where it is empty."""
         return dict(self.options).get(PRODUCT, "")
 
@@ -96,7 +96,7 @@ class WorkGroup:
     @property
     def most(self) -> int:
         """The largest number of devices with which one of ours has a time, else a library; 0 where nothing has."""
-        ours = [m.devices or 0 for series in self.series if not series.library for m in series.timed]
+        ours = [m.devices or 0 for series in self.series if not series.competitor for m in series.timed]
         return max(ours or (m.devices or 0 for series in self.series for m in series.timed), default=0)
 
     @property
@@ -118,21 +118,23 @@ class WorkGroup:
 
     def ranked(self, devices: int) -> list[Entry]:
         """What of ours has a time with so many devices, fastest first: libraries are beside the ranking."""
-        return [entry for entry in self._timed(devices) if not entry[0].library]
+        return [entry for entry in self._timed(devices) if not entry[0].competitor]
 
     def rival(self, devices: int) -> Entry | None:
         """The fastest with a library's product and so many devices."""
-        return next((entry for entry in self._timed(devices) if entry[0].library), None)
+        return next((entry for entry in self._timed(devices) if entry[0].competitor), None)
 
     def twin(self, series: Series, m: Measurement) -> Measurement | None:
         """The same as `m`, which is ours, with the product of a library."""
-        others = (other for other in self.series if other.library and other.kernel == series.kernel)
-        alike = (other for other in others if set(other.options) ^ set(series.options) == {(PRODUCT, other.library)})
-        return None if series.library else next((found for other in alike if (found := other.on(m.devices or 0))), None)
+        others = (other for other in self.series if other.competitor and other.kernel == series.kernel)
+        alike = (other for other in others if set(other.options) ^ set(series.options) == {(PRODUCT, other.competitor)})
+        return (
+            None if series.competitor else next((found for other in alike if (found := other.on(m.devices or 0))), None)
+        )
 
-    def baseline(self, devices: int, library: str = "") -> Entry | None:
+    def baseline(self, devices: int, competitor: str = "") -> Entry | None:
         """The fastest of those that cut equal lines, as the paper's baseline, with so many devices."""
-        found = (entry for entry in self._timed(devices) if entry[0].library == library)
+        found = (entry for entry in self._timed(devices) if entry[0].competitor == competitor)
         return next((entry for entry in found if entry[0].cut == LINES), None)
 
     def cut_speed(self, series: Series, m: Measurement) -> float | None:
@@ -142,7 +144,7 @@ class WorkGroup:
         """
         if series.cut != LINES:
             return None
-        others = (other for other in self.series if other.cut != LINES and other.library == series.library)
+        others = (other for other in self.series if other.cut != LINES and other.competitor == series.competitor)
         balanced = next((found for other in others if (found := other.on(m.devices or 0))), None)
         times = [phases_of(each).get(COMPUTE) if self.work == COLD else each.median_s for each in (balanced, m) if each]
         return times[0] / times[1] if len(times) == 2 and times[0] and times[1] else None
@@ -215,7 +217,7 @@ def _series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
         Series(*key, _apart(key, found), tuple(sorted(own, key=_devices)), _base(key, found))
         for key, own in found.items()
     ]
-    return tuple(sorted(made, key=lambda series: (series.library, by_variant(series.variant))))
+    return tuple(sorted(made, key=lambda series: (series.competitor, by_variant(series.variant))))
 
 
 def _apart(key: Key, keys: Iterable[Key]) -> str:
@@ -230,9 +232,9 @@ def _base(key: Key, found: Mapping[Key, Sequence[Measurement]]) -> Measurement |
 
     One device has nothing to cut, merge or exchange.
     """
-    library = dict(key[1]).get(PRODUCT)
+    product = dict(key[1]).get(PRODUCT)
     alike = (
-        own for (kernel, options), own in found.items() if (kernel, dict(options).get(PRODUCT)) == (key[0], library)
+        own for (kernel, options), own in found.items() if (kernel, dict(options).get(PRODUCT)) == (key[0], product)
     )
     for candidates in (found[key], [m for own in alike for m in own]):
         alone = [m for m in candidates if m.devices == 1 and m.median_s]

@@ -165,7 +165,7 @@ def test_a_group_knows_its_leaders_and_its_baseline() -> None:
 def test_a_library_is_beside_the_ranking() -> None:
     group = only(*cold(), *by_cusparse(cold(), 0.5), worked("pCSR/p*", 0.001, 8, options={"product": "cusparse"}))
     assert (group.most, group.leaders) == (4, ("pCSR/p*-opt",))
-    assert [series.library for series, _ in group.ranked(4)] == ["", "", ""]
+    assert [series.competitor for series, _ in group.ranked(4)] == ["", "", ""]
     rival = group.rival(4)
     assert rival is not None
     assert rival[0].label == "pCSR/p*-opt, product cusparse"

@@ -77,7 +77,7 @@ def _strategy(group: WorkGroup, name: str) -> Series | None:
     if group.work != COLD or axis is None:
         return None
     merge = "merge", find_strategy(name).merge_place(axis)
-    found = (series for series in group.series if series.variant == name and not series.library)
+    found = (series for series in group.series if series.variant == name and not series.competitor)
     return next((series for series in found if merge in series.options), None)
 
 

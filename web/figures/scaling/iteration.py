@@ -82,7 +82,7 @@ def summary(shown: Shown) -> str:
     said = "Products and exchange of an iteration, each timed alone; the mark is both together. A mark inside its bar "
     said += "says that some of the exchange went on beside the products."
     for group, own in found:
-        hidden = [(share, series, m) for series, m in own if not series.library and (share := hidden_share(m))]
+        hidden = [(share, series, m) for series, m in own if not series.competitor and (share := hidden_share(m))]
         if hidden:
             share, series, m = max(hidden, key=lambda entry: entry[0])
             said += f" On {shown.matrix(group.matrix_id).name}, {group.device}, {WORKS[group.work]}: {series.label} "

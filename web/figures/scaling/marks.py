@@ -67,15 +67,15 @@ def line(
         mode="lines+markers",
         error_y=errors,
         line={
-            "color": OTHERS if series.library else color_of(series),
+            "color": OTHERS if series.competitor else color_of(series),
             "dash": DASHES[look % len(DASHES)],
             "width": 1.5,
         },
         marker={
             "color": color_of(series),
-            "symbol": f"{symbol}-open" if series.library else symbol,
+            "symbol": f"{symbol}-open" if series.competitor else symbol,
             "size": 8,
-            "line": {"width": 1.5 if series.library else 0.5},
+            "line": {"width": 1.5 if series.competitor else 0.5},
         },
         hovertext=texts,
         hoverinfo="text",

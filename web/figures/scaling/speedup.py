@@ -111,7 +111,7 @@ def _curve(series: Series) -> Curve:
 
 def _furthest(own: Sequence[Curve]) -> tuple[Series, Measurement, SpeedUp]:
     """The largest speed-up with the most devices, of ours where one of them has any."""
-    ours = [curve for curve in own if not curve.series.library]
+    ours = [curve for curve in own if not curve.series.competitor]
     ends = [(curve.series, *curve.points[-1]) for curve in ours or own]
     most = max(m.devices or 0 for _, m, _ in ends)
     return max((end for end in ends if end[1].devices == most), key=lambda end: end[2].value)

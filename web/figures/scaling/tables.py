@@ -23,7 +23,7 @@ BESIDE_LIBRARY = (Head("against", "a library's"), Head("verdict", "on that", num
 def cases(shown: Shown, work: str) -> Table:
     """A row per kernel and number of devices; products from the host also against the baseline with as many."""
     groups = work_groups(shown, (work,))
-    beside = BESIDE_LIBRARY if any(series.library for group in groups for series in group.series) else ()
+    beside = BESIDE_LIBRARY if any(series.competitor for group in groups for series in group.series) else ()
     heads = (
         *PLACE,
         Head("kernel", numeric=False),
@@ -70,7 +70,7 @@ def _numbers(group: WorkGroup, series: Series, m: Measurement, beside_library: i
 def _beside(group: WorkGroup, series: Series, m: Measurement) -> tuple[str, ...]:
     """The cells under BESIDE."""
     if group.work == COLD:
-        found = group.baseline(m.devices or 0, series.library) if series.cut != LINES else None
+        found = group.baseline(m.devices or 0, series.competitor) if series.cut != LINES else None
         return _against(found[1] if found else None, m)
     exchanged = "none" if m.exchanged_bytes == 0 else units.size(m.exchanged_bytes)
     return (exchanged, units.count(m.iterations))[: len(BESIDE.get(group.work, ()))]
