@@ -1,9 +1,12 @@
 """One matrix over several devices: cut into parts of equal nonzeros, multiplied at once, merged.
 
-partition.py: what a part is, PARTITIONINGS; cut.py: where to cut; topology.py: which device is near which memory.
-base.py: what a device has to offer; virtual.py: devices that are threads of this CPU; cuda_device.py: GPUs; fleet.py.
-merge.py: from partial results to y; spmv.py: STRATEGIES, and the product that they share; exchange.py: EXCHANGES,
-products iterated where the vector lies; segments.py: only the heads of a vector exchanged; pagerank.py on
-rank_steps.py: PageRank. work.py, works.py, rank_work.py, measuring.py: what is measured.
+partition.py: what a part is, PARTITIONINGS; cut.py: where to cut.
+topology.py, numa.py: which device is near which memory.
+base.py: what a device has to offer; virtual.py: devices that are threads of this CPU; cuda_device.py: GPUs,
+cusparse_device.py: with a competitor's products; fleet.py: all of a kind.
+merge.py: from partial results to y; spmv.py: STRATEGIES, and the product that they share; exchange.py: EXCHANGES;
+resident.py: products iterated where the vector lies, captured by replay.py; segments.py: only the heads of a vector
+exchanged; pagerank.py on shards.py and rank_steps.py: PageRank.
+work.py, works.py, rank_work.py, measuring.py: what is measured.
 cluster.py on actors.py, actor_group.py, placement.py, transport.py: several hosts. Source: MSREP paper.
 """

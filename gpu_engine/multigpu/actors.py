@@ -1,6 +1,6 @@
 """PartActor: a process with one device, which holds one part of a matrix and owns the rows that begin in it.
 
-It reads its own part of the files of a matrix alone. Like a device of `exchange.py` it has two vectors as long as the
+It reads its own part of the files of a matrix alone. Like a device of `resident.py` it has two vectors as long as the
 matrix, one read while the other is written, and a second stream where exchanges overlap with products.
 """
 

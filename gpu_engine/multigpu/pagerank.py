@@ -29,6 +29,8 @@ from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 class DistributedRanks:
     """The state of a run on several devices; see `run.Ranks`. `settle` waits for all devices.
 
+    spans      where the links of each device lie
+    transfers  what is fetched in each iteration
     exchanges  whether a pull fetches what it reads, instead of taking what `exchange` fetched before
     """
 
@@ -54,15 +56,15 @@ class DistributedRanks:
         self._steps = steps_of(devices[0].virtual)
         self._graph, self._params, self._segments = graph, params, segments
         stored = PARTITIONING.store(graph.pull)
-        spans = whole_rows(stored, len(devices))
-        parts = [part_of(stored, span, localize(stored, span)) for span in spans]
-        self.transfers = plan(spans, [EXCHANGES[exchange](part, graph.n) for part in parts])
+        self.spans = whole_rows(stored, len(devices))
+        parts = [part_of(stored, span, localize(stored, span)) for span in self.spans]
+        self.transfers = plan(self.spans, [EXCHANGES[exchange](part, graph.n) for part in parts])
         self._shards = [
             shard_of(device, part, graph, self._steps, segments, overlap)
             for device, part in zip(devices, parts, strict=True)
         ]
         copiers = [shard.copier for shard in self._shards]
-        self._segment_exchange = SegmentExchange(copiers, spans, self.transfers, segments) if segments else None
+        self._segment_exchange = SegmentExchange(copiers, self.spans, self.transfers, segments) if segments else None
         self._replays = Replays([*devices, *copiers])
         self._plain, self._written, self._turn = not segments, segments, 0
         self._lost = self._gamma = 0.0

@@ -6,7 +6,6 @@ from typing import Any
 
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.pagerank import DistributedRanks
-from gpu_engine.multigpu.shards import PARTITIONING, whole_rows
 from gpu_engine.multigpu.work import RANK_PARAMS, Clock, Setting, Subject
 from gpu_engine.pagerank.bytes import iteration_bytes
 from gpu_engine.pagerank.kernels import RankKernel
@@ -31,9 +30,8 @@ class RankIterations:
         )
         self._steps: tuple[Step, ...] = ()
         self._phases: dict[str, list[float]] = {"compute": [], "exchange": []}
-        spans = whole_rows(PARTITIONING.store(subject.graph.pull), len(devices))
         self._fields: dict[str, Any] = {
-            "entries_by_device": tuple(span.entries for span in spans),
+            "entries_by_device": tuple(span.entries for span in self._ranks.spans),
             "stored_bytes": self._ranks.stored_bytes,
         }
         # Those of an iteration that reads and writes heads alone, the least of any.

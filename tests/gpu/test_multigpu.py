@@ -31,7 +31,7 @@ from tests.battery import BATTERY
 from tests.gpu_engine.multigpu import test_exchange as exchange_tests
 from tests.gpu_engine.multigpu import test_segments as segment_tests
 from tests.gpu_engine.multigpu.test_pagerank import GRAPHS, schedule_of
-from tests.gpu_engine.multigpu.test_spmv import check_scaled, no_clock
+from tests.gpu_engine.multigpu.test_spmv import check_products, no_clock
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
@@ -75,16 +75,10 @@ def poison(devices: Sequence[Any], size: int) -> None:
 def test_products(devices: Sequence[Any], name: str, strategy: Strategy, partitioning: Partitioning) -> None:
     matrix = BATTERY[name]()
     stored, expected = partitioning.store(matrix), reference(matrix)
-    y_old = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows)
     for count, place in itertools.product((1, 2, COUNT), MERGES):
         poison(devices, 10_000)
         with DistributedMatrix(stored, devices[:count], strategy, no_clock(), place) as distributed:
-            y = np.full(matrix.n_rows, POISON)
-            distributed.multiply(expected.x, y, no_clock())
-            check(expected, y)
-            y = y_old.copy()
-            distributed.multiply(expected.x, y, no_clock(), alpha=2.0, beta=-0.5)
-            check_scaled(matrix, expected, y, y_old, 2.0, -0.5)
+            check_products(distributed, matrix, expected)
 
 
 @partitionings

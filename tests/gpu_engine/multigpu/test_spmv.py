@@ -51,21 +51,26 @@ def device_counts(stored: StoredMatrix) -> Iterator[int]:
         yield stored.n_lines + 2
 
 
+def check_products(distributed: DistributedMatrix, matrix: CsrMatrix, expected: Reference) -> None:
+    """Without y, which is poisoned, then with it."""
+    y = np.full(matrix.n_rows, POISON)
+    distributed.multiply(expected.x, y, no_clock())
+    check(expected, y)
+    y_old = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows)
+    y = y_old.copy()
+    distributed.multiply(expected.x, y, no_clock(), alpha=2.0, beta=-0.5)
+    check_scaled(matrix, expected, y, y_old, 2.0, -0.5)
+
+
 @partitionings
 @pytest.mark.parametrize("name", BATTERY)
 def test_products(devices: Sequence[LoggingDevice], name: str, partitioning: Partitioning) -> None:
     """Every strategy on every number of devices, y poisoned where it must not be read; then with y, as resident."""
     matrix = BATTERY[name]()
     stored, expected = partitioning.store(matrix), reference(matrix)
-    y_old = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows)
     for strategy, count in itertools.product(STRATEGIES, device_counts(stored)):
         with DistributedMatrix(stored, devices[:count], strategy, no_clock()) as distributed:
-            y = np.full(matrix.n_rows, POISON)
-            distributed.multiply(expected.x, y, no_clock())
-            check(expected, y)
-            y = y_old.copy()
-            distributed.multiply(expected.x, y, no_clock(), alpha=2.0, beta=-0.5)
-            check_scaled(matrix, expected, y, y_old, 2.0, -0.5)
+            check_products(distributed, matrix, expected)
 
 
 @partitionings
