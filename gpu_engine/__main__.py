@@ -4,7 +4,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gpu_engine.batched.sources import read_matrices
@@ -14,6 +14,7 @@ from gpu_engine.errors import ParameterError, SparsightError
 from gpu_engine.generators import generate
 from gpu_engine.matrix_io import ReadLimits, read_matrix
 from gpu_engine.measure import open_bench
+from gpu_engine.noise import noise
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps, results_document
 from gpu_engine.studies import STUDIES, study
@@ -139,6 +140,16 @@ def _line(m: Measurement) -> str:
     return f"{head} {m.median_s * 1e6:10.2f} µs {m.gflops:8.2f} GFLOP/s {floor}, error {m.max_error:.2f} ε {m.note}"
 
 
+def _tell_noise(measurements: Sequence[Measurement]) -> None:
+    """A line for each matrix, cache state and axes whose times name no leader."""
+    groups: dict[tuple[str, str, str], list[Measurement]] = {}
+    for m in measurements:
+        groups.setdefault((m.matrix_id, m.cache, m.case.rpartition("|")[2]), []).append(m)
+    for key, group in groups.items():
+        if busy := noise(group):
+            _say(f"{' '.join(filter(None, key))}: {busy}")
+
+
 def _say(text: str, end: str = "\n") -> None:
     sys.stderr.write(text + end)
 
@@ -151,6 +162,7 @@ def main() -> int:
     except (SparsightError, OSError) as error:
         _say(f"error: {error}")
         return 2
+    _tell_noise(measurements)
     if arguments.json:
         text = dumps(results_document(measurements, traces, arguments.samples))
         if arguments.json == "-":

@@ -1,5 +1,6 @@
 """What may be said of a batch: which kernel is fastest, what it gains over libraries, how well `auto` chooses."""
 
+from gpu_engine.noise import noise
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 from web import units
@@ -22,6 +23,8 @@ def sentences(group: BatchGroup) -> tuple[str, ...]:
 def _fastest(group: BatchGroup) -> str:
     ranked, first = group.timed, group.timed[0]
     leaders, unsettled = leaders_of(ranked), unsettled_of(ranked)
+    if not leaders:
+        return noise(ranked)
     where = f"on {group.device}, {group.cache}, with {units.count(group.problems)} problems"
     facts = [units.gflops(first.gflops)]
     if (share := share_of_floor(first)) is not None:

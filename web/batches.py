@@ -76,7 +76,7 @@ class BatchGroup:
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """The fastest kernel and those that are `same` with it."""
+        """The fastest kernel and those that are `same` with it; none where the machine was busy."""
         return tuple(m.kernel for m in leaders_of(self.timed))
 
     @property

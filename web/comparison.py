@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gpu_engine.competitors import BEST
+from gpu_engine.noise import noise
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import VerdictKind, compare
 from web import units
@@ -49,8 +50,8 @@ class KernelRow:
 class Comparison:
     """The kernels of one matrix on one device in one cache state.
 
-    leaders    the fastest kernel and those that are `same` with it
-    statement  what the verdict says of the leaders, in words; empty where nothing has a time
+    leaders    the fastest kernel and those that are `same` with it; none where the machine was busy
+    statement  what the verdict says of the leaders, in words, or why there are none
     """
 
     matrix_id: str
@@ -101,7 +102,7 @@ class Ranked(Protocol):
 
     @property
     def leaders(self) -> Sequence[str]:
-        """The fastest kernel and those that are `same` with it."""
+        """The fastest kernel and those that are `same` with it; none where the machine was busy."""
         ...
 
 
@@ -115,11 +116,13 @@ def overview(found: Sequence[Ranked], what: str = "matrices") -> list[str]:
 
 def _leads(over: str, device: str, cache: str, group: Sequence[Ranked]) -> str:
     counts = Counter(kernel for ranked in group for kernel in ranked.leaders)
+    without = sum(not ranked.leaders for ranked in group)
     first, *others = counts.most_common(NAMED) or [("no kernel", 0)]
     leads = [f"{first[0]} leads or shares the lead on {first[1]}", *(f"{kernel} on {n}" for kernel, n in others)]
     more = len(counts) - NAMED
     rest = f", and {more} more {'kernel leads' if more == 1 else 'kernels lead'} somewhere" if more > 0 else ""
-    return f"Over {over} on {device}, {cache}: {', '.join(leads)}{rest}."
+    undecided = f"; on {without} nothing leads" if counts and without else ""
+    return f"Over {over} on {device}, {cache}: {', '.join(leads)}{rest}{undecided}."
 
 
 def join(names: Sequence[str], most: int = 0) -> str:
@@ -160,7 +163,9 @@ def without_duplicates(timed: Sequence[Measurement]) -> list[Measurement]:
 
 
 def leaders_of(ranked: Sequence[Measurement]) -> list[Measurement]:
-    """The first and those that are `same` with it; `ranked` is timed and sorted, fastest first."""
+    """The first of `ranked`, timed and fastest first, and those that are `same` with it; none on a busy machine."""
+    if noise(ranked):
+        return []
     return [m for m in ranked if m is ranked[0] or compare(ranked[0], m).kind == "same"]
 
 
@@ -185,8 +190,9 @@ def _comparison(facet: Facet, group: list[Measurement], wanted: str) -> Comparis
 
 
 def _statement(ranked: Sequence[Measurement], leaders: Sequence[Measurement], baseline: Measurement) -> str:
-    best = ranked[0]
-    unsettled = unsettled_of(ranked)
+    if not leaders:
+        return noise(ranked)
+    best, unsettled = ranked[0], unsettled_of(ranked)
     facts = [units.gflops(best.gflops)]
     if best.floor_s and best.median_s:
         facts.append(f"{units.percent(best.floor_s / best.median_s)} of the floor")

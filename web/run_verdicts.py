@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpu_engine.noise import noise
 from gpu_engine.verdict import compare
 from web import units
 from web.comparison import NAMED, join
@@ -40,6 +41,8 @@ def _sentences(group: RunGroup, n: int) -> tuple[str, ...]:
 
 
 def _fastest(group: RunGroup, right: Sequence[Run]) -> str:
+    if busy := noise([run.measurement for run in group.timed]):
+        return busy
     first = right[0].measurement
     kinds = {run.measurement.case: compare(first, run.measurement).kind for run in right[1:]}
     leaders = [run for run in right if kinds.get(run.measurement.case, "same") == "same"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpu_engine.noise import noise
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 from web import units
@@ -72,6 +73,8 @@ def _fastest(group: WorkGroup, devices: int, where: str) -> str:
     labels = {m.case: series.label for series, m in ranked}
     timed = [m for _, m in ranked]
     leaders, unsettled = leaders_of(timed), unsettled_of(timed)
+    if not leaders:
+        return noise(timed)
     facts = [f"{units.seconds(timed[0].median_s)} {ONCE[group.work]}", _over_baseline(group, *ranked[0])]
     names = join([labels[m.case] for m in leaders], NAMED)
     claimed = claim(timed, leaders, unsettled) if len(timed) > 1 else "runs"

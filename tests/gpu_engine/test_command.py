@@ -86,3 +86,12 @@ def test_devices_that_share_a_matrix(
     assert f"devices=2,work=pagerank,exchange=image,overlap=off {(ranked.median_s or 0) * 1e3:10.3f} ms" in lines[7]
     assert f"{ranked.iterations} iterations" in lines[7]
     assert "distance" not in lines[7]
+
+
+def test_a_busy_machine_is_named(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("gpu_engine.__main__.noise", lambda group: f"busy with {len(group)}")
+    assert run(monkeypatch, "batched", str(folder / "band.mtx"), "--device", "cpu", "--set", SETTINGS) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == f"{folder}/band.mtx warm batch=3,compose=copies,operation=y=Ax+y: busy with 2"

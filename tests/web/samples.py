@@ -45,14 +45,15 @@ def untimed(
 
 def study_of(matrix: str, device: str = "cpu", scale: float = 1.0) -> list[Measurement]:
     """Both cache states of four kernels; ell/thread is skipped."""
+    floors = {"floor_s": 400e-6 * scale, "gather_floor_s": 500e-6 * scale}
+    caches: tuple[tuple[Cache, float], ...] = (("cold", 2.0), ("warm", 1.0))
+    medians = {"csr/scalar": 1000e-6 * scale, "csr/vector": 800e-6 * scale, "coo/segmented": 900e-6 * scale}
     return [
         measurement
-        for cache, slower in (("cold", 2.0), ("warm", 1.0))
+        for cache, slower in caches
         for measurement in (
-            timed("csr/scalar", 1000e-6 * slower * scale, cache, matrix, device),  # type: ignore[arg-type]
-            timed("csr/vector", 800e-6 * slower * scale, cache, matrix, device),  # type: ignore[arg-type]
-            timed("coo/segmented", 900e-6 * slower * scale, cache, matrix, device),  # type: ignore[arg-type]
-            untimed("ell/thread", "skipped", "needs 41 GB, 16 GB allowed", cache, matrix, device),  # type: ignore[arg-type]
+            *(timed(name, median_s * slower, cache, matrix, device, **floors) for name, median_s in medians.items()),
+            untimed("ell/thread", "skipped", "needs 41 GB, 16 GB allowed", cache, matrix, device),
         )
     ]
 

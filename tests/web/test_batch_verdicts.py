@@ -61,3 +61,8 @@ def test_nothing_timed_says_why() -> None:
     assert said(refused("csr/smart", "the matrix has no entries")) == [
         "No kernel has a time here: the matrix has no entries."
     ]
+
+
+def test_nothing_leads_on_a_busy_machine() -> None:
+    first, *_ = said(multiplied("csr/smart", 50.0, reference_gap=0.12), multiplied("cusparse/best", 100.0))
+    assert first.startswith("This machine was busy: the reference kernel differs from itself by 12.0%.")

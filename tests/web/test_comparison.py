@@ -116,3 +116,13 @@ def test_many_leaders_are_counted_and_not_all_named() -> None:
     (comparison,) = comparisons([timed(f"csr/k{number}", 1e-3) for number in range(6)])
     assert len(comparison.leaders) == 6
     assert comparison.sentence.startswith("csr/k0, csr/k1, csr/k2 and 3 more show no measurable difference")
+
+
+def test_nothing_leads_on_a_busy_machine() -> None:
+    busy = [timed("csr/vector", 800e-6, reference_gap=1.4), timed("coo/segmented", 832e-6)]
+    (comparison,) = comparisons(busy)
+    assert comparison.leaders == ()
+    assert comparison.sentence.startswith("This machine was busy: the reference kernel differs from itself by 140.0%")
+    assert not any(row.leads for row in comparison.rows)
+    quiet = comparisons(study_of("m2"))[1]
+    assert overview([comparison, quiet])[0].endswith("csr/vector leads or shares the lead on 1; on 1 nothing leads.")

@@ -94,3 +94,8 @@ def test_devices_have_verdicts_of_their_own() -> None:
     found = run_verdicts(shown(*luxembourg(), *luxembourg("cuda:0")))
     assert [verdict.device for verdict in found] == ["cpu", "cuda:0"]
     assert "cuda:0" in found[1].sentences[0]
+
+
+def test_nothing_leads_on_a_busy_machine() -> None:
+    found = shown(ran("csr/thread+fp64", 28, 0.100, reference_gap=0.12), ran("csr/thread+cpms2", (13, 15), 0.050))
+    assert said(found)[0].startswith("This machine was busy: the reference kernel differs from itself by 12.0%.")

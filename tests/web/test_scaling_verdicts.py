@@ -175,3 +175,8 @@ def test_nothing_timed_says_why() -> None:
     assert said(unworked("pCSR/iterate", "the matrix is not square", work="iterate")) == [
         "Nothing has a time on cuda:0: the matrix is not square."
     ]
+
+
+def test_nothing_leads_on_a_busy_machine() -> None:
+    first, *_ = said(*(replace(m, reference_gap=0.12) for m in cold()))
+    assert first.startswith("This machine was busy: the reference kernel differs from itself by 12.0%.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from gpu_engine.noise import noise
 from web import units
 from web.batches import PAPER, BatchGroup, batch_groups, gain, is_balanced, largest, name_of
 from web.comparison import leaders_of
@@ -56,6 +57,8 @@ def _leads(group: BatchGroup, kernel: str, among: Iterable[str]) -> Trial | None
     if own is None or not rivals:
         return None
     ranked = sorted((own, *rivals), key=lambda m: m.median_s or 0.0)
+    if noise(ranked):
+        return None
     return Trial(own in leaders_of(ranked), f"{units.ratio(gain(rivals[0], own))} {rivals[0].kernel}")
 
 

@@ -80,7 +80,9 @@ def summary(shown: Shown) -> str:
     for group in found:
         first, most = group.timed[0], max(group.timed, key=lambda m: bandwidth(m) or 0.0)
         where = f"{name_of(group, shown)}, {units.count(group.problems)} problems, {group.device}, {group.cache}"
-        said += f" On {where}: {join(group.leaders, NAMED)} with {units.gflops(first.gflops)}"
+        said += (
+            f" On {where}: {join(group.leaders, NAMED) or 'nothing leads, the first'} with {units.gflops(first.gflops)}"
+        )
         said += f" ({units.percent(share_of_floor(first))} of the floor)"
         said += f"; {most.kernel} sustains most, {units.rate(bandwidth(most))}."
     return said

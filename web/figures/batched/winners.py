@@ -134,7 +134,7 @@ def _row(group: BatchGroup, shown: Shown) -> tuple[str, ...]:
         units.number(known.ave),
         units.number(known.sigma),
         BALANCE[is_balanced(known)],
-        join(group.leaders, NAMED),
+        join(group.leaders, NAMED) or MISSING,
         units.number(first.gflops),
         units.percent(share_of_floor(first)),
         paper.kernel if paper else MISSING,

@@ -1,0 +1,64 @@
+import dataclasses
+
+import pytest
+
+from gpu_engine.noise import noise
+from gpu_engine.records import Measurement
+
+BASE = Measurement("m|csr/vector|warm|", "m", "cpu", "csr", "csr/vector", "ok", "warm")
+NNZ = 1000
+
+
+def timed(median: float = 1e-6, **fields: object) -> Measurement:
+    plain = {
+        "median_s": median,
+        "min_s": median,
+        "q3_s": median,
+        "gflops": 2 * NNZ / median / 1e9,
+        "stored_bytes": 12 * NNZ,
+        "floor_s": median / 2,
+        "gather_floor_s": median / 2,
+        "reference_gap": 0.001,
+    }
+    return dataclasses.replace(BASE, **{**plain, **fields})  # type: ignore[arg-type]
+
+
+FAILED = dataclasses.replace(BASE, state="failed")
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        [],
+        [FAILED],
+        [timed(), FAILED],
+        [timed(reference_gap=None)],
+        [timed(reference_gap=0.05)],
+        # One unsteady kernel is no busy machine.
+        [timed(q3_s=9e-6), timed(), timed()],
+        [timed(q3_s=2e-6)],
+        # A layout of fewer bytes may be quicker than a probe that moves all of them.
+        [timed(gather_floor_s=3e-6, floor_s=3e-6, stored_bytes=4 * NNZ)],
+        [timed(floor_s=1.4e-6, gather_floor_s=1.4e-6)],
+        # The floor of work that several devices share, of a batch and of a whole run of PageRank is another one.
+        [timed(floor_s=3e-6, devices=4)],
+        [timed(floor_s=3e-6, problems=10)],
+        [timed(floor_s=3e-6, iterations=10)],
+    ],
+)
+def test_a_quiet_machine(group: list[Measurement]) -> None:
+    assert noise(group) == ""
+
+
+@pytest.mark.parametrize(
+    ("group", "reason"),
+    [
+        ([timed(), timed(reference_gap=0.12)], "the reference kernel differs from itself by 12.0%"),
+        ([timed(q3_s=9e-6), timed(q3_s=8e-6), timed()], "a quarter of the rounds took over 8.0 times the quickest"),
+        ([timed(gather_floor_s=48.83e-6)], "the gather probe took 48.8 times as long as a kernel that moves as much"),
+        ([timed(floor_s=2e-6)], "the copy probe took 2.0 times as long as a kernel that moves as much"),
+        ([timed(floor_s=2e-6, devices=1)], "the copy probe took 2.0 times as long as a kernel that moves as much"),
+    ],
+)
+def test_a_busy_machine(group: list[Measurement], reason: str) -> None:
+    assert noise(group) == f"This machine was busy: {reason}. Nothing leads here; measure again in quiet."
