@@ -1,5 +1,6 @@
 """The verdict on two kernels measured in the same rounds: a pure function of their records."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,10 +9,13 @@ from gpu_engine.records import Measurement
 VerdictKind = Literal["faster", "same", "slower", "ambiguous"]
 
 SMALLEST_GAP = {"cuda": 0.01, "cpu": 0.02}
-"""A smaller relative gap is `same` whatever the intervals say."""
+"""A smaller relative gap is no difference that anybody would act on."""
+
+EQUIVALENCE = {"cuda": 0.03, "cpu": 0.05}
+"""Two kernels are `same` only where their intervals rule out a larger gap than this."""
 
 NOISE_MAX = 0.05
-"""Under this, what a kernel differs from itself by is small enough to call two kernels equal."""
+"""Where a kernel differs from itself by more, nothing is called the same, and nothing leads."""
 
 ROUNDS_MIN = 9
 """Fewer rounds cannot carry a rank test at 5 %."""
@@ -33,9 +37,11 @@ class Verdict:
 def compare(baseline: Measurement, other: Measurement) -> Verdict:
     """The verdict on `other` against `baseline`: same device, matrix and cache state, or `ambiguous` says why not.
 
-    `same` when the gap is under the larger of 1 % (GPU), 2 % (CPU) and the gap between the reference kernel's two
-    entries, and not over NOISE_MAX; `faster` or `slower` when the 95 % intervals of the medians lie apart, the slower
-    one's quickest round is above three quarters of the faster one's, and on a GPU the gap holds in clock cycles too.
+    The limit is what a kernel differs from itself by: the larger of SMALLEST_GAP and the gap between the reference
+    kernel's two entries. `same` when the gap is within the limit, the limit within NOISE_MAX, and the 95 % interval of
+    the ratio within EQUIVALENCE. `faster` or `slower` when the gap is over the limit, the 95 % intervals of the
+    medians lie apart, the slower one's quickest round is above three quarters of the faster one's, and on a GPU the
+    gap holds in clock cycles too.
     """
     if (baseline.device, baseline.matrix_id, baseline.cache) != (other.device, other.matrix_id, other.cache):
         return Verdict("ambiguous", None, "Measured on different devices, matrices or cache states.")
@@ -43,29 +49,68 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
         return Verdict("ambiguous", None, "One of the two has no time.")
     ratio = baseline.median_s / other.median_s
     gap = abs(ratio - 1)
-    limit = max(_smallest_gap(other), baseline.reference_gap or 0.0, other.reference_gap or 0.0)
-    if gap <= limit and gap > NOISE_MAX:
-        return Verdict(
-            "ambiguous", ratio, f"A kernel differs from itself by {limit:.0%} here. Measure again, in quiet."
-        )
+    limit = max(SMALLEST_GAP[_backend(other)], baseline.reference_gap or 0.0, other.reference_gap or 0.0)
+    doubt = _no_evidence(baseline, other)
+    if doubt:
+        return Verdict("ambiguous", ratio, doubt)
     if gap <= limit:
-        return Verdict("same", ratio, f"The gap of {gap:.1%} is within {limit:.1%}, what a kernel differs from itself.")
-    doubt = _doubt(baseline, other, ratio, limit)
+        return _equivalence(baseline, other, ratio, limit)
+    doubt = _no_difference(baseline, other, ratio, limit)
     if doubt:
         return Verdict("ambiguous", ratio, doubt)
     kind: VerdictKind = "faster" if ratio > 1 else "slower"
     return Verdict(kind, ratio, f"{gap:.1%} {kind}; intervals and rounds lie apart.")
 
 
-def _smallest_gap(measurement: Measurement) -> float:
-    return SMALLEST_GAP["cpu" if measurement.device.endswith("cpu") else "cuda"]
+def interval_of_ratio(baseline: Measurement, other: Measurement) -> tuple[float, float] | None:
+    """The 95 % interval of baseline time / other time, from those of the two medians; None without both.
+
+    The distances of the ends are added in squares, as logarithms (Zou and Donner, 2008, DOI 10.1002/sim.3095). A drift
+    that both have in common is in both intervals: the result errs on the wide side.
+    """
+    if not (baseline.median_s and baseline.ci_low_s and baseline.ci_high_s):
+        return None
+    if not (other.median_s and other.ci_low_s and other.ci_high_s):
+        return None
+    ratio = baseline.median_s / other.median_s
+    below = math.hypot(math.log(baseline.median_s / baseline.ci_low_s), math.log(other.ci_high_s / other.median_s))
+    above = math.hypot(math.log(baseline.ci_high_s / baseline.median_s), math.log(other.median_s / other.ci_low_s))
+    return ratio * math.exp(-below), ratio * math.exp(above)
 
 
-def _doubt(baseline: Measurement, other: Measurement, ratio: float, limit: float) -> str:
-    """Why a gap over the limit still decides nothing; empty if it does."""
+def _backend(measurement: Measurement) -> str:
+    return "cpu" if measurement.device.endswith("cpu") else "cuda"
+
+
+def _no_evidence(baseline: Measurement, other: Measurement) -> str:
+    """Why two times carry no verdict at all; empty if they do."""
     rounds = min(len(baseline.samples_s), len(other.samples_s))
     if 0 < rounds < ROUNDS_MIN:
         return f"Only {rounds} rounds; at least {ROUNDS_MIN} are needed. Measure again with more."
+    if interval_of_ratio(baseline, other) is None:
+        return "One of the two has no interval."
+    return ""
+
+
+def _equivalence(baseline: Measurement, other: Measurement, ratio: float, limit: float) -> Verdict:
+    """`same` on evidence: a gap within the limit is not enough, for noise hides any gap."""
+    low, high = interval_of_ratio(baseline, other) or (0.0, math.inf)
+    margin = EQUIVALENCE[_backend(other)]
+    if limit > NOISE_MAX:
+        doubt = f"A kernel differs from itself by {limit:.1%} here. Measure again, in quiet."
+        return Verdict("ambiguous", ratio, doubt)
+    if low < 1 / (1 + margin) or high > 1 + margin:
+        doubt = f"No gap is seen, but the intervals allow {max(1 / low, high) - 1:.1%}. Measure again with more rounds."
+        return Verdict("ambiguous", ratio, doubt)
+    reason = (
+        f"The gap of {abs(ratio - 1):.1%} is within {limit:.1%}, what a kernel differs from itself by; "
+        f"the intervals rule out one of {margin:.0%}."
+    )
+    return Verdict("same", ratio, reason)
+
+
+def _no_difference(baseline: Measurement, other: Measurement, ratio: float, limit: float) -> str:
+    """Why a gap over the limit still decides nothing; empty if it does."""
     slow, fast = (baseline, other) if ratio > 1 else (other, baseline)
     if slow.ci_low_s is None or slow.min_s is None or fast.ci_high_s is None or fast.q3_s is None:
         return "One of the two has no interval."

@@ -1,13 +1,10 @@
 import dataclasses
-import json
-from itertools import permutations
-from pathlib import Path
+import math
 
 import pytest
 
-from gpu_engine.measure import Timing
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.verdict import compare, interval_of_ratio
 
 
 def timed(median: float, half: float = 0.0, device: str = "cuda:0", **fields: object) -> Measurement:
@@ -27,18 +24,27 @@ def timed(median: float, half: float = 0.0, device: str = "cuda:0", **fields: ob
         (timed(1.0), timed(1.02), "slower"),
         (timed(1.0, reference_gap=0.03), timed(1.02), "same"),
         (timed(1.0, reference_gap=0.5), timed(1.3), "ambiguous"),
-        (timed(1.0, reference_gap=0.5), timed(1.03), "same"),
+        (timed(1.0, reference_gap=0.5), timed(1.03), "ambiguous"),
+        (timed(1.0, reference_gap=140.71), timed(1.04), "ambiguous"),
+        (timed(1.0, reference_gap=0.049), timed(1.001), "same"),
+        (timed(1.0, reference_gap=0.051), timed(1.001), "ambiguous"),
+        (timed(1.0, half=0.02), timed(1.001, half=0.02), "same"),
+        (timed(1.0, half=0.022), timed(1.001, half=0.022), "ambiguous"),
+        (timed(1.0, half=0.022, device="cpu"), timed(1.001, half=0.022, device="cpu"), "same"),
+        (timed(1.0, half=0.04, device="cpu"), timed(1.001, half=0.04, device="cpu"), "ambiguous"),
         (timed(1.0, reference_gap=0.5), timed(4.0), "slower"),
         (timed(1.0, half=0.2), timed(0.9, half=0.2), "ambiguous"),
         (timed(1.0, half=0.02), timed(0.93, half=0.02), "ambiguous"),
         (timed(1.0, half=0.01), timed(0.93, half=0.01), "faster"),
         (timed(1.0, samples_s=(1.0,) * 8), timed(0.5), "ambiguous"),
+        (timed(1.0, samples_s=(1.0,) * 8), timed(1.0), "ambiguous"),
         (timed(1.0, clock_hz=1.0e9), timed(0.9, clock_hz=1.111e9), "ambiguous"),
         (timed(1.0, clock_hz=1.9e9), timed(0.5, clock_hz=1.98e9), "faster"),
         (timed(1.0), timed(0.5, device="cpu"), "ambiguous"),
         (timed(1.0), timed(0.5, cache="cold"), "ambiguous"),
         (timed(1.0), timed(0.5, median_s=None), "ambiguous"),
         (timed(1.0), timed(0.5, ci_high_s=None), "ambiguous"),
+        (timed(1.0), timed(1.0, ci_low_s=None), "ambiguous"),
     ],
 )
 def test_compare(baseline: Measurement, other: Measurement, kind: str) -> None:
@@ -47,31 +53,12 @@ def test_compare(baseline: Measurement, other: Measurement, kind: str) -> None:
     assert verdict.reason
 
 
-RECORDED: dict[str, list[list[int]]] = json.loads(
-    Path(__file__).with_name("identical_kernels.json").read_text(encoding="utf-8")
-)
-"""Nanoseconds of the rounds of kernels that each entered the same rounds seven times, on a CPU and on a GPU."""
-
-
-def verdicts_on_itself(name: str) -> list[str]:
-    """The first two entries are the reference and its repeat; the others are compared pair by pair."""
-    device = name.split()[0]
-    entries = [
-        timed(1.0, device=device, **Timing(tuple(t * 1e-9 for t in rounds), None).fields()) for rounds in RECORDED[name]
-    ]
-    first, again = (entry.median_s or 0.0 for entry in entries[:2])
-    entries = [dataclasses.replace(entry, reference_gap=abs(again / first - 1)) for entry in entries]
-    return [compare(a, b).kind for a, b in permutations(entries[2:], 2)]
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_a_kernel_against_itself_is_never_faster_nor_slower(name: str) -> None:
-    assert set(verdicts_on_itself(name)) <= {"same", "ambiguous"}
-
-
-def test_a_kernel_against_itself_is_mostly_the_same() -> None:
-    kinds = [kind for name in RECORDED for kind in verdicts_on_itself(name)]
-    assert kinds.count("same") > 0.9 * len(kinds)
+def test_interval_of_ratio_adds_the_distances_in_squares() -> None:
+    low, high = interval_of_ratio(timed(2.0, half=0.06), timed(1.0, half=0.04)) or (0.0, 0.0)
+    assert low == pytest.approx(2 * math.exp(-math.hypot(math.log(2 / 1.94), math.log(1.04))))
+    assert high == pytest.approx(2 * math.exp(math.hypot(math.log(2.06 / 2), math.log(1 / 0.96))))
+    assert interval_of_ratio(timed(1.0), timed(1.0, ci_low_s=None)) is None
+    assert interval_of_ratio(timed(1.0, ci_high_s=None), timed(1.0)) is None
 
 
 def test_ratio_is_how_many_times_faster_the_other_is() -> None:
