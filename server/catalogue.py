@@ -24,6 +24,7 @@ from gpu_engine.parameters import parse_params
 from gpu_engine.records import dumps
 from server import recordings
 from server.db import Database, clock
+from server.documents import time_of
 from server.ingest import Ingestor, emit_state
 from server.jobs.queue import list_jobs
 from server.models import TERMINAL, MatrixRow, MatrixState, MeasurementRow, TraceRow
@@ -140,7 +141,7 @@ def matrix_document(row: MatrixRow) -> dict[str, Any]:
         "advice": [dataclasses.asdict(advice) for advice in advise(row.features)],
         "source": row.source,
         "error": row.error or None,
-        "created_at": row.created_at,
+        "created_at": time_of(row.created_at),
         "links": {"self": matrix_path(row.id), "events": f"/api/v1/events?topics=matrix:{row.id}"},
     }
 

@@ -1,14 +1,30 @@
 """The documents of the REST API as types: what routes answer, what OpenAPI describes, what the client returns.
 
-Times are seconds since 1970 UTC, durations seconds, sizes bytes. The example of each stands in openapi.py.
+Durations are seconds, sizes bytes. The example of each stands in examples.py.
 """
 
-from typing import Any, Generic, Literal, NotRequired, TypeVar
+from datetime import UTC, datetime
+from typing import Annotated, Any, Generic, Literal, NotRequired, TypeVar
+
+from pydantic import StringConstraints, WithJsonSchema
 
 # Pydantic reads TypedDict from here before Python 3.12.
 from typing_extensions import TypedDict
 
 T = TypeVar("T")
+
+Time = Annotated[
+    str,
+    StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""A moment as every document says it: ISO 8601, UTC, milliseconds, such as 2026-11-21T09:30:00.000Z."""
+
+
+def time_of(moment: float | str) -> Time:
+    """The moment as a Time: of seconds since 1970, as the database has it, or of any ISO 8601 text with an offset."""
+    known = datetime.fromisoformat(moment) if isinstance(moment, str) else datetime.fromtimestamp(moment, UTC)
+    return known.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 class Listing(TypedDict, Generic[T]):
@@ -58,7 +74,7 @@ class Matrix(TypedDict):
     advice: list[Advice]
     source: dict[str, Any]
     error: dict[str, Any] | None
-    created_at: float
+    created_at: Time
     links: dict[str, str]
 
 
@@ -103,9 +119,9 @@ class Job(TypedDict):
     estimate_s: float | None
     error: dict[str, Any] | None
     retry_of: str | None
-    created_at: float
-    started_at: float | None
-    finished_at: float | None
+    created_at: Time
+    started_at: Time | None
+    finished_at: Time | None
     links: dict[str, str]
 
 
@@ -121,7 +137,8 @@ class Results(TypedDict):
 class Device(TypedDict):
     """What can be measured on; `alive`: a worker offers it now. `profile` is its measured bandwidth.
 
-    `recorded`: results of it were recorded elsewhere, and nothing runs on it.
+    `seen_at`: when its worker was last heard of, null once that has stopped. `recorded`: results of it were recorded
+    elsewhere, and nothing runs on it.
     """
 
     id: str
@@ -133,7 +150,7 @@ class Device(TypedDict):
     details: dict[str, str]
     recorded: bool
     alive: bool
-    seen_at: float
+    seen_at: Time | None
     profile: dict[str, Any] | None
 
 

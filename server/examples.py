@@ -6,7 +6,7 @@ from gpu_engine.records import Measurement, results_document
 from server import documents
 
 MATRIX_ID, JOB_ID = "9f86d081884c7d65", "5f0c6a1e2b4d4f0e8a9b7c6d5e4f3a2b"
-CREATED_AT = 1795226400.0
+CREATED_AT = "2026-11-21T02:00:00.000Z"
 
 MEASUREMENT = Measurement(
     case=f"{MATRIX_ID}|csr/vector|warm|",

@@ -24,6 +24,7 @@ from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study, check_device
 from server import devices, events, recordings
 from server.db import Database, clock
+from server.documents import time_of
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.settings import Settings
@@ -209,9 +210,9 @@ def job_document(session: Session, job: JobRow) -> dict[str, Any]:
         "estimate_s": estimate_s,
         "error": job.error or None,
         "retry_of": job.retry_of,
-        "created_at": job.created_at,
-        "started_at": job.started_at,
-        "finished_at": job.finished_at,
+        "created_at": time_of(job.created_at),
+        "started_at": time_of(job.started_at) if job.started_at is not None else None,
+        "finished_at": time_of(job.finished_at) if job.finished_at is not None else None,
         "links": links,
     }
 

@@ -1,10 +1,14 @@
 """/devices: what can be measured on here, and the bandwidth that was measured there."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
 from server import devices, documents, recordings
 from server.answers import listed
 from server.deps import DatabaseDep
+from server.documents import time_of
+from server.models import DeviceRow
 from server.openapi import listing
 
 router = APIRouter(tags=["devices"])
@@ -14,14 +18,17 @@ router = APIRouter(tags=["devices"])
 def list_devices(request: Request, database: DatabaseDep) -> Response:
     """Every device that a worker has offered, and those with recorded results; `alive`: a worker offers it now."""
     with database.read() as session:
-        items = [
-            {
-                **row.info,
-                "recorded": recordings.is_recorded(row.id),
-                "alive": devices.is_alive(session, row),
-                "seen_at": row.seen_at,
-                "profile": row.profile or None,
-            }
-            for row in (*devices.list_devices(session), *recordings.list_devices(session))
-        ]
+        rows = (*devices.list_devices(session), *recordings.list_devices(session))
+        items = [_document(row, devices.is_alive(session, row)) for row in rows]
     return listed(request, items)
+
+
+def _document(row: DeviceRow, alive: bool) -> dict[str, Any]:
+    profile = row.profile and {**row.profile, "measured_at": time_of(row.profile["measured_at"])}
+    return {
+        **row.info,
+        "recorded": recordings.is_recorded(row.id),
+        "alive": alive,
+        "seen_at": time_of(row.seen_at) if row.seen_at else None,
+        "profile": profile or None,
+    }

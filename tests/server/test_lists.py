@@ -6,7 +6,7 @@ from sqlalchemy import text
 
 from gpu_engine.formats import FORMATS
 from gpu_engine.generators import GENERATORS
-from gpu_engine.records import DeviceInfo
+from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, as_json
 from gpu_engine.studies import STUDIES
 from server import devices
 from server.db import Database
@@ -15,6 +15,9 @@ from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 
 CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25, details={"cores": "2"})
+PROFILE = DeviceProfile(
+    "cpu", "A processor", 2**25, (BandwidthPoint(2**30, 1e10, 1.2e10),), "2026-11-20T12:00:00+01:00"
+)
 
 
 def test_devices_are_those_that_workers_offer(client: TestClient, database: Database) -> None:
@@ -23,9 +26,12 @@ def test_devices_are_those_that_workers_offer(client: TestClient, database: Data
     (item,) = client.get("/api/v1/devices").json()["items"]
     assert (item["id"], item["backend"], item["memory_bytes"], item["alive"]) == ("cpu", "cpu", 2**34, True)
     assert item["profile"] is None
+    with database.write() as session:
+        devices.store_profile(session, PROFILE)
     devices.withdraw(database, ["cpu"])
     (item,) = client.get("/api/v1/devices").json()["items"]
-    assert item["alive"] is False
+    assert (item["alive"], item["seen_at"]) == (False, None)
+    assert item["profile"] == as_json(PROFILE) | {"measured_at": "2026-11-20T11:00:00.000Z"}
 
 
 def test_studies_tell_their_parameters(client: TestClient) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections.abc import Iterator
 from typing import Any, get_type_hints
 
 import pytest
@@ -67,6 +68,38 @@ def test_every_document_that_is_answered_has_an_example(app: FastAPI) -> None:
         if status.startswith("2") and content is not None and not content.get("example")
     ]
     assert without == []
+
+
+def times(schema: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every property of a schema that is called after a moment, wherever it stands."""
+    if isinstance(schema, dict):
+        for key, value in schema.get("properties", {}).items():
+            if key.endswith("_at"):
+                yield f"{name}.{key}", value
+        for key, value in schema.items():
+            yield from times(value, key)
+
+
+def test_every_time_is_of_one_form(app: FastAPI) -> None:
+    found = dict(times(app.openapi()))
+    assert {"Matrix.created_at", "Job.created_at", "Job.started_at", "Job.finished_at", "Device.seen_at"} <= set(found)
+    form = {"type": "string", "format": "date-time"}
+    for name, value in found.items():
+        (kind,) = [kind for kind in value.get("anyOf", [value]) if kind != {"type": "null"}]
+        assert form.items() <= kind.items(), name
+
+
+@pytest.mark.parametrize(
+    ("moment", "said"),
+    [
+        (0.0, "1970-01-01T00:00:00.000Z"),
+        (1795226400.0625, "2026-11-21T02:00:00.062Z"),
+        ("2026-11-21T03:00:00+01:00", "2026-11-21T02:00:00.000Z"),
+    ],
+)
+def test_a_time_is_utc_in_milliseconds(moment: float | str, said: str) -> None:
+    assert documents.time_of(moment) == said
+    TypeAdapter(documents.Time).validate_python(said)
 
 
 @pytest.mark.parametrize("kind", EXAMPLES, ids=lambda kind: kind.__name__)
