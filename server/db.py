@@ -17,6 +17,9 @@ WAL_SAFE = (3, 51, 3)
 AWAY = (OperationalError, InterfaceError, InternalError)
 """What a lost connection, a restart, a deadlock or a lock that was not had in time raises: try the transaction anew."""
 
+BUSY_S = 30
+"""How long SQLite waits for a lock that another process holds, from the first statement of a connection on."""
+
 CONNECT_S = 5
 POSTGRES = {
     "statement_timeout": "60s",
@@ -50,7 +53,7 @@ class Database:
     def __init__(self, url: str) -> None:
         sqlite = url.startswith("sqlite")
         options = " ".join(f"-c {name}={value}" for name, value in POSTGRES.items())
-        limits = {} if sqlite else {"connect_timeout": CONNECT_S, "options": options}
+        limits = {"timeout": BUSY_S} if sqlite else {"connect_timeout": CONNECT_S, "options": options}
         self.engine: Engine = create_engine(url, pool_pre_ping=not sqlite, connect_args=limits)
         if self.engine.dialect.name == "sqlite":
             event.listen(self.engine, "connect", _configure_sqlite)
@@ -78,7 +81,7 @@ def _configure_sqlite(connection: sqlite3.Connection, _: Any) -> None:
     # SQLAlchemy's own begin event emits BEGIN, so that reads, DDL and writes all run in real transactions.
     connection.isolation_level = None
     journal = "WAL" if sqlite3.sqlite_version_info >= WAL_SAFE else "DELETE"
-    for pragma in (f"journal_mode={journal}", "synchronous=FULL", "busy_timeout=30000", "foreign_keys=ON"):
+    for pragma in (f"journal_mode={journal}", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}").close()
 
 

@@ -23,8 +23,9 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @router.get("/healthz", responses=answers(Health))
-def check_health() -> Health:
+async def check_health() -> Health:
     """The server answers."""
+    # In the event loop: the threads may all be waiting for a database.
     return {"status": "ok"}
 
 

@@ -1,6 +1,10 @@
 """/devices, /studies, /formats, /generators and the health of the service."""
 
+import anyio
+import httpx
 import pytest
+from anyio import fail_after, to_thread
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
@@ -12,7 +16,7 @@ from server import devices
 from server.db import Database
 from server.settings import Settings
 from tests.battery import BATTERY
-from tests.conftest import AddMatrix
+from tests.conftest import ADDRESS, AddMatrix
 
 CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25, details={"cores": "2"})
 PROFILE = DeviceProfile(
@@ -61,6 +65,18 @@ def test_generators_tell_their_parameters(client: TestClient) -> None:
 
 def test_healthy_without_anything(client: TestClient) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_healthy_while_every_thread_waits(app: FastAPI) -> None:
+    async def ask() -> int:
+        limiter = to_thread.current_default_thread_limiter()
+        limiter.total_tokens = 1
+        await limiter.acquire_on_behalf_of("somebody")
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS) as client:
+            with fail_after(3):
+                return (await client.get("/healthz")).status_code
+
+    assert anyio.run(ask) == 200
 
 
 def test_ready_once_a_worker_lives(client: TestClient, database: Database) -> None:
