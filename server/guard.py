@@ -3,7 +3,7 @@
 import ipaddress
 import secrets
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import RedirectResponse, Response
@@ -50,7 +50,8 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.token = settings.token
-        self.hosts = {"localhost", settings.host.lower(), *(name.lower() for name in settings.hosts.split(",") if name)}
+        named = (name.strip().lower() for name in settings.hosts.split(","))
+        self.hosts = {"localhost", settings.host.lower(), *filter(None, named)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers itself, or passes the request on; either way the answer carries HEADERS."""
@@ -74,7 +75,7 @@ class Guard:
         if not self._knows(headers.get("host", "")):
             detail = "This host name is not one of the service's. Add it to SPARSIGHT_HOSTS, or use its address."
             return problem_response(problem(400, "unknown_host", detail))
-        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        bearer = _bearer(headers)
         if scope["method"] not in SAFE_METHODS and not (self.token and self._is_token(bearer)) and _is_foreign(headers):
             detail = "This call comes from a page of another site. Call from the service's own pages or without Origin."
             return problem_response(problem(403, "foreign_origin", detail))
@@ -101,10 +102,11 @@ class Guard:
 
     def _sign_in(self, scope: Scope) -> Response:
         """A browser that opens `…?token=` gets a cookie and the page without it; anyone else learns what is missing."""
-        given = QueryParams(scope["query_string"]).get("token", "")
-        if scope["method"] == "GET" and self._is_token(given):
+        query = QueryParams(scope["query_string"])
+        if scope["method"] == "GET" and self._is_token(query.get("token", "")):
+            kept = urlencode([(name, value) for name, value in query.multi_items() if name != "token"])
             # One slash: a path that begins with two would name another host.
-            response = RedirectResponse("/" + scope["path"].lstrip("/"), 303)
+            response = RedirectResponse(f"/{scope['path'].lstrip('/')}{'?' if kept else ''}{kept}", 303)
             response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", secure=scope["scheme"] == "https")
             return response
         detail = "A token is needed: send `Authorization: Bearer …`, or open the address with ?token=… once."
@@ -118,6 +120,12 @@ def _is_foreign(headers: Headers) -> bool:
         return site not in ("same-origin", "none")
     origin = headers.get("origin")
     return origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower()
+
+
+def _bearer(headers: Headers) -> str:
+    """The token of an Authorization header, whose scheme may be in any case."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _cookie(headers: Headers) -> str:

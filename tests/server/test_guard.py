@@ -28,7 +28,7 @@ GENERATE = "/api/v1/matrices/generate"
     ["127.0.0.1:8000", "localhost:8000", "LOCALHOST", "[::1]:8000", "192.168.1.7", "lab.example:80", "lab.example"],
 )
 def test_known_names_and_addresses_are_served(settings: Settings, host: str) -> None:
-    app = create_app(settings.model_copy(update={"hosts": "lab.example,other.example"}))
+    app = create_app(settings.model_copy(update={"hosts": "other.example, lab.example"}))
     assert TestClient(app, base_url=ADDRESS).get("/healthz", headers={"host": host}).status_code == 200
 
 
@@ -217,14 +217,17 @@ def test_with_a_token_every_route_asks_for_it(locked: TestClient) -> None:
     assert locked.get("/").status_code == locked.get("/static/nope.js").status_code == 401
 
 
-@pytest.mark.parametrize("value", ["", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "Bearer \xe9"])
+@pytest.mark.parametrize(
+    "value", ["", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "Bearer \xe9", TOKEN, f"Basic {TOKEN}"]
+)
 def test_a_wrong_token_is_refused(locked: TestClient, value: str) -> None:
     answer = locked.get("/api/v1/matrices", headers=[(b"authorization", value.encode("latin-1"))])
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
 
 
-def test_a_program_sends_the_token(locked: TestClient) -> None:
-    headers = {"authorization": f"Bearer {TOKEN}", "sec-fetch-site": "cross-site"}
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_a_program_sends_the_token(locked: TestClient, scheme: str) -> None:
+    headers = {"authorization": f"{scheme} {TOKEN}", "sec-fetch-site": "cross-site"}
     assert locked.get("/api/v1/matrices", headers=headers).status_code == 200
     assert locked.post(GENERATE, json=CALL, headers=headers).status_code == 422
 
@@ -236,6 +239,12 @@ def test_a_browser_signs_in_with_the_address(locked: TestClient) -> None:
     assert "samesite=strict" in answer.headers["set-cookie"].lower()
     assert locked.get("/api/v1/matrices").status_code == 200
     assert locked.post(GENERATE, json=CALL, headers={"origin": "https://evil.example"}).status_code == 403
+
+
+def test_signing_in_keeps_the_rest_of_the_address(locked: TestClient) -> None:
+    query = [("job", "a b"), ("token", TOKEN), ("cache", "cold"), ("cache", "warm&")]
+    answer = locked.get("/formats", params=query, follow_redirects=False)
+    assert answer.headers["location"] == "/formats?job=a+b&cache=cold&cache=warm%26"
 
 
 def test_a_wrong_token_in_the_address_signs_nobody_in(locked: TestClient) -> None:
