@@ -1,7 +1,6 @@
 """Keyset paging: a cursor names the last row seen, so pages stay right while rows come and go."""
 
 import base64
-import binascii
 import json
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -30,8 +29,9 @@ def decode_cursor(cursor: str, count: int) -> list[Any]:
     """The `count` sort keys behind a cursor; raises ParameterError when it is not one of ours."""
     try:
         keys = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, binascii.Error):
+    except (ValueError, RecursionError):
         keys = None
-    if not isinstance(keys, list) or len(keys) != count or not all(isinstance(k, str | int | float) for k in keys):
+    # A bool would pass for a number.
+    if not isinstance(keys, list) or len(keys) != count or not all(type(key) in (str, int, float) for key in keys):
         raise ParameterError("The cursor is not one that this list gave; start again without it.")
     return keys

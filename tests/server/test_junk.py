@@ -1,5 +1,6 @@
 """No junk makes a 500: the client of these tests raises whatever would become one."""
 
+import base64
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -28,6 +29,7 @@ VALUES = [
     "[]",
     "{}",
     "a" * 5000,
+    base64.urlsafe_b64encode(b"[" * 5000).decode(),
 ]
 FIELDS = ("family", "study", "device", "name")
 BODIES = {
