@@ -66,10 +66,12 @@ def list_matrices(
     sort: str = SORT_DEFAULT,
     limit: int = LIMIT_DEFAULT,
     cursor: str | None = None,
+    recorded: bool = False,
 ) -> Page[MatrixRow]:
     """Matrices whose name contains `q` in any case, or whose id or fingerprint begins with it.
 
-    sort  a key of SORTS, with a minus before it for descending; ties by id.
+    sort      a key of SORTS, with a minus before it for descending; ties by id.
+    recorded  with those that came with recorded results and have no values
     Raises ParameterError for an unknown sort and a cursor that is not of this list.
     """
     name, descending = sort.removeprefix("-"), sort.startswith("-")
@@ -77,6 +79,8 @@ def list_matrices(
         raise ParameterError(f"Matrices cannot be sorted by {quote(sort)}; known: {', '.join(SORTS)} (or -name …).")
     key = SORTS[name]
     query = select(MatrixRow, key).where(*_matching(q))
+    if not recorded:
+        query = query.where(MatrixRow.state != MatrixState.RECORDED)
     if cursor is not None:
         query = query.where(_after(key, descending, *_cursor(cursor, sort)))
     order = (key.desc(), MatrixRow.id.desc()) if descending else (key.asc(), MatrixRow.id.asc())

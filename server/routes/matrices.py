@@ -48,6 +48,7 @@ class ListQuery(BaseModel):
     )
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
     cursor: str | None = None
+    recorded: bool = Field(False, description="Also those that came with recorded results and have no values.")
 
 
 class DeleteQuery(BaseModel):

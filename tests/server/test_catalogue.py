@@ -1,3 +1,4 @@
+import base64
 from collections.abc import Iterator
 
 import numpy as np
@@ -120,6 +121,15 @@ def test_search_by_the_beginning_of_the_fingerprint(database: Database, three: t
     assert ids(database, q=fingerprint[1:20]) == []
 
 
+def test_recorded_matrices_are_listed_when_they_are_asked_for(database: Database, three: tuple[str, str, str]) -> None:
+    with database.write() as session:
+        session.add(MatrixRow(id="aa9", name="beta", state="recorded", sha256="f" * 64, created_at=0.0))
+    assert ids(database, sort="name") == ["ab2", "aa1", "bc3"]
+    assert ids(database, sort="name", recorded=True) == ["ab2", "aa1", "aa9", "bc3"]
+    assert ids(database, q="aa") == ["aa1"]
+    assert ids(database, q="aa", sort="name", recorded=True) == ["aa1", "aa9"]
+
+
 def test_matrices_without_features_come_first(database: Database, three: tuple[str, str, str]) -> None:
     with database.write() as session:
         session.add(MatrixRow(id="e5", name="half", state="ingesting", sha256="f" * 64, created_at=0.0))
@@ -149,6 +159,8 @@ def test_an_unknown_sort_names_the_known(database: Database, sort: str) -> None:
         encode_cursor("-created_at", 10**20, "m1"),
         encode_cursor("-created_at", 1.0, "\0"),
         encode_cursor("-created_at", 1.0, 7),
+        encode_cursor("-created_at", True, "m1"),
+        base64.urlsafe_b64encode(b"[" * 100_000).decode(),
     ],
 )
 def test_a_foreign_cursor_is_refused(database: Database, cursor: str) -> None:

@@ -80,7 +80,8 @@ def test_a_job_on_a_recorded_device_is_refused(
 
 
 def test_a_recorded_matrix_is_listed_as_such(client: TestClient, imported: Path) -> None:
-    items = client.get("/api/v1/matrices?sort=name").json()["items"]
+    assert client.get("/api/v1/matrices").json()["items"] == []
+    items = client.get("/api/v1/matrices?sort=name&recorded=true").json()["items"]
     assert [(item["id"], item["name"], item["state"]) for item in items] == [
         (GRID_ID, "a grid", "recorded"),
         (WEB_ID, "web-Test", "recorded"),
@@ -151,7 +152,7 @@ def test_pages_answer_while_recordings_are_imported(
     importer = threading.Thread(target=import_recordings.run, args=(database, tmp_path / "recorded"))
     importer.start()
     assert reached.wait(60)
-    assert client.get("/api/v1/matrices").json()["items"] == []
+    assert client.get("/api/v1/matrices?recorded=true").json()["items"] == []
     go_on.set()
     importer.join(60)
-    assert len(client.get("/api/v1/matrices").json()["items"]) == 2
+    assert len(client.get("/api/v1/matrices?recorded=true").json()["items"]) == 2

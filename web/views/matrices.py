@@ -59,7 +59,7 @@ FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
 def page(session: Session, q: str, sort: str, cursor: str) -> MatricesPage:
     """The matrices whose name contains `q`; raises ParameterError for an unknown sort or cursor."""
     order = sort or catalogue.SORT_DEFAULT
-    rows = catalogue.list_matrices(session, q, order, PAGE, cursor or None)
+    rows = catalogue.list_matrices(session, q, order, PAGE, cursor or None, recorded=True)
     view = {"q": q, "sort": sort}
     return MatricesPage(
         title="Matrices",
