@@ -107,7 +107,7 @@ def _run(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Trace]]
     measurements: list[Measurement] = []
     traces: list[Trace] = []
     with open_bench(device) as bench:
-        for record in chosen.run(params, chosen.cases(params, infos, device), matrices, bench):
+        for record in chosen.run(params, tuple(chosen.cases(params, infos, device)), matrices, bench):
             _tell(record)
             if isinstance(record, Measurement):
                 measurements.append(record)

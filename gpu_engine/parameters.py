@@ -10,19 +10,26 @@ from gpu_engine.errors import ParameterError, quote
 
 T = TypeVar("T")
 
+LIST_MAX = 100
+"""Most values of a parameter that takes a list."""
+
 
 def parameter(default: Any, description: str, **bounds: Any) -> Any:
     """A dataclass field with its description and bounds: `ge`, `le` of a number, `min_length`, `max_length` of a tuple.
 
-    pydantic reads the same metadata, so a TypeAdapter of the class gives the JSON Schema.
+    pydantic reads the same metadata, so a TypeAdapter of the class gives the JSON Schema. A tuple has at
+    most LIST_MAX items unless `max_length` says otherwise.
     """
+    if isinstance(default, tuple):
+        bounds = {"max_length": LIST_MAX, **bounds}
     return dataclasses.field(default=default, metadata={"description": description, **bounds})
 
 
 def parse_params(cls: type[T], values: Mapping[str, Any]) -> T:
     """An instance of the dataclass from plain (JSON) values, defaults for the rest.
 
-    Types understood: bool, int, float, str, Literal, `X | None` and `tuple[X, ...]` of these.
+    Types understood: bool, int, float, str, Literal, `X | None` and `tuple[X, ...]` of these, of which a value that is
+    given twice is there once.
     Raises ParameterError for an unknown name, a missing or ill-typed value, and one out of bounds.
     """
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
@@ -46,9 +53,9 @@ def _parse(name: str, value: Any, hint: Any, bounds: Mapping[str, Any]) -> Any:
             return None
         hint = next(option for option in get_args(hint) if option is not type(None))
     if get_origin(hint) is tuple and isinstance(value, list | tuple):
-        items = tuple(_parse(f"{name}[{i}]", item, get_args(hint)[0], bounds) for i, item in enumerate(value))
-        if bounds.get("min_length", 0) <= len(items) <= bounds.get("max_length", math.inf):
-            return items
+        if bounds.get("min_length", 0) <= len(value) <= bounds.get("max_length", math.inf):
+            items = (_parse(f"{name}[{i}]", item, get_args(hint)[0], bounds) for i, item in enumerate(value))
+            return tuple(dict.fromkeys(items))
     elif _is_of(value, hint) and _within(value, bounds):
         return float(value) if hint is float else value
     raise ParameterError(f"{name} is {quote(value)}; expected {_expected(hint, bounds)}.")

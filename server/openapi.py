@@ -36,6 +36,8 @@ PROBLEMS: Mapping[int, tuple[str, str, str]] = {
 }
 """Status → code, meaning, detail of its example."""
 
+JSON_BOUNDS = {"ge": "minimum", "le": "maximum", "minLength": "minItems", "maxLength": "maxItems"}
+
 TAGS = {
     "matrices": "What is measured: upload, generate, list, delete.",
     "jobs": "Queue a study, follow it, read its results.",
@@ -84,6 +86,17 @@ def example_of(model: Any) -> Any:
     if get_origin(model) is documents.Listing:
         return {"items": [EXAMPLES[get_args(model)[0]]], "next": None}
     return EXAMPLES[model]
+
+
+def schema_of_params(params: type[Any]) -> dict[str, Any]:
+    """The JSON Schema of a dataclass of parameters (gpu_engine/parameters.py)."""
+    schema: dict[str, Any] = TypeAdapter(params).json_schema()
+    for entry in schema["properties"].values():
+        if entry["type"] == "array":
+            # Pydantic has no name for bounds of a list whose numbers have bounds too.
+            entry["items"] |= {JSON_BOUNDS[name]: entry.pop(name) for name in ("ge", "le") if name in entry}
+            entry |= {JSON_BOUNDS[name]: entry.pop(name) for name in ("minLength", "maxLength") if name in entry}
+    return schema
 
 
 def operation_id(route: APIRoute) -> str:

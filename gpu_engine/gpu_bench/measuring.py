@@ -26,7 +26,7 @@ def measured(
     matrices = {subject.name: shelf.matrix(subject) for subject in subjects}
     infos = [MatrixInfo(name, name, matrix.n_rows, matrix.n_cols, matrix.nnz) for name, matrix in matrices.items()]
     for params in passes:
-        for record in study.run(params, study.cases(params, infos, bench.device), matrices, bench):
+        for record in study.run(params, tuple(study.cases(params, infos, bench.device)), matrices, bench):
             if isinstance(record, Measurement) and record.state == "failed":
                 say(f"{record.case} failed: {record.note}")
             if isinstance(record, Measurement | Trace):

@@ -22,8 +22,11 @@ class Study(Protocol):
     Params: type[Any]
     """Frozen dataclass, a default for every field, its metadata (gpu_engine/parameters.py) gives the JSON Schema."""
 
-    def cases(self, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
-        """Every case, in a fixed order: pure, so that the total and what a resumed job owes are known."""
+    def cases(self, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
+        """Every case, in a fixed order: pure, so that the total and what a resumed job owes are known.
+
+        Cases are made as they are asked for: whoever counts them can stop. Errors are raised before the first.
+        """
         ...
 
     def estimate_s(self, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:

@@ -68,7 +68,7 @@ class BatchedStudy:
     several = False
     Params = BatchedParams
 
-    def cases(self, params: BatchedParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
+    def cases(self, params: BatchedParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Copies matrix by matrix and batch by batch, then mixed batches; within a batch kernel by kernel.
 
         Raises ParameterError on a kernel that the device lacks, and where there is nothing to measure.
@@ -79,7 +79,7 @@ class BatchedStudy:
             raise ParameterError(
                 f"A mixed batch needs two matrices of at most {ROWS_MAX} rows; add one, or take copies."
             )
-        return tuple(
+        return (
             Case(setting.matrix_id, kernel, cache, setting.axes(params))
             for setting in settings
             for kernel in names

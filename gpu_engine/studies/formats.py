@@ -42,10 +42,10 @@ class FormatsStudy:
     several = False
     Params = FormatsParams
 
-    def cases(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
+    def cases(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, kernel by kernel, cold and warm; raises ParameterError on a kernel the device lacks."""
         kernels = [ordered(kernel, params.order) for kernel in chosen_kernels(params, device.backend)]
-        return tuple(Case(m.id, kernel, cache) for m in matrices for kernel in kernels for cache in params.caches)
+        return (Case(m.id, kernel, cache) for m in matrices for kernel in kernels for cache in params.caches)
 
     def estimate_s(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         """Compiling once, then per matrix and kernel the conversion and the rounds."""

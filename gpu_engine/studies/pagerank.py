@@ -60,10 +60,10 @@ class PagerankStudy:
     several = False
     Params = PagerankParams
 
-    def cases(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
+    def cases(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, kernel by kernel, schedule by schedule; raises ParameterError on a kernel not there."""
         variants = _variants(params, device.backend)
-        return tuple(Case(m.id, v.kernel.name, "warm", v.axes) for m in matrices for v in variants)
+        return (Case(m.id, v.kernel.name, "warm", v.axes) for m in matrices for v in variants)
 
     def estimate_s(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         """Compiling once, then per matrix and variant the runs of the rounds and of the phases."""

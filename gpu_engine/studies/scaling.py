@@ -75,13 +75,13 @@ class ScalingStudy:
     several = True
     Params = ScalingParams
 
-    def cases(self, params: ScalingParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
+    def cases(self, params: ScalingParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, partitioning by partitioning, work by work, then by number of devices.
 
         Raises ParameterError on an unknown name, and where nothing of the work is possible with the partitionings.
         """
         chosen = settings(params, device)
-        return tuple(Case(m.id, setting.kernel, "warm", setting.axes) for m in matrices for setting in chosen)
+        return (Case(m.id, setting.kernel, "warm", setting.axes) for m in matrices for setting in chosen)
 
     def estimate_s(self, params: ScalingParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         """Compiling once, then per matrix and case the check and the rounds."""

@@ -10,15 +10,16 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Text, and_, cast, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, UnavailableError, quote
+from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, TooLargeError, UnavailableError, quote
 from gpu_engine.parameters import parse_params
-from gpu_engine.records import MatrixInfo
+from gpu_engine.records import DeviceInfo, MatrixInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study, check_device
@@ -30,6 +31,7 @@ from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.settings import Settings
 
 MATRICES_MAX = 100
+CASES_MAX = 20_000
 KEY_MAX = 200
 ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
@@ -63,13 +65,24 @@ def submit(
 ) -> tuple[JobRow, bool]:
     """The queued job and True, or the job that this key and request made before and False.
 
-    Raises ParameterError, UnknownDeviceError, ConflictError (a matrix is not ready) and UnavailableError (full queue).
+    Raises ParameterError, UnknownDeviceError, TooLargeError (too many cases), ConflictError (a matrix is not ready) and
+    UnavailableError (full queue).
     """
     if idempotency_key is not None and not 0 < len(idempotency_key) <= KEY_MAX:
         raise ParameterError(f"Idempotency-Key must have 1 to {KEY_MAX} characters.")
+    study = find_study(request.study, studies)
+    params = parse_params(study.Params, request.params)
+    with database.read() as session:
+        earlier = _earlier(session, request, idempotency_key)
+        if earlier is not None:
+            return earlier, False
+        device = devices.resolve(session, request.device, study.several)
+        matrices = ready_matrices(session, request.matrix_ids)
+    # Others write while cases are counted: a session that reads would keep them from it on SQLite.
+    job = _job(request, study, params, device, matrices)
     try:
         with database.write() as session:
-            return _submit(session, settings, request, idempotency_key, studies)
+            return _queued(session, settings, request, idempotency_key, job)
     except IntegrityError:
         # Two equal keys at the same moment: the other one won.
         with database.read() as session:
@@ -79,37 +92,43 @@ def submit(
         return earlier, False
 
 
-def _submit(
-    session: Session, settings: Settings, request: JobRequest, key: str | None, studies: Sequence[Study]
-) -> tuple[JobRow, bool]:
-    earlier = _earlier(session, request, key)
-    if earlier is not None:
-        return earlier, False
-    queued = session.scalar(select(func.count()).where(JobRow.state == JobState.QUEUED)) or 0
-    if queued >= settings.queue_limit:
-        raise UnavailableError(f"The queue holds {queued} jobs, as many as it takes. Try again when some have run.")
-    study = find_study(request.study, studies)
-    params = parse_params(study.Params, request.params)
-    device = devices.resolve(session, request.device, study.several)
+def _job(request: JobRequest, study: Study, params: Any, device: DeviceInfo, matrices: Sequence[MatrixInfo]) -> JobRow:
+    """The job with its cases counted."""
     check_device(study, device)
-    matrices = ready_matrices(session, request.matrix_ids)
-    cases = study.cases(params, matrices, device)
+    cases = sum(1 for _ in islice(study.cases(params, matrices, device), CASES_MAX + 1))
+    if cases > CASES_MAX:
+        raise TooLargeError(
+            f"The study {study.name} has more than {CASES_MAX} cases with these parameters, more than a job takes. "
+            "Give fewer matrices or fewer values, or several jobs."
+        )
     if not cases:
         raise ParameterError(f"The study {study.name} has no case with these parameters on {device.id}.")
-    job = JobRow(
+    return JobRow(
         id=uuid.uuid4().hex,
         study=study.name,
         params=dataclasses.asdict(params),
         matrix_ids=list(request.matrix_ids),
         device=device.id,
         state=JobState.QUEUED,
-        cases_total=len(cases),
+        cases_total=cases,
         estimate_s=study.estimate_s(params, matrices, device),
         retry_of=request.retry_of,
-        idempotency_key=key,
         request_sha256=request.sha256,
-        created_at=_next_moment(session),
     )
+
+
+def _queued(
+    session: Session, settings: Settings, request: JobRequest, key: str | None, job: JobRow
+) -> tuple[JobRow, bool]:
+    """Adds the job, unless one with its key came first, or what it needs has gone since."""
+    earlier = _earlier(session, request, key)
+    if earlier is not None:
+        return earlier, False
+    queued = session.scalar(select(func.count()).where(JobRow.state == JobState.QUEUED)) or 0
+    if queued >= settings.queue_limit:
+        raise UnavailableError(f"The queue holds {queued} jobs, as many as it takes. Try again when some have run.")
+    ready_matrices(session, request.matrix_ids)
+    job.idempotency_key, job.created_at = key, _next_moment(session)
     session.add(job)
     session.flush()
     tell_state(session, job)

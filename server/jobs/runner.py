@@ -135,7 +135,7 @@ class JobRun(threading.Thread):
         study = find_study(job.study, self._shop.studies)
         params = parse_params(study.Params, job.params)
         with self._shop.database.read() as session:
-            cases = study.cases(params, ready_matrices(session, job.matrix_ids), self.device)
+            cases = tuple(study.cases(params, ready_matrices(session, job.matrix_ids), self.device))
             measured = leases.measured_cases(session, job.id)
             deaths, losses = leases.case_deaths(session, job.id), leases.case_losses(session, job.id)
             profile = devices.fresh_profile(session, self.device.id)

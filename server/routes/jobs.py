@@ -48,7 +48,7 @@ class JobsQuery(BaseModel):
     cursor: str | None = None
 
 
-@router.post("", status_code=202, responses=answers(documents.Job, 403, 409, success=202))
+@router.post("", status_code=202, responses=answers(documents.Job, 403, 409, 413, success=202))
 def create_job(body: JobBody, database: DatabaseDep, settings: SettingsDep, idempotency_key: Key = None) -> Response:
     """Queues a study; the same Idempotency-Key and body again answer the same job."""
     request = queue.JobRequest(body.study, tuple(body.matrix_ids), body.params, body.device)
@@ -80,7 +80,7 @@ def cancel_job(job_id: str, database: DatabaseDep) -> Response:
         return _accepted(session, job)
 
 
-@router.post("/{job_id}/retry", status_code=202, responses=answers(documents.Job, 403, 404, 409, success=202))
+@router.post("/{job_id}/retry", status_code=202, responses=answers(documents.Job, 403, 404, 409, 413, success=202))
 def retry_job(job_id: str, database: DatabaseDep, settings: SettingsDep, idempotency_key: Key = None) -> Response:
     """Queues the same again as a new job, once this one is over."""
     job, _ = queue.retry(database, settings, job_id, idempotency_key)

@@ -16,7 +16,7 @@ from server import catalogue, documents, upload
 from server.answers import listed
 from server.deps import DatabaseDep, IngestorDep
 from server.models import MatrixRow, MatrixState
-from server.openapi import answers, listing, problems
+from server.openapi import answers, listing, problems, schema_of_params
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
 
 router = APIRouter(tags=["matrices"])
@@ -106,7 +106,7 @@ def delete_matrix(matrix_id: str, query: Annotated[DeleteQuery, Query()], ingest
 @router.get("/generators", responses=listing(documents.Generator))
 def list_generators(request: Request) -> Response:
     """The families of matrices that can be generated, with the JSON Schema of their parameters."""
-    items = [{"name": g.name, "summary": g.summary, "params": TypeAdapter(g.Params).json_schema()} for g in GENERATORS]
+    items = [{"name": g.name, "summary": g.summary, "params": schema_of_params(g.Params)} for g in GENERATORS]
     return listed(request, items)
 
 

@@ -1,12 +1,11 @@
 """/studies: the questions that a job can answer."""
 
 from fastapi import APIRouter, Request, Response
-from pydantic import TypeAdapter
 
 from gpu_engine.studies import STUDIES
 from server import documents
 from server.answers import listed
-from server.openapi import listing
+from server.openapi import listing, schema_of_params
 
 router = APIRouter(tags=["studies"])
 
@@ -15,7 +14,6 @@ router = APIRouter(tags=["studies"])
 def list_studies(request: Request) -> Response:
     """Every study, with the JSON Schema of its parameters."""
     items = [
-        {"name": study.name, "question": study.question, "params": TypeAdapter(study.Params).json_schema()}
-        for study in STUDIES
+        {"name": study.name, "question": study.question, "params": schema_of_params(study.Params)} for study in STUDIES
     ]
     return listed(request, items)

@@ -33,7 +33,7 @@ def test_every_kernel_is_measured_beside_the_library(gpu: DeviceInfo, operation:
     matrices = {"odd": with_row_lengths([3] * 301, 301, 3), "band": BATTERY["band"]()}
     infos = [MatrixInfo(name, name, m.n_rows, m.n_cols, m.nnz) for name, m in matrices.items()]
     params = BatchedParams(batches=(500, 1500), operation=operation, energy_s=0.05)
-    cases = BatchedStudy().cases(params, infos, gpu)
+    cases = tuple(BatchedStudy().cases(params, infos, gpu))
     with open_bench(gpu) as bench:
         found = [r for r in BatchedStudy().run(params, cases, matrices, bench) if isinstance(r, Measurement)]
     assert [m.case for m in found] == [case.key for case in cases]

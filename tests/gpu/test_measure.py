@@ -18,13 +18,13 @@ def measure(gpu: DeviceInfo, params: FormatsParams) -> list[Record]:
     info = MatrixInfo("m", "m", matrix.n_rows, matrix.n_cols, matrix.nnz)
     study = FormatsStudy()
     with open_bench(gpu) as bench:
-        return list(study.run(params, study.cases(params, [info], gpu), {"m": matrix}, bench))
+        return list(study.run(params, tuple(study.cases(params, [info], gpu)), {"m": matrix}, bench))
 
 
 def test_every_kernel_is_measured_beside_its_floors(gpu: DeviceInfo) -> None:
     params = FormatsParams(rounds=9, energy_s=0.1)
     records = [r for r in measure(gpu, params) if isinstance(r, Measurement)]
-    cases = FormatsStudy().cases(params, [MatrixInfo("m", "m", 1, 1, 1)], gpu)
+    cases = tuple(FormatsStudy().cases(params, [MatrixInfo("m", "m", 1, 1, 1)], gpu))
     assert [r.case for r in records] == [case.key for case in cases]
     for r in records:
         assert r.state == "ok", (r.kernel, r.note)

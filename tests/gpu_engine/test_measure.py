@@ -50,7 +50,7 @@ def bench() -> Iterator[Bench]:
 
 def run(bench: Bench, matrix: CsrMatrix, params: FormatsParams) -> list[Record]:
     info = MatrixInfo("m", "m", matrix.n_rows, matrix.n_cols, matrix.nnz)
-    cases = FormatsStudy().cases(params, [info], bench.device)
+    cases = tuple(FormatsStudy().cases(params, [info], bench.device))
     return list(FormatsStudy().run(params, cases, {"m": matrix}, bench))
 
 
@@ -62,7 +62,7 @@ def test_every_case_is_started_then_measured(bench: Bench) -> None:
     matrix = with_row_lengths(np.full(2000, 9), 2000, seed=1)
     params = FormatsParams(rounds=9)
     records = run(bench, matrix, params)
-    cases = FormatsStudy().cases(params, [MatrixInfo("m", "m", 2000, 2000, matrix.nnz)], bench.device)
+    cases = tuple(FormatsStudy().cases(params, [MatrixInfo("m", "m", 2000, 2000, matrix.nnz)], bench.device))
     assert [r.case for r in records if isinstance(r, Measurement)] == [case.key for case in cases]
     assert {r.case for r in records if isinstance(r, Started)} == {case.key for case in cases}
     progress = [r.done for r in records if isinstance(r, Progress)]

@@ -82,7 +82,7 @@ def test_records_name_the_order(order: str) -> None:
     )
     matrix = generate("delaunay", {"n": 800})
     device, study = find_device("cpu"), FormatsStudy()
-    cases = study.cases(params, [MatrixInfo("m", "m", *matrix.shape, matrix.nnz)], device)
+    cases = tuple(study.cases(params, [MatrixInfo("m", "m", *matrix.shape, matrix.nnz)], device))
     assert [case.kernel for case in cases] == [ordered(kernel, order) for kernel in kernels]
     with open_bench(device) as bench:
         records = [r for r in study.run(params, cases, {"m": matrix}, bench) if isinstance(r, Measurement)]

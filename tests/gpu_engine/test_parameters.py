@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from gpu_engine.errors import ParameterError
-from gpu_engine.parameters import parameter, parse_params
+from gpu_engine.parameters import LIST_MAX, parameter, parse_params
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Oven:
     fan: bool = parameter(False, "Fan.")
     mode: Literal["bake", "grill"] = parameter("bake", "Mode.")
     steps: tuple[int, ...] = parameter((1, 2), "Steps.", ge=1, le=9, max_length=3)
+    names: tuple[str, ...] = parameter((), "Names.")
     label: str | None = parameter(None, "Label.")
 
 
@@ -26,11 +27,12 @@ class Needy:
 
 def test_defaults_and_given_values() -> None:
     assert parse_params(Oven, {}) == Oven()
-    sent = {"degrees": 200, "trays": 4, "fan": True, "mode": "grill", "steps": [9, 1], "label": "pie"}
+    sent = {"degrees": 200, "trays": 4, "fan": True, "mode": "grill", "steps": [9, 1], "names": ["x"], "label": "pie"}
     oven = parse_params(Oven, sent)
-    assert oven == Oven(200.0, 4, True, "grill", (9, 1), "pie")
+    assert oven == Oven(200.0, 4, True, "grill", (9, 1), ("x",), "pie")
     assert type(oven.degrees) is float
     assert parse_params(Oven, {"label": None}).label is None
+    assert parse_params(Oven, {"steps": [3, 1, 3]}).steps == (3, 1)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,7 @@ def test_defaults_and_given_values() -> None:
         ({"steps": [1, 10]}, r"steps\[1\] is '10'; expected a whole number from 1 to 9"),
         ({"steps": [1, 1, 1, 1]}, "a list of length at most 3, each item a whole number"),
         ({"steps": 3}, "a list"),
+        ({"names": ["a"] * (LIST_MAX + 1)}, f"a list of length at most {LIST_MAX}, each item text"),
         ({"label": 3}, "text"),
         ({"degrees": None}, "finite"),
     ],

@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from gpu_engine.formats import FORMATS
 from gpu_engine.generators import GENERATORS
+from gpu_engine.parameters import LIST_MAX
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, as_json
 from gpu_engine.studies import STUDIES
 from server import devices
@@ -41,6 +42,17 @@ def test_devices_are_those_that_workers_offer(client: TestClient, database: Data
 def test_studies_tell_their_parameters(client: TestClient) -> None:
     items = client.get("/api/v1/studies").json()["items"]
     assert [item["name"] for item in items] == [study.name for study in STUDIES]
+    batches = items[2]["params"]["properties"]["batches"]
+    assert (batches["minItems"], batches["maxItems"], batches["items"]) == (
+        1,
+        LIST_MAX,
+        {"type": "integer", "minimum": 1, "maximum": 1_000_000},
+    )
+    lists = [p for item in items for p in item["params"]["properties"].values() if p["type"] == "array"]
+    assert len(lists) > 10
+    for parameter in lists:
+        assert parameter["maxItems"] == LIST_MAX
+        assert parameter.keys() <= {"type", "title", "description", "default", "items", "minItems", "maxItems"}
     rounds = items[0]["params"]["properties"]["rounds"]
     assert (rounds["minimum"], rounds["type"]) == (9, "integer")
     assert rounds["description"]

@@ -125,7 +125,7 @@ def infos(matrices: dict[str, CsrMatrix]) -> list[MatrixInfo]:
 
 def test_a_run_measures_what_it_owes(bench: Bench) -> None:
     params = BatchedParams(kernels=TWO, batches=(4, 9), caches=("warm",), energy_s=0.0)
-    cases = BatchedStudy().cases(params, infos(SMALL), bench.device)
+    cases = tuple(BatchedStudy().cases(params, infos(SMALL), bench.device))
     owed = [case for case in cases if ("batch", "9") in case.axes]
     records = list(BatchedStudy().run(params, owed, SMALL, bench))
     found = {m.case: m for m in records if isinstance(m, Measurement)}
@@ -156,6 +156,6 @@ def test_the_product_that_is_asked_for_is_measured(bench: Bench) -> None:
 def test_a_matrix_with_too_many_rows_is_skipped_with_the_reason(bench: Bench) -> None:
     large = {"large": generate("rows", {"n": ROWS_MAX + 1, "lengths": "constant", "mean": 1.0, "max_length": 9})}
     params = BatchedParams(kernels=("csr/scalar",), batches=(4,), caches=("warm",))
-    cases = BatchedStudy().cases(params, infos(large), bench.device)
+    cases = tuple(BatchedStudy().cases(params, infos(large), bench.device))
     (m,) = (r for r in BatchedStudy().run(params, cases, large, bench) if isinstance(r, Measurement))
     assert (m.state, m.note) == ("skipped", "the matrix has 16385 rows; a batch is of matrices up to 16384")

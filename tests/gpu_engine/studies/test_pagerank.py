@@ -157,7 +157,7 @@ def web() -> CsrMatrix:
 def test_a_run_measures_what_it_owes_each_with_its_schedule(bench: Bench) -> None:
     params = PagerankParams(kernels=("csr/thread+fp64", "csr/thread+cpms4"), first=(1, 2), near=(1.0, 256.0))
     infos = [MatrixInfo("w", "w", 400, 400, 1), MatrixInfo("t", "t", 3, 3, 4)]
-    cases = PagerankStudy().cases(params, infos, bench.device)
+    cases = tuple(PagerankStudy().cases(params, infos, bench.device))
     owed = [case for case in cases if case.matrix_id == "t" or "first=2" in case.key]
     matrices = {"w": web(), "t": TRIANGLE}
     records = list(PagerankStudy().run(params, owed, matrices, bench))
@@ -177,7 +177,7 @@ def test_a_run_measures_what_it_owes_each_with_its_schedule(bench: Bench) -> Non
 def test_progress_counts_cases_over_all_matrices(bench: Bench) -> None:
     params = PagerankParams(kernels=("csr/thread+fp64", "csr/thread+free"))
     infos = [MatrixInfo(name, name, 3, 3, 4) for name in "ab"]
-    cases = PagerankStudy().cases(params, infos, bench.device)
+    cases = tuple(PagerankStudy().cases(params, infos, bench.device))
     records = list(PagerankStudy().run(params, cases, {"a": TRIANGLE, "b": TRIANGLE}, bench))
     done = [r.done for r in records if isinstance(r, Progress)]
     assert done == sorted(done)

@@ -140,7 +140,7 @@ def infos(matrices: dict[str, CsrMatrix]) -> list[MatrixInfo]:
 
 def test_a_run_measures_what_it_owes(bench: Bench) -> None:
     params = ScalingParams(devices=(1, 3), partitionings=("pCSR",), strategies=("p*",), merge=("device",))
-    cases = ScalingStudy().cases(params, infos(MATRICES), bench.device)
+    cases = tuple(ScalingStudy().cases(params, infos(MATRICES), bench.device))
     owed = [case for case in cases if ("devices", "3") in case.axes]
     records = list(ScalingStudy().run(params, owed, MATRICES, bench))
     found = {m.case: m for m in records if isinstance(m, Measurement)}
@@ -165,7 +165,7 @@ def test_a_process_that_sees_fewer_gpus_than_the_cases_need_says_so(
 ) -> None:
     """The cases were listed where there are four devices."""
     params = ScalingParams(partitionings=("pCSR",), work=("resident",))
-    cases = ScalingStudy().cases(params, infos(MATRICES)[1:], CPU)
+    cases = tuple(ScalingStudy().cases(params, infos(MATRICES)[1:], CPU))
     monkeypatch.setattr("gpu_engine.multigpu.fleet.VIRTUAL_MAX", 1)
     monkeypatch.setattr(scaling, "CPU_DEVICES", (1,))
     found = [r for r in ScalingStudy().run(params, cases, MATRICES, bench) if isinstance(r, Measurement)]

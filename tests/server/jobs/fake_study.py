@@ -52,8 +52,8 @@ class FakeStudy:
     several = False
     Params = FakeParams
 
-    def cases(self, params: FakeParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> tuple[Case, ...]:
-        return tuple(Case(matrix.id, f"fake/k{i}", "warm") for matrix in matrices for i in range(params.n_cases))
+    def cases(self, params: FakeParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
+        return (Case(matrix.id, f"fake/k{i}", "warm") for matrix in matrices for i in range(params.n_cases))
 
     def estimate_s(self, params: FakeParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         return 10.0

@@ -1,13 +1,21 @@
 """The queue as its users see it: submit, list, place in the queue, cancel, retry."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from threading import Barrier, Thread
 
 import pytest
 from sqlalchemy import delete, select
 
-from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, UnavailableError, UnknownDeviceError
-from gpu_engine.records import DeviceInfo
+from gpu_engine.errors import (
+    ConflictError,
+    NotFoundError,
+    ParameterError,
+    TooLargeError,
+    UnavailableError,
+    UnknownDeviceError,
+)
+from gpu_engine.records import Case, DeviceInfo
 from server import devices
 from server.jobs import lease as leases
 from server.jobs import queue
@@ -54,6 +62,8 @@ def test_a_submitted_job_is_queued_with_its_cases_counted_and_its_parameters_com
         ({"study": "nope"}, ParameterError, "There is no study 'nope'; known studies: fake."),
         ({"params": {"cases": 1}}, ParameterError, "There is no parameter 'cases'"),
         ({"params": {"n_cases": -1}}, ParameterError, "n_cases is '-1'; expected a whole number at least 0."),
+        ({"params": {"n_cases": 20_001}}, TooLargeError, "more than 20000 cases"),
+        ({"params": {"n_cases": 10**12}}, TooLargeError, "Give fewer matrices or fewer values, or several jobs."),
         ({"params": {"n_cases": 0}}, ParameterError, "The study fake has no case with these parameters on cpu."),
         ({"device": "cuda:7"}, UnknownDeviceError, "There is no device 'cuda:7'; known devices: auto, cpu."),
         ({"matrix_ids": ()}, ParameterError, "A job takes 1 to 100 different matrices; 0 ids were given."),
@@ -72,6 +82,20 @@ def test_a_wrong_request_is_refused_with_a_sentence_and_leaves_nothing(
         submit(jobs.database, jobs.settings, replace(REQUEST, **change), "key", studies=FAKE)  # type: ignore[arg-type]
     assert sentence in str(refusal.value)
     assert jobs.count(JobRow) == jobs.count(EventRow) == 0
+
+
+def test_as_many_cases_as_a_job_takes(jobs: Jobs) -> None:
+    assert jobs.submit(n_cases=queue.CASES_MAX).cases_total == queue.CASES_MAX
+
+
+def test_others_write_while_cases_are_counted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cases(*_: object) -> Iterator[Case]:
+        devices.withdraw(jobs.database, ["cpu"])
+        yield from (Case(A, f"fake/k{i}", "warm") for i in range(7))
+
+    monkeypatch.setattr(FAKE[0], "cases", cases)
+    job, _ = submit(jobs.database, jobs.settings, REQUEST, studies=FAKE)
+    assert job.cases_total == 7
 
 
 def test_auto_takes_a_live_gpu_before_the_cpu_and_stores_it(jobs: Jobs) -> None:
