@@ -136,100 +136,104 @@ class Progress:
     message: str
 
 
+def _said(description: str, default: Any = dataclasses.MISSING) -> Any:
+    """A field with its meaning and unit, which the API's schema and its documents repeat."""
+    metadata = {"description": description}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A timed case, or the reason why there is no time.
+    """A timed case, or the reason why there is no time; null where a field does not apply."""
 
-    median_s … q3_s     seconds per product over the medians of the rounds; ci_* is the bootstrapped 95 % interval
-    gflops              2·nnz / median / 10⁹; nnz of all problems for a batch
-    stored_bytes        sum of the arrays that the format holds
-    floor_s             compulsory bytes / copy rate of the device at that footprint (DeviceProfile.rate)
-    gather_floor_s      time of a probe that streams indices and values and gathers x
-    convert_s           conversion from CSR on this device, once; convert_peak_bytes its peak memory
-    order_s             seconds on the host to find a new order and permute the matrix; None in the given order
-    permute_s           seconds to bring x into the new order and y back, once
-    max_error           max |y − y_ref|ᵢ / (ε·(|A|·|x|)ᵢ)
-    energy_j            joules per product, None where the device has no energy counter
-    reference_gap       relative gap between the two entries of the reference kernel in the same rounds
-    clock_hz            median SM clock, None on a CPU
-    iterations          of PageRank until γ < ε, or the most allowed; the times are then those of a whole run,
-                        over several devices those of its median iteration
-    iterations_by_segments  how many of them wrote 1, 2 … segments; empty for values without segments
-    phases_s            seconds by phase: of a run those of the trace `*_s`, added up; of a product from the host
-                        partition, distribute, compute, merge; of an iteration over devices compute and exchange, each
-                        timed apart: their sum exceeds a median in which they overlap
-    residual, mass_error, distance, overlap  of the ranks, as gpu_engine/pagerank/verify.py defines them
-    top_pages           the pages of the highest ranks, descending, and these ranks in top_ranks
-    problems            of a batch, whose product the times are then those of; None for one matrix
-    vector_bytes        bytes of x and y that a product of a batch moves: x read, y written and, where it adds, read;
-                        the sustained bandwidth is (stored_bytes + vector_bytes) / median_s
-    partitioning        of a matrix shared by devices: pCSR, pCSC, pCOO or pCOO-columns; empty for one device
-    strategy            baseline, p* or p*-opt; empty where the matrix stays on the devices
-    devices             how many share the work; floor_s stays that of one of them alone: the floor of all is
-                        floor_s / devices
-    entries_by_device   nonzeros of each device's part
-    exchanged_bytes     bytes of vectors that cross between devices in one iteration
-    samples_s           medians of the rounds, in the order they were taken
-    environment         device, driver, versions, hash of the kernel's source
-    """
-
-    case: str
-    matrix_id: str
-    device: str
-    format: str
-    kernel: str
-    state: MeasurementState
-    cache: Cache
-    median_s: float | None = None
-    ci_low_s: float | None = None
-    ci_high_s: float | None = None
-    min_s: float | None = None
-    q1_s: float | None = None
-    q3_s: float | None = None
-    gflops: float | None = None
-    stored_bytes: int | None = None
-    floor_s: float | None = None
-    gather_floor_s: float | None = None
-    convert_s: float | None = None
-    convert_peak_bytes: int | None = None
-    order_s: float | None = None
-    permute_s: float | None = None
-    max_error: float | None = None
-    energy_j: float | None = None
-    reference_gap: float | None = None
-    clock_hz: float | None = None
-    iterations: int | None = None
-    iterations_by_segments: tuple[int, ...] = ()
-    phases_s: Mapping[str, float] = field(default_factory=dict)
-    residual: float | None = None
-    mass_error: float | None = None
-    distance: float | None = None
-    overlap: float | None = None
-    top_pages: tuple[int, ...] = ()
-    top_ranks: tuple[float, ...] = ()
-    problems: int | None = None
-    vector_bytes: int | None = None
-    partitioning: str = ""
-    strategy: str = ""
-    devices: int | None = None
-    entries_by_device: tuple[int, ...] = ()
-    exchanged_bytes: int | None = None
-    note: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    samples_s: tuple[float, ...] = ()
+    case: str = _said("Name of the case: `matrix|kernel|cache|axis=value,…`.")
+    matrix_id: str = _said("Id of the matrix.")
+    device: str = _said("Id of the device that it was measured on.")
+    format: str = _said("Storage format: the part of the kernel's name before the slash.")
+    kernel: str = _said("Kernel, as `format/variant`.")
+    state: MeasurementState = _said("Only `ok` has times.")  # noqa: RUF009 (a field)
+    cache: Cache = _said("`cold`: the last-level cache is rewritten first; `warm`: back to back.")  # noqa: RUF009
+    median_s: float | None = _said("Seconds per product: the median over the medians of the rounds.", None)
+    ci_low_s: float | None = _said("Seconds: lower end of the bootstrapped 95 % interval of the median.", None)
+    ci_high_s: float | None = _said("Seconds: upper end of that interval.", None)
+    min_s: float | None = _said("Seconds: the fastest round.", None)
+    q1_s: float | None = _said("Seconds: first quartile of the rounds.", None)
+    q3_s: float | None = _said("Seconds: third quartile of the rounds.", None)
+    gflops: float | None = _said("GFLOP/s: 2·nnz / median_s / 10⁹; nnz of all problems for a batch.", None)
+    stored_bytes: int | None = _said("Bytes of the arrays that the format holds.", None)
+    floor_s: float | None = _said("Seconds: compulsory bytes over the device's copy rate at that footprint.", None)
+    gather_floor_s: float | None = _said(
+        "Seconds of a probe that streams indices and values and gathers x, and does no row work.", None
+    )
+    convert_s: float | None = _said("Seconds of the conversion from CSR on this device, once.", None)
+    convert_peak_bytes: int | None = _said("Bytes: peak memory of that conversion.", None)
+    order_s: float | None = _said(
+        "Seconds on the host to find a new order and permute the matrix; null in the given order.", None
+    )
+    permute_s: float | None = _said("Seconds to bring x into the new order and y back, once.", None)
+    max_error: float | None = _said("Largest |y − y_ref|ᵢ / (ε·(|A|·|x|)ᵢ) over the rows, ε = 2⁻⁵²; no unit.", None)
+    energy_j: float | None = _said("Joules per product; null where the device has no energy counter.", None)
+    reference_gap: float | None = _said(
+        "Relative gap between the two entries of the reference kernel in the same rounds; 0.01 is 1 %.", None
+    )
+    clock_hz: float | None = _said("Hertz: median clock of the SMs; null on a CPU.", None)
+    iterations: int | None = _said(
+        "Of PageRank until γ < ε, or the most allowed; the times are then those of a whole run, over several devices "
+        "those of its median iteration.",
+        None,
+    )
+    iterations_by_segments: tuple[int, ...] = _said(
+        "How many of them wrote 1, 2 … segments; empty for values without segments.", ()
+    )
+    phases_s: Mapping[str, float] = _said(
+        "Seconds by phase: of a run those of its trace, added up; of a product from the host `partition`, "
+        "`distribute`, `compute`, `merge`; of an iteration over devices `compute` and `exchange`, each timed apart, so "
+        "that their sum exceeds a median in which they overlap.",
+        {},
+    )
+    residual: float | None = _said("‖G(p) − p‖₁ of the ranks p, G one more iteration in extended precision.", None)
+    mass_error: float | None = _said("|‖p‖₁ − 1| of the ranks.", None)
+    distance: float | None = _said("‖p − p_fp64‖₁ of the ranks.", None)
+    overlap: float | None = _said("Share of the highest ranks' pages that fp64 has among its highest, 0 to 1.", None)
+    top_pages: tuple[int, ...] = _said("Pages of the highest ranks, descending; the first page is 0.", ())
+    top_ranks: tuple[float, ...] = _said("The ranks of these pages.", ())
+    problems: int | None = _said(
+        "Problems of a batch, whose product the times are then those of; null for one matrix.", None
+    )
+    vector_bytes: int | None = _said(
+        "Bytes of x and y that a product of a batch moves: x read, y written and, where it adds, read.", None
+    )
+    partitioning: str = _said(
+        "How a matrix is shared by devices: `pCSR`, `pCSC`, `pCOO` or `pCOO-columns`; empty for one device.", ""
+    )
+    strategy: str = _said("`baseline`, `p*` or `p*-opt`; empty where the matrix stays on the devices.", "")
+    devices: int | None = _said(
+        "How many share the work; floor_s stays that of one of them alone: the floor of all is floor_s / devices.", None
+    )
+    entries_by_device: tuple[int, ...] = _said("Nonzeros of each device's part.", ())
+    exchanged_bytes: int | None = _said("Bytes of vectors that cross between devices in one iteration.", None)
+    note: str = _said("Why there is no time, or what else there is to say.", "")
+    environment: Mapping[str, str] = _said(
+        "Device, driver, versions, hash of the kernel's source where it has one.", {}
+    )
+    samples_s: tuple[float, ...] = _said(
+        "Seconds: medians of the rounds in the order they were taken; only where they are asked for.", ()
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Per-iteration arrays of a case; all arrays have the same length.
+    """Per-iteration arrays of a case; all arrays have the same length."""
 
-    Of `pagerank`: gamma; read and written, in segments (0: values without segments); seconds of the phases pull_s
-    (product, teleport, sums), settle_s (sums to γ and the next base), scale_s (‖p‖₁ = 1 at a change of precision) and
-    convert_s (segments to fp64, in place); gather_s, the probe that gathers p at this precision, 0 where there is none.
-    """
-
-    case: str
-    arrays: Mapping[str, tuple[float, ...]]
+    case: str = _said("Name of the case, as in its measurement.")
+    arrays: Mapping[str, tuple[float, ...]] = _said(
+        "Arrays by name. Of PageRank: `gamma`; `read` and `written`, in segments (0: values without segments); seconds "
+        "of the phases `pull_s` (product, teleport, sums), `settle_s` (sums to γ and the next base), `scale_s` "
+        "(‖p‖₁ = 1 at a change of precision) and `convert_s` (segments to fp64, in place); `gather_s`, the probe that "
+        "gathers p at this precision, 0 where there is none."
+    )
 
 
 Record = Started | Progress | DeviceProfile | Measurement | Trace

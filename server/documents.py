@@ -4,14 +4,14 @@ Durations are seconds, sizes bytes. The example of each stands in examples.py.
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Generic, Literal, NotRequired, TypeVar
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import StringConstraints, WithJsonSchema
 
 # Pydantic reads TypedDict from here before Python 3.12.
 from typing_extensions import TypedDict
 
-T = TypeVar("T")
+from gpu_engine import records
 
 Time = Annotated[
     str,
@@ -27,11 +27,20 @@ def time_of(moment: float | str) -> Time:
     return known.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
-class Listing(TypedDict, Generic[T]):
-    """One page of a list; `next` is the cursor of the page after it, null at the end."""
+RECORDS = (records.Measurement, records.Trace, records.DeviceProfile, records.BandwidthPoint)
+"""Dataclasses that documents hold as plain values (`as_json`); each gives its schema."""
 
-    items: list[T]
-    next: str | None
+
+def _record(kind: type[Any]) -> WithJsonSchema:
+    return WithJsonSchema({"$ref": f"#/components/schemas/{kind.__name__}"})
+
+
+def list_of(item: type[Any]) -> Any:
+    """The type of one page of a list: its name is that of the items and `List`."""
+    fields = {"items": list[item], "next": str | None}  # type: ignore[valid-type]
+    page = TypedDict(f"{item.__name__}List", fields)  # type: ignore[misc]
+    page.__doc__ = "One page of a list; `next` is the cursor of the page after it, null at the end."
+    return page
 
 
 class Problem(TypedDict):
@@ -97,10 +106,10 @@ class Preview(TypedDict):
 
 
 class JobProgress(TypedDict):
-    """`done` of `total` cases, with the fraction of the one in progress."""
+    """`done` of `total` cases: 13.18 are 13 cases and 18 % of the next."""
 
     done: float
-    total: float
+    total: int
     message: str
 
 
@@ -125,13 +134,33 @@ class Job(TypedDict):
     links: dict[str, str]
 
 
+class Fastest(TypedDict):
+    """The kernel with the smallest median of a matrix and cache state."""
+
+    matrix_id: str
+    cache: Literal["cold", "warm"]
+    kernel: str
+    median_s: float
+    gflops: float | None
+
+
+class Summary(TypedDict):
+    """How many measurements there are, and in which states."""
+
+    total: int
+    ok: int
+    failed: int
+    skipped: int
+    fastest: list[Fastest]
+
+
 class Results(TypedDict):
-    """Measurements, traces and their summary; the fields are those of Measurement and Trace in records.py."""
+    """Measurements, traces and their summary."""
 
     schema: str
-    measurements: list[dict[str, Any]]
-    traces: list[dict[str, Any]]
-    summary: dict[str, Any]
+    measurements: list[Annotated[dict[str, Any], _record(records.Measurement)]]
+    traces: list[Annotated[dict[str, Any], _record(records.Trace)]]
+    summary: Summary
 
 
 class Device(TypedDict):
@@ -151,7 +180,7 @@ class Device(TypedDict):
     recorded: bool
     alive: bool
     seen_at: Time | None
-    profile: dict[str, Any] | None
+    profile: Annotated[dict[str, Any], _record(records.DeviceProfile)] | None
 
 
 class Study(TypedDict):

@@ -4,7 +4,7 @@ A route says `responses=answers(documents.Job, 404)`; `describe` gives the appli
 """
 
 from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from server import documents
 from server.errors import problem
 from server.examples import EXAMPLES
+from server.guard import COOKIE, OPEN_PATHS
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -36,6 +37,12 @@ PROBLEMS: Mapping[int, tuple[str, str, str]] = {
 }
 """Status → code, meaning, detail of its example."""
 
+SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "The token, where the server has one."},
+    "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "Of a browser that has signed in."},
+}
+"""How a caller shows the token; a call asks for either of them where the server has one."""
+
 JSON_BOUNDS = {"ge": "minimum", "le": "maximum", "minLength": "minItems", "maxLength": "maxItems"}
 
 TAGS = {
@@ -55,18 +62,22 @@ def problems(*statuses: int) -> Responses:
     return {status: _problem(status) for status in statuses}
 
 
-def answers(model: Any, *statuses: int, success: int = 200, also: Mapping[int, str] | None = None) -> Responses:
-    """What a call answers: the document, at further statuses too (status → meaning), and problems."""
-    content = {"application/json": {"example": example_of(model)}}
+def answers(
+    model: Any, *statuses: int, success: int = 200, also: Mapping[int, str] | None = None, example: Any = None
+) -> Responses:
+    """What a call answers: the document with its example, at further statuses too (status → meaning), and problems."""
+    content = {"application/json": {"example": example or EXAMPLES[model]}}
     found: Responses = {success: {"model": model, "content": content}}
     for status, meaning in (also or {}).items():
         found[status] = {"model": model, "content": content, "description": meaning}
     return found | problems(*statuses)
 
 
-def kept(model: Any, *statuses: int, as_csv: bool = False) -> Responses:
+def kept(model: Any, *statuses: int, as_csv: bool = False, example: Any = None) -> Responses:
     """`answers` of a call that has an ETag, and that answers `Accept: text/csv` too if so told."""
-    found = answers(model, *statuses) | {304: {"description": "Unchanged: `If-None-Match` names the current ETag."}}
+    found = answers(model, *statuses, example=example) | {
+        304: {"description": "Unchanged: `If-None-Match` names the current ETag."}
+    }
     found[200]["headers"] = {"ETag": {"description": "Changes with the answer.", "schema": {"type": "string"}}}
     if as_csv:
         found[200]["content"] = found[200]["content"] | {"text/csv": {"schema": {"type": "string"}}}
@@ -75,17 +86,10 @@ def kept(model: Any, *statuses: int, as_csv: bool = False) -> Responses:
 
 def listing(item: Any, *statuses: int) -> Responses:
     """What a list answers: JSON, or CSV for `Accept: text/csv`; `Link: rel=next` while more follows."""
-    found = kept(documents.Listing[item], *statuses, as_csv=True)
+    found = kept(documents.list_of(item), *statuses, as_csv=True, example={"items": [EXAMPLES[item]], "next": None})
     link = {"description": '`<…>; rel="next"` while more follows.', "schema": {"type": "string"}}
     found[200]["headers"] = found[200]["headers"] | {"Link": link}
     return found
-
-
-def example_of(model: Any) -> Any:
-    """The example of a document; of a list, a page with one item."""
-    if get_origin(model) is documents.Listing:
-        return {"items": [EXAMPLES[get_args(model)[0]]], "next": None}
-    return EXAMPLES[model]
 
 
 def schema_of_params(params: type[Any]) -> dict[str, Any]:
@@ -96,6 +100,16 @@ def schema_of_params(params: type[Any]) -> dict[str, Any]:
             # Pydantic has no name for bounds of a list whose numbers have bounds too.
             entry["items"] |= {JSON_BOUNDS[name]: entry.pop(name) for name in ("ge", "le") if name in entry}
             entry |= {JSON_BOUNDS[name]: entry.pop(name) for name in ("minLength", "maxLength") if name in entry}
+    return schema
+
+
+def schema_of_record(record: type[Any]) -> dict[str, Any]:
+    """The JSON Schema of a record as `as_json` writes it: every field, samples only where they are asked for."""
+    schema: dict[str, Any] = TypeAdapter(record).json_schema(ref_template="#/components/schemas/{model}")
+    schema.pop("$defs", None)
+    schema["required"] = [name for name in schema["properties"] if name != "samples_s"]
+    for name, entry in schema["properties"].items():
+        entry |= {"format": "date-time"} if name.endswith("_at") else {}
     return schema
 
 
@@ -127,9 +141,15 @@ def _document(app: FastAPI) -> dict[str, Any]:
     )
     schemas = found["components"]["schemas"]
     schemas["Problem"] = TypeAdapter(documents.Problem).json_schema()
+    schemas |= {record.__name__: schema_of_record(record) for record in documents.RECORDS}
     for model, example in EXAMPLES.items():
         if model.__name__ in schemas:
             schemas[model.__name__]["examples"] = [example]
+    found["components"]["securitySchemes"] = SECURITY_SCHEMES
+    if app.state.settings.token:
+        found["security"] = [{name: []} for name in SECURITY_SCHEMES]
+        for path in OPEN_PATHS:
+            found["paths"][path]["get"]["security"] = []
     return found
 
 

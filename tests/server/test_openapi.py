@@ -1,22 +1,27 @@
 """The OpenAPI description: complete, with an example of everything, and true of what is answered."""
 
 import csv
+import dataclasses
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, get_type_hints
 
+import jsonschema_rs
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
 
-from gpu_engine.records import DeviceInfo
+from gpu_engine.records import DeviceInfo, Measurement, Trace, results_document
 from server import devices, documents
 from server.answers import csv_of, flat
 from server.db import Database
-from server.examples import EXAMPLES
+from server.examples import EXAMPLES, MEASUREMENT
+from server.main import create_app
 from server.openapi import PROBLEM_TYPE
+from server.settings import Settings
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 
@@ -102,10 +107,43 @@ def test_a_time_is_utc_in_milliseconds(moment: float | str, said: str) -> None:
     TypeAdapter(documents.Time).validate_python(said)
 
 
+def test_every_field_of_a_measurement_is_described(app: FastAPI) -> None:
+    schemas = app.openapi()["components"]["schemas"]
+    fields = schemas["Measurement"]["properties"]
+    assert list(fields) == [field.name for field in dataclasses.fields(Measurement)]
+    assert [name for name, field in fields.items() if not field.get("description")] == []
+    units = {"s": "seconds", "bytes": "bytes", "j": "joules", "hz": "hertz"}
+    for name, field in fields.items():
+        assert units.get(name.rpartition("_")[2], "") in field["description"].lower(), name
+    assert set(fields) - set(schemas["Measurement"]["required"]) == {"samples_s"}
+    assert fields["median_s"]["anyOf"] == [{"type": "number"}, {"type": "null"}]
+    assert schemas["Results"]["properties"]["measurements"]["items"] == {"$ref": "#/components/schemas/Measurement"}
+    assert set(schemas["Trace"]["required"]) == {"case", "arrays"}
+
+
+def test_results_are_of_the_described_form(app: FastAPI) -> None:
+    document = results_document([MEASUREMENT], [Trace("c", {"gamma": (1.0, 0.5)})])
+    schemas = app.openapi()["components"]["schemas"]
+    validator = jsonschema_rs.validator_for({**schemas["Results"], "components": {"schemas": schemas}})
+    validator.validate(document)
+    assert not validator.is_valid({**document, "measurements": [{**document["measurements"][0], "median_s": "1"}]})
+
+
 @pytest.mark.parametrize("kind", EXAMPLES, ids=lambda kind: kind.__name__)
 def test_every_example_is_of_its_type(kind: Any) -> None:
     TypeAdapter(kind).validate_python(EXAMPLES[kind], strict=True)
     assert set(EXAMPLES[kind]) <= set(get_type_hints(kind))
+
+
+def test_calls_that_need_the_token_ask_for_it(tmp_path: Path) -> None:
+    document = create_app(Settings(home=tmp_path, token="x")).openapi()
+    assert document["security"] == [{"bearer": []}, {"cookie": []}]
+    free = {path for path, methods in document["paths"].items() if methods.get("get", {}).get("security") == []}
+    assert free == {"/healthz", "/readyz"}
+    without = create_app(Settings(home=tmp_path)).openapi()
+    assert "security" not in without
+    schemes = without["components"]["securitySchemes"]
+    assert {name: scheme["type"] for name, scheme in schemes.items()} == {"bearer": "http", "cookie": "apiKey"}
 
 
 @pytest.fixture
