@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import uvicorn
 
 from gpu_engine.errors import UnavailableError
-from server import first_start, import_recordings
+from server import connection, first_start, import_recordings
 from server.guard import check_access
 from server.main import create_app
 from server.migrate import migrate
@@ -83,7 +83,9 @@ def serve(settings: Settings, with_worker: bool, announce: Callable[[str], None]
         samples.start()
         recordings.start()
 
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S, **connection.OPTIONS
+    )
     try:
         Server(config, ready, app.state.streams.close).run(sockets=[listener])
     except KeyboardInterrupt:
