@@ -104,6 +104,22 @@ def test_the_installed_packages_are_those_of_the_wheel(run: Run) -> None:
     assert ended.stdout.strip() == "True", ended.stderr
 
 
+def test_what_a_user_writes_is_checked_against_our_types(run: Run, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from sparsight import Client\n"
+        "with Client('http://127.0.0.1:8000') as client:\n"
+        "    print(client.job('x')['state'].upper(), client.results('x')['summary']['fastest'][0]['median_s'] * 2)\n"
+    )
+    python = run("python", "-P", "-c", "import sys; print(sys.executable)").stdout.strip()
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "--cache-dir", str(tmp_path)]
+    ended = subprocess.run([*command, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout
+    script.write_text(script.read_text().replace("'state'", "'stat'"))
+    ended = subprocess.run([*command, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert 'TypedDict "Job" has no key "stat"' in ended.stdout
+
+
 def test_migrate_and_doctor_run(run: Run) -> None:
     migrated = run("sparsight", "migrate")
     assert migrated.returncode == 0, migrated.stderr
