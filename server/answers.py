@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,14 +12,29 @@ from fastapi import Request, Response
 
 from gpu_engine.records import dumps
 
-CSV = "text/csv"
+CSV, JSON = "text/csv", "application/json"
+CSV_TYPE = f"{CSV}; charset=utf-8"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes text that begins so for a formula."""
 
 
 def wants_csv(request: Request) -> bool:
-    """Whether the caller asks for CSV before anything else."""
-    return request.headers.get("accept", "").lower().startswith(CSV)
+    """Whether the caller would rather have CSV than JSON; JSON where both are as good."""
+    accept = request.headers.get("accept", "")
+    return _preference(accept, CSV) > _preference(accept, JSON)
+
+
+def _preference(accept: str, kind: str) -> tuple[float, int]:
+    """What an Accept header says of a media type (RFC 9110): the q of the range nearest to it, and how near that is."""
+    ranges = ("*/*", f"{kind.partition('/')[0]}/*", kind)
+    found = (-1, 0.0)
+    for entry in accept.lower().split(","):
+        name, *parameters = (part.strip() for part in entry.split(";"))
+        if name in ranges:
+            given = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+            quality = float(given) if re.fullmatch(r"0(\.\d{0,3})?|1(\.0{0,3})?", given) else 0.0
+            found = max(found, (ranges.index(name), quality))
+    return found[1], found[0] if found[1] else -1
 
 
 def holds(request: Request, tag: str) -> bool:
@@ -27,7 +43,7 @@ def holds(request: Request, tag: str) -> bool:
     return tag in held or "*" in held
 
 
-def kept(request: Request, body: str, media_type: str = "application/json", **headers: str) -> Response:
+def kept(request: Request, body: str, media_type: str = JSON, **headers: str) -> Response:
     """The body with the ETag of its content, or 304 when the caller has it already."""
     content = body.encode()
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
@@ -44,18 +60,20 @@ def listed(request: Request, items: Sequence[Mapping[str, Any]], next_cursor: st
         following = request.url.include_query_params(cursor=next_cursor)
         headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
     if wants_csv(request):
-        return kept(request, csv_of([flat(item) for item in items]), f"{CSV}; charset=utf-8", **headers)
+        return kept(request, csv_of([flat(item) for item in items]), CSV_TYPE, **headers)
     return kept(request, dumps({"items": list(items), "next": next_cursor}), **headers)
 
 
 def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A document as one row: nested names joined by dots, lists as JSON."""
+    """A document as one row: nested names joined by dots, lists as JSON, documents in a list by their first field."""
     row: dict[str, Any] = {}
     for name, value in document.items():
         if isinstance(value, Mapping):
             row |= flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list | tuple):
+            row[prefix + name] = json.dumps([next(iter(v.values())) if isinstance(v, Mapping) else v for v in value])
         else:
-            row[prefix + name] = json.dumps(value) if isinstance(value, list | tuple) else value
+            row[prefix + name] = value
     return row
 
 

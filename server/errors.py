@@ -1,5 +1,6 @@
 """The error tree as HTTP: RFC 9457 problem documents with a sentence that a person can act on."""
 
+import errno
 import logging
 import math
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from starlette.exceptions import HTTPException
 from gpu_engine import errors
 from gpu_engine.errors import MatrixFileError, SparsightError, quote
 from server.db import AWAY
+from server.methods import allowed
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +75,11 @@ def install_error_handlers(app: FastAPI) -> None:
         return problem_response(problem_of(error))
 
     @app.exception_handler(HTTPException)
-    async def _http(_: Request, error: HTTPException) -> JSONResponse:
+    async def _http(request: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 405:
+            methods = allowed(app.router.routes, request.scope)
+            detail = f"{request.method} is no method of this address; it has {methods}."
+            return problem_response(problem(405, "method_not_allowed", detail), {"Allow": methods})
         phrase = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
         code = CODES.get(error.status_code, phrase)
         return problem_response(problem(error.status_code, code, str(error.detail)), dict(error.headers or {}))
@@ -99,6 +105,14 @@ def install_error_handlers(app: FastAPI) -> None:
     for kind in (*AWAY, PoolTimeoutError):
         app.add_exception_handler(kind, _database)
 
+    @app.exception_handler(OSError)
+    async def _disk(request: Request, error: OSError) -> JSONResponse:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            return await _unknown(request, error)
+        log.error("the disk is full: %s", error)
+        detail = "The server's disk is full. Delete matrices, or have its administrator make room."
+        return problem_response(problem(507, "disk_full", detail))
+
     @app.exception_handler(Exception)
     async def _unknown(_: Request, error: Exception) -> JSONResponse:
         log.exception("unhandled error", exc_info=error)
@@ -109,6 +123,11 @@ def _explain(findings: Sequence[Any]) -> tuple[str]:
     """One sentence for the findings of request validation, which may quote non-finite numbers."""
     parts = []
     for finding in findings:
+        if finding["type"] == "json_invalid":
+            # Its place is a position in the body.
+            return (f"The body is not valid JSON: {finding['ctx']['error']} at character {finding['loc'][-1]}.",)
+        if isinstance(finding.get("input"), bytes):
+            return ("The body is not read as JSON. Send JSON with `Content-Type: application/json`.",)
         names = [part for part in finding["loc"] if part not in ("body", "query", "path")]
         place = ".".join(quote(part).strip("'") for part in names)
         given = finding.get("input")

@@ -13,6 +13,7 @@ from server.errors import install_error_handlers
 from server.guard import Guard
 from server.ingest import Ingestor
 from server.limits import BodyLimit
+from server.methods import HeadAsGet
 from server.openapi import COMMON, describe, operation_id, problems
 from server.routes import devices, events, formats, health, jobs, matrices, studies
 from server.settings import Settings
@@ -41,6 +42,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.ingestor = Ingestor(settings, app.state.database, app.state.store)
     app.state.streams = events.Streams()
     install_error_handlers(app)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit, upload_bytes=settings.upload_bytes)
     app.add_middleware(Guard, settings=settings)
     for module in ROUTERS:

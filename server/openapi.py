@@ -29,6 +29,7 @@ PROBLEMS: Mapping[int, tuple[str, str, str]] = {
     409: ("conflict", "The state of the resource forbids it.", "The job has succeeded; only a queued or running one …"),
     413: ("too_large", "Over a limit of size or count.", "The upload is larger than the 2 GiB that are allowed."),
     422: ("invalid_parameter", "What was sent is wrong.", "rounds is 3; it must be at least 9."),
+    507: ("disk_full", "The disk of the server is full.", "The server's disk is full. Delete matrices …"),
     503: (
         "unavailable",
         "Try again after `Retry-After` seconds.",

@@ -69,6 +69,18 @@ def traces(session: Session, study: str, matrices: Sequence[str], devices: Seque
     return found
 
 
+def results_of(session: Session, matrix_id: str, study: str = "") -> tuple[list[Measurement], list[Trace]]:
+    """All that was recorded of a matrix, of one study if it is named, device by device."""
+    studies = session.scalars(select(RecordingRow.study).distinct().order_by(RecordingRow.study)).all()
+    found: list[Measurement] = []
+    traced: list[Trace] = []
+    for name in (name for name in studies if study in ("", name)):
+        devices = device_ids(session, name, matrix_id)
+        found += measurements(session, name, [matrix_id], devices)
+        traced += [trace for _, trace in traces(session, name, [matrix_id], devices)]
+    return found, traced
+
+
 def _results(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str], *columns: Any) -> list[Any]:
     """(matrix, device, the columns) of the recorded results, matrix by matrix in the order given."""
     query = (

@@ -65,17 +65,17 @@ PHASES_AS = ("times", "shares")
 
 def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
     """The selection of (name, value) pairs, repeats kept once; raises ParameterError on what cannot be chosen."""
-    chosen: dict[str, dict[str, None]] = {name: {} for name in NAMES}
+    given: dict[str, list[str]] = {name: [] for name in NAMES}
     for name, value in query:
         _known(name, NAMES)
         if value:
-            chosen[name][value] = None
-    for name, values in chosen.items():
+            given[name].append(value)
+    for name, values in given.items():
         if len(values) > VALUES_MAX:
             raise ParameterError(f"{name} is given {len(values)} times; at most {VALUES_MAX} are shown at once.")
-        if name in ONCE and len(values) > 1:
+        if name in ONCE and len(set(values)) > 1:
             raise ParameterError(f"{name} is given {len(values)} times; give it once.")
-    selection = Selection(**{name: tuple(values) for name, values in chosen.items()})
+    selection = Selection(**{name: tuple(dict.fromkeys(values)) for name, values in given.items()})
     for cache in selection.cache:
         if cache not in CACHES:
             raise ParameterError(f"cache is {quote(cache)}; it must be one of {', '.join(CACHES)}.")

@@ -15,11 +15,11 @@ from sqlalchemy import or_, select
 from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 
-from gpu_engine.errors import ParameterError, UnavailableError, quote
+from gpu_engine.errors import NotFoundError, ParameterError, UnavailableError, quote
 from server.db import Database
 from server.deps import DatabaseDep
-from server.models import EventCounterRow, EventRow
-from server.openapi import Responses
+from server.models import EventCounterRow, EventRow, JobRow, MatrixRow
+from server.openapi import Responses, problems
 
 router = APIRouter(tags=["events"])
 log = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ STREAM: Responses = {
         "content": {"text/event-stream": {"schema": {"type": "string"}, "example": EXAMPLE}},
     }
 }
+ROWS: dict[str, type[JobRow] | type[MatrixRow]] = {"job": JobRow, "matrix": MatrixRow}
 FAMILIES = {"jobs": "job:", "matrices": "matrix:"}
 """Topics that stand for all of a kind, and how those begin."""
 
@@ -91,7 +92,7 @@ def _streams(request: Request) -> Streams:
     return streams
 
 
-@router.get("/events", response_class=StreamingResponse, responses=STREAM)
+@router.get("/events", response_class=StreamingResponse, responses=STREAM | problems(404))
 async def stream_events(
     request: Request,
     database: DatabaseDep,
@@ -101,6 +102,7 @@ async def stream_events(
 ) -> StreamingResponse:
     """Events `progress`, `measurement`, `trace` and `state` of these topics, as they are committed."""
     wanted, after = parse_topics(topics), _parse_id(last_event_id)
+    await run_in_threadpool(_check, database, wanted)
     events = _follow(request, database, streams, wanted, after)
     # The first block is made here, so that a refusal is still a status and not a broken stream.
     first = await anext(events)
@@ -117,6 +119,16 @@ def parse_topics(text: str) -> list[str]:
         if not TOPIC.fullmatch(topic):
             raise ParameterError(f"There is no topic {quote(topic)}; topics are jobs, matrices, job:ID and matrix:ID.")
     return topics
+
+
+def _check(database: Database, topics: Sequence[str]) -> None:
+    """Raises NotFoundError for a job or matrix that neither is there nor has left events."""
+    with database.read() as session:
+        for topic in topics:
+            kind, _, name = topic.partition(":")
+            there = name == "" or session.get(ROWS[kind], name) is not None
+            if not there and session.scalar(select(EventRow.id).where(EventRow.topic == topic).limit(1)) is None:
+                raise NotFoundError(f"There is no {kind} {quote(name)} to follow.")
 
 
 def _parse_id(text: str | None) -> int | None:

@@ -12,12 +12,16 @@ from starlette.concurrency import run_in_threadpool
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.generators import GENERATORS
 from gpu_engine.matrix_io.options import ReadOptions
-from server import catalogue, documents, upload
-from server.answers import listed
+from gpu_engine.records import dumps, results_document
+from gpu_engine.studies import study
+from server import catalogue, documents, recordings, upload
+from server.answers import CSV_TYPE, listed, wants_csv
+from server.answers import kept as keep
 from server.deps import DatabaseDep, IngestorDep
 from server.models import MatrixRow, MatrixState
-from server.openapi import answers, listing, problems, schema_of_params
+from server.openapi import answers, kept, listing, problems, schema_of_params
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
+from server.results import csv_text
 
 router = APIRouter(tags=["matrices"])
 
@@ -31,7 +35,7 @@ FORM = {
 UPLOAD_SCHEMA = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}}
 
 THERE = {200: "It was there already.", 201: "It is ready.", 202: "It is being read; ask again for it."}
-ADDED = answers(documents.Matrix, 403, 404, 413, success=201, also=THERE)
+ADDED = answers(documents.Matrix, 403, 404, 413, 507, success=201, also=THERE)
 CALLS: dict[str, Example] = {
     "stencil": {"value": {"family": "stencil", "points": 27, "nx": 32, "ny": 32, "nz": 32, "name": "cube"}}
 }
@@ -51,6 +55,14 @@ class ListQuery(BaseModel):
     recorded: bool = Field(False, description="Also those that came with recorded results and have no values.")
 
 
+class RecordingsQuery(BaseModel):
+    """Of which study."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    study: str = Field("", description="One study alone; empty: of all.")
+
+
 class DeleteQuery(BaseModel):
     """Whether jobs and results go with the matrix."""
 
@@ -67,7 +79,7 @@ async def upload_matrix(request: Request, ingestor: IngestorDep) -> Response:
     return _answer(await catalogue.settle(ingestor, added), added.created)
 
 
-@router.post("/matrices/preview", openapi_extra=UPLOAD_SCHEMA, responses=answers(documents.Preview, 403, 413))
+@router.post("/matrices/preview", openapi_extra=UPLOAD_SCHEMA, responses=answers(documents.Preview, 403, 413, 507))
 async def preview_matrix(request: Request, ingestor: IngestorDep) -> Response:
     """What would be read from a file with these options; nothing is kept."""
     async with upload.receive(request, ingestor.uploads) as received:
@@ -95,6 +107,19 @@ def get_matrix(matrix_id: str, database: DatabaseDep) -> Response:
     """The matrix."""
     with database.read() as session:
         return JSONResponse(catalogue.matrix_document(catalogue.get_matrix(session, matrix_id)))
+
+
+@router.get("/matrices/{matrix_id}/recordings", responses=kept(documents.Results, 404, as_csv=True))
+def get_recordings(
+    matrix_id: str, request: Request, query: Annotated[RecordingsQuery, Query()], database: DatabaseDep
+) -> Response:
+    """What was recorded elsewhere of a matrix with these values, as the results of a job: JSON, or CSV."""
+    with database.read() as session:
+        row = catalogue.get_matrix(session, matrix_id)
+        measured, traced = recordings.results_of(session, row.id, query.study and study(query.study).name)
+    if wants_csv(request):
+        return keep(request, csv_text(measured), CSV_TYPE)
+    return keep(request, dumps(results_document(measured, traced)))
 
 
 @router.delete("/matrices/{matrix_id}", status_code=204, responses=problems(403, 404, 409))

@@ -1,3 +1,5 @@
+import errno
+
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -35,6 +37,8 @@ def answer_to(error: Exception) -> tuple[int, str, dict[str, object]]:
         (OverflowError("int too large"), 422, "invalid_request"),
         (DataError("statement", {}, ValueError("NUL")), 422, "invalid_request"),
         (OperationalError("statement", {}, ValueError("locked")), 503, "unavailable"),
+        (OSError(errno.ENOSPC, "No space left on device: /home/secret"), 507, "disk_full"),
+        (OSError(errno.EIO, "secret"), 500, "internal"),
         (ValueError("the secret path /home/x"), 500, "internal"),
     ],
 )
@@ -64,3 +68,25 @@ def test_a_file_error_names_the_line() -> None:
 def test_every_class_of_the_tree_has_a_status() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SparsightError)]
     assert {kind.__name__: status_of(kind("x")) for kind in kinds}["TooLargeError"] == 413
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "sentence"),
+    [
+        (
+            b"{",
+            "application/json",
+            "The body is not valid JSON: Expecting property name enclosed in double quotes at character 1.",
+        ),
+        (
+            b"study=formats",
+            "application/x-www-form-urlencoded",
+            "The body is not read as JSON. Send JSON with `Content-",
+        ),
+        (b'{"matrix_ids": 7}', "application/json", "study: Field required; matrix_ids: Input should be a valid list"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_told_why(client: TestClient, body: bytes, kind: str, sentence: str) -> None:
+    answer = client.post("/api/v1/jobs", content=body, headers={"content-type": kind})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+    assert answer.json()["detail"].startswith(sentence)

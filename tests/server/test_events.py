@@ -103,16 +103,17 @@ def listen(site: Site, topics: str, last: int | None = None) -> Any:
 
 def test_a_stream_tells_its_topics_in_the_order_of_their_ids(site: Site) -> None:
     site.emit("job:a", n=0)
+    site.emit("matrix:m", n=0)
     with listen(site, "job:a,matrix:m") as response:
         assert response.headers["Content-Type"].startswith("text/event-stream")
         listener = Listener(response)
-        assert listener.start == {"retry": "2000", "id": "1"}
+        assert listener.start == {"retry": "2000", "id": "2"}
         site.emit("job:b", n=1)
         site.emit("job:a", "progress", n=2)
         site.emit("matrix:other", n=3)
         site.emit("matrix:m", n=4)
-        assert listener.next() == (3, "progress", {"topic": "job:a", "n": 2})
-        assert listener.next() == (5, "state", {"topic": "matrix:m", "n": 4})
+        assert listener.next() == (4, "progress", {"topic": "job:a", "n": 2})
+        assert listener.next() == (6, "state", {"topic": "matrix:m", "n": 4})
 
 
 def test_a_stream_resumes_after_the_last_event_that_was_seen(site: Site) -> None:
@@ -192,3 +193,11 @@ def test_too_many_topics_and_odd_ids_are_refused(site: Site) -> None:
     for odd in ("x", "-1", "1.5", "9" * 30):
         answer = httpx.get(f"{site.url}/events", params={"topics": "jobs"}, headers={"Last-Event-ID": odd})
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid_parameter")
+
+
+@pytest.mark.parametrize("topics", ["job:nope", "jobs,matrix:nope"])
+def test_what_is_not_there_cannot_be_followed(site: Site, topics: str) -> None:
+    answer = httpx.get(f"{site.url}/events?topics={topics}", timeout=PATIENCE_S)
+    kind = topics.rpartition(":")[0].rpartition(",")[2]
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert answer.json()["detail"] == f"There is no {kind} 'nope' to follow."

@@ -178,6 +178,33 @@ def test_lists_are_csv_too_and_have_a_tag(used: TestClient, path: str) -> None:
         assert (again.status_code, again.content) == (304, b"")
 
 
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("", "json"),
+        ("*/*", "json"),
+        ("text/csv", "csv"),
+        ("TEXT/CSV; header=present", "csv"),
+        ("text/*", "csv"),
+        ("text/csv, */*", "csv"),
+        ("text/csv, application/json", "json"),
+        ("text/csv;q=0.5, application/json", "json"),
+        ("text/csv;q=0.5, application/json;q=0.4", "csv"),
+        ("application/json; q=0.5, text/csv; q=0.50", "json"),
+        ("text/csv;q=0, */*", "json"),
+        ("text/csv;q=0", "json"),
+        ("text/csv;q=nan", "json"),
+        ("text/csv;q=0.1, text/*;q=0.9, application/json;q=0.5", "json"),
+        ("application/*;q=0.2, text/csv;q=0.3", "csv"),
+        (";;,,=", "json"),
+    ],
+)
+def test_the_form_that_is_preferred_is_answered(client: TestClient, accept: str, kind: str) -> None:
+    answer = client.get("/api/v1/formats", headers={"accept": accept})
+    assert kind in answer.headers["content-type"]
+    assert answer.headers["vary"] == "Accept"
+
+
 def test_a_list_links_to_its_next_page_until_it_ends(used: TestClient) -> None:
     first = used.get("/api/v1/matrices?limit=1&sort=name")
     link = re.fullmatch(r'<(/api/v1/matrices\?.+)>; rel="next"', first.headers["link"])
@@ -190,6 +217,7 @@ def test_a_list_links_to_its_next_page_until_it_ends(used: TestClient) -> None:
 def test_no_cell_is_a_formula() -> None:
     assert csv_of([{"name": "=A1", "n": -1}, {"name": "b"}]) == "name,n\n'=A1,-1\nb,\n"
     assert flat({"a": {"b": {"c": 1}}, "d": [1, "x"]}) == {"a.b.c": 1, "d": '[1, "x"]'}
+    assert flat({"d": [{"name": "x", "n": 1}, {"name": "y"}]}) == {"d": '["x", "y"]'}
 
 
 def test_the_pages_lead_to_the_reference(client: TestClient) -> None:

@@ -123,6 +123,26 @@ def test_the_call_of_a_recorded_matrix_makes_a_matrix_of_its_own(
         assert recordings.generate_call(catalogue.get_matrix(session, GRID_ID)) == call
 
 
+def test_recorded_results_are_read_as_those_of_a_job(
+    client: TestClient, imported: Path, add_matrix: AddMatrix, database: Database
+) -> None:
+    answer = client.get(f"/api/v1/matrices/{GRID_ID}/recordings")
+    document = answer.json()
+    assert {(m["matrix_id"], m["device"]) for m in document["measurements"]} == {(GRID_ID, H200)}
+    expected = [m for m in sample().measurements if m.matrix_id == sample().matrices[0].id]
+    assert [m["median_s"] for m in document["measurements"]] == [m.median_s for m in expected]
+    rows = client.get(f"/api/v1/matrices/{GRID_ID}/recordings", headers={"accept": "text/csv"}).text.splitlines()
+    assert len(rows) == len(expected) + 1
+    again = client.get(f"/api/v1/matrices/{GRID_ID}/recordings", headers={"if-none-match": answer.headers["etag"]})
+    assert again.status_code == 304
+    other = client.get(f"/api/v1/matrices/{GRID_ID}/recordings?study=scaling").json()
+    assert (other["measurements"], other["summary"]["total"]) == ([], 0)
+    assert client.get(f"/api/v1/matrices/{GRID_ID}/recordings?study=nope").status_code == 422
+    assert client.get("/api/v1/matrices/nope/recordings").status_code == 404
+    own = add_matrix(BATTERY["identity"]())
+    assert client.get(f"/api/v1/matrices/{own}/recordings").json()["measurements"] == []
+
+
 def test_no_job_comes_with_a_recording(client: TestClient, imported: Path) -> None:
     assert client.get("/api/v1/jobs").json()["items"] == []
     metrics = client.get("/metrics").text

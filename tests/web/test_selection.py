@@ -43,6 +43,7 @@ def test_with_replaces_a_parameter() -> None:
         ([("phases", "halves")], "phases is 'halves'"),
         ([("batch", "1"), ("batch", "2")], "batch is given 2 times"),
         ([("matrix", str(i)) for i in range(VALUES_MAX + 1)], "at most 100"),
+        ([("cache", "cold")] * (VALUES_MAX + 1), "cache is given 101 times; at most 100"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(query: list[tuple[str, str]], words: str) -> None:
