@@ -8,14 +8,17 @@ import pytest
 
 from gpu_engine.errors import SparsightError
 from gpu_engine.formats import FORMATS
+from gpu_engine.records import Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
 from server.errors import status_of
 from server.main import create_app
 from server.models import JobState, MatrixState
+from server.results import CSV_COLUMNS
 from server.settings import Settings
 from sparsight.cli import app
 from sparsight.exits import Exit
+from web.selection import NAMES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -88,6 +91,17 @@ def test_every_error_that_a_call_can_answer_has_its_row() -> None:
     others = documented.keys() - expected.keys()
     assert [code for code in others if f'problem({documented[code]}, "{code}"' not in source] == []
     assert set(re.findall(r'problem\(\d+, "(\w+)"', source)) == others | {"internal", "unavailable", "too_large"}
+
+
+def test_every_column_has_its_row_in_the_words_of_the_record() -> None:
+    told = {field.name: field.metadata["description"].replace("|", "\\|") for field in dataclasses.fields(Measurement)}
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", section("docs/api.md", "## Results"), re.M)
+    assert rows == [(name, told[name]) for name in CSV_COLUMNS]
+
+
+def test_every_parameter_of_figures_has_its_row() -> None:
+    cells = " ".join(re.findall(r"^\| (`.+?) \|", section("docs/api.md", "## Figures"), re.M))
+    assert tuple(re.findall(r"`(\w+)`", cells)) == NAMES
 
 
 def test_every_call_has_its_row(tmp_path: Path) -> None:
