@@ -20,6 +20,11 @@ from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace,
 from gpu_engine.studies import STUDIES, study
 from gpu_engine.studies.base import check_device
 
+HINTS: dict[str | None, str] = {
+    "choose_direction": "This command takes no direction: upload the list to a server, or write that line before it."
+}
+"""What to do, in the words of this command."""
+
 EACH = "each:"
 """Before the path of a folder or an archive: every matrix in it."""
 
@@ -88,7 +93,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", default="auto", help=DEVICE_HELP)
     parser.add_argument("--json", metavar="FILE", help="write the records here (- for standard output)")
     parser.add_argument("--samples", action="store_true", help="keep the medians of all rounds in the JSON")
-    parser.add_argument("--set", default="", metavar="NAME=VALUE,…", help="parameters of the study")
+    parser.add_argument(
+        "--set",
+        default="",
+        metavar="NAME=VALUE,…",
+        help='parameters of the study, values as JSON: rounds=9,kernels=["csr/scalar"]',
+    )
     return parser
 
 
@@ -159,7 +169,10 @@ def main() -> int:
     arguments = _parser().parse_args()
     try:
         measurements, traces = _run(arguments)
-    except (SparsightError, OSError) as error:
+    except SparsightError as error:
+        _say(f"error: {error} {HINTS.get(error.hint, '')}".rstrip())
+        return 2
+    except OSError as error:
         _say(f"error: {error}")
         return 2
     _tell_noise(measurements)

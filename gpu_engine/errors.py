@@ -16,12 +16,24 @@ SparsightError
     └── DeviceLostError        the device context is broken; the process must end
 
 A message says what was wrong, what was expected and what to do, and never quotes more than
-`QUOTE_LIMIT` characters of an input.
+`QUOTE_LIMIT` characters of an input. Where the words for what to do depend on the tool in hand, the error has a `hint`,
+and each tool has a table of its own words.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 QUOTE_LIMIT = 80
+
+Hint = Literal[
+    "choose_direction",
+    "choose_duplicates",
+    "delete_with_results",
+    "generate_matrix",
+    "list_jobs",
+    "list_matrices",
+    "send_token",
+]
+"""The name of what to do; stable, for programs."""
 
 
 def quote(text: object) -> str:
@@ -31,9 +43,13 @@ def quote(text: object) -> str:
 
 
 class SparsightError(Exception):
-    """The root of the tree; `code` is stable and names the kind of error to programs."""
+    """The root of the tree; `code` is stable and names the kind of error to programs, `hint` what to do."""
 
     code: ClassVar[str] = "internal"
+
+    def __init__(self, *message: str, hint: Hint | None = None) -> None:
+        super().__init__(*message)
+        self.hint = hint
 
     @property
     def message(self) -> str:
@@ -52,17 +68,17 @@ class MatrixFileError(InputError):
 
     code = "invalid_matrix_file"
 
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message if line is None else f"Line {line}: {message}")
+    def __init__(self, message: str, line: int | None = None, hint: Hint | None = None) -> None:
+        super().__init__(message if line is None else f"Line {line}: {message}", hint=hint)
         self.line = line
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore_matrix_file_error, (self.message, self.line)
+        return _restore_matrix_file_error, (self.message, self.line, self.hint)
 
 
-def _restore_matrix_file_error(message: str, line: int | None) -> MatrixFileError:
+def _restore_matrix_file_error(message: str, line: int | None, hint: Hint | None) -> MatrixFileError:
     """Rebuilds a pickled error, whose message already names the line."""
-    error = MatrixFileError(message)
+    error = MatrixFileError(message, hint=hint)
     error.line = line
     return error
 

@@ -120,7 +120,7 @@ def get_matrix(session: Session, matrix_id: str) -> MatrixRow:
     """The matrix; raises NotFoundError."""
     row = session.get(MatrixRow, matrix_id) if ID.fullmatch(matrix_id) else None
     if row is None:
-        raise NotFoundError(f"There is no matrix {quote(matrix_id)}; GET /api/v1/matrices lists them.")
+        raise NotFoundError(f"There is no matrix {quote(matrix_id)}.", hint="list_matrices")
     return row
 
 
@@ -289,7 +289,7 @@ def _delete_jobs(session: Session, matrix_id: str, with_results: bool) -> None:
     if any(job.state not in TERMINAL for job in jobs):
         raise ConflictError("Jobs of this matrix are queued or running. Cancel them, then delete it.")
     if jobs and not with_results:
-        raise ConflictError(f"{len(jobs)} jobs measured this matrix. Add ?with_results=true to delete them with it.")
+        raise ConflictError(f"{len(jobs)} jobs measured this matrix.", hint="delete_with_results")
     session.execute(delete(TraceRow).where(TraceRow.case_key.startswith(f"{matrix_id}|", autoescape=True)))
     session.execute(delete(MeasurementRow).where(MeasurementRow.matrix_id == matrix_id))
     for job in jobs:

@@ -44,13 +44,18 @@ def list_of(item: type[Any]) -> Any:
 
 
 class Problem(TypedDict):
-    """RFC 9457: `code` is stable and for programs, `detail` a sentence for people; `line` of a matrix file."""
+    """RFC 9457: `code` is stable and for programs, `detail` a sentence for people; `line` of a matrix file.
+
+    `hint`: what to do, where its words depend on the tool in hand; `hint_code` is its stable name.
+    """
 
     type: str
     title: str
     status: int
     code: str
     detail: str
+    hint_code: NotRequired[str]
+    hint: NotRequired[str]
     line: NotRequired[int]
 
 

@@ -3,7 +3,7 @@
 import errno
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -15,7 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from gpu_engine import errors
-from gpu_engine.errors import MatrixFileError, SparsightError, quote
+from gpu_engine.errors import Hint, MatrixFileError, SparsightError, quote
 from server.db import AWAY
 from server.methods import allowed
 
@@ -36,20 +36,33 @@ CODES = {413: errors.TooLargeError.code}
 
 RETRY_AFTER_S = 5
 
+HINTS: Mapping[Hint, str] = {
+    "choose_direction": "Send directed=true if it is the edge u → v, directed=false if it stands for both.",
+    "choose_duplicates": "Send duplicates=sum or duplicates=last.",
+    "delete_with_results": "Add ?with_results=true to delete them with it.",
+    "generate_matrix": "POST /api/v1/matrices/generate makes it with its values; measure that one.",
+    "list_jobs": "GET /api/v1/jobs lists them.",
+    "list_matrices": "GET /api/v1/matrices lists them.",
+    "send_token": "Send `Authorization: Bearer …`, or open the address with ?token=… once.",
+}
+"""What to do, in the words of HTTP."""
+
 
 def status_of(error: SparsightError) -> int:
     """The HTTP status of an error of the tree."""
     return next(status for kind, status in STATUS if isinstance(error, kind))
 
 
-def problem(status: int, code: str, detail: str, **members: Any) -> dict[str, Any]:
-    """An RFC 9457 problem document; `code` is stable, `detail` is for people."""
+def problem(status: int, code: str, detail: str, hint: Hint | None = None, **members: Any) -> dict[str, Any]:
+    """An RFC 9457 problem document; `code` and `hint_code` are stable, `detail` and `hint` are for people."""
+    hints = {"hint_code": hint, "hint": HINTS[hint]} if hint else {}
     return {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
         "code": code,
         "detail": detail,
+        **hints,
         **members,
     }
 
@@ -57,7 +70,7 @@ def problem(status: int, code: str, detail: str, **members: Any) -> dict[str, An
 def problem_of(error: SparsightError) -> dict[str, Any]:
     """The problem document of an error of the tree; a MatrixFileError adds `line`."""
     members = {"line": error.line} if isinstance(error, MatrixFileError) and error.line is not None else {}
-    return problem(status_of(error), error.code, error.message, **members)
+    return problem(status_of(error), error.code, error.message, error.hint, **members)
 
 
 def problem_response(document: dict[str, Any], headers: dict[str, str] | None = None) -> JSONResponse:

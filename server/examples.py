@@ -31,7 +31,9 @@ EXAMPLES: dict[Any, Any] = {
         "title": "Not Found",
         "status": 404,
         "code": "not_found",
-        "detail": "There is no job '5f0'; GET /api/v1/jobs lists them.",
+        "detail": "There is no job '5f0'.",
+        "hint_code": "list_jobs",
+        "hint": "GET /api/v1/jobs lists them.",
     },
     documents.Matrix: {
         "id": MATRIX_ID,

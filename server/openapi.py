@@ -23,9 +23,9 @@ PROBLEM_SCHEMA = {"$ref": "#/components/schemas/Problem"}
 
 PROBLEMS: Mapping[int, tuple[str, str, str]] = {
     400: ("unknown_host", "The host name is not one of the service's.", "This host name is not one of the service's."),
-    401: ("unauthorized", "A token is needed.", "A token is needed: send `Authorization: Bearer …`."),
+    401: ("unauthorized", "A token is needed.", "This service asks for a token."),
     403: ("foreign_origin", "A page of another site makes the call.", "This call comes from a page of another site."),
-    404: ("not_found", "There is no such resource.", "There is no job '5f0'; GET /api/v1/jobs lists them."),
+    404: ("not_found", "There is no such resource.", "There is no job '5f0'."),
     409: ("conflict", "The state of the resource forbids it.", "The job has succeeded; only a queued or running one …"),
     413: ("too_large", "Over a limit of size or count.", "The upload is larger than the 2 GiB that are allowed."),
     422: ("invalid_parameter", "What was sent is wrong.", "rounds is 3; it must be at least 9."),

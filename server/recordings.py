@@ -109,13 +109,12 @@ def generate_call(row: MatrixRow) -> dict[str, Any]:
 
 def refusal(row: MatrixRow) -> ConflictError:
     """Why nothing can be done with a recorded matrix, and what to do instead."""
-    call = generate_call(row)
-    remedy = (
-        f"Generate it with POST /api/v1/matrices/generate {dumps(call)}"
-        if call
-        else f"Download {row.source.get('name')} from the SuiteSparse Matrix Collection and upload it"
-    )
-    return ConflictError(
-        f"The matrix {row.id} came with recorded results and has no values; it can be neither measured nor deleted. "
-        f"{remedy}, then measure it here."
-    )
+    said = f"The matrix {row.id} came with recorded results and has no values; it can be neither measured nor deleted."
+    if row.source.get("kind") != "generated":
+        name = row.source.get("name")
+        return ConflictError(
+            f"{said} Download {name} from the SuiteSparse Matrix Collection and upload it, then measure it here."
+        )
+    params = row.source["params"].items()
+    values = ",".join(f"{name}={value if isinstance(value, str) else dumps(value)}" for name, value in params)
+    return ConflictError(f"{said} It is {row.source['family']}:{values}.", hint="generate_matrix")

@@ -20,7 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from gpu_engine.csr_matrix import CsrMatrix, fingerprint
-from gpu_engine.errors import InputError, MatrixFileError, ParameterError, TooLargeError, UnavailableError
+from gpu_engine.errors import (
+    InputError,
+    MatrixFileError,
+    ParameterError,
+    SparsightError,
+    TooLargeError,
+    UnavailableError,
+)
 from gpu_engine.features import features, row_length_histogram, spy
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, ReadResult, read_matrix
 from gpu_engine.matrix_io.preview import preview
@@ -34,7 +41,9 @@ SPY_SIZE = 256
 PR_SET_PDEATHSIG = 1
 SECRETS = "SPARSIGHT_"
 STDERR_LOGGED = 2000
-ERRORS = {kind.code: kind for kind in (InputError, ParameterError, TooLargeError)}
+ERRORS: dict[str, type[SparsightError]] = {
+    kind.code: kind for kind in (InputError, MatrixFileError, ParameterError, TooLargeError, UnavailableError)
+}
 
 
 @dataclass(frozen=True)
@@ -116,16 +125,13 @@ def _explain_exit(code: int, task: Task) -> InputError:
     return ParameterError(f"The generator {how} with these parameters. Try a smaller matrix.")
 
 
-def _restore(problem: dict[str, Any]) -> Exception:
+def _restore(problem: dict[str, Any]) -> SparsightError:
     """The error that the process wrote down."""
-    message, code = str(problem["message"]), problem["code"]
-    if code == UnavailableError.code:
-        return UnavailableError(message)
-    if code == MatrixFileError.code:
-        error = MatrixFileError(message)
+    error = ERRORS.get(problem["code"], InputError)(str(problem["message"]))
+    error.hint = problem["hint"]
+    if isinstance(error, MatrixFileError):
         error.line = problem["line"]
-        return error
-    return ERRORS.get(code, InputError)(message)
+    return error
 
 
 def _too_long(task: Task) -> str:
@@ -150,7 +156,7 @@ def main() -> None:
     try:
         _produce(task, Path.cwd())
     except (InputError, UnavailableError) as error:
-        _write_down(error.code, error.message, getattr(error, "line", None))
+        _write_down(error.code, error.message, getattr(error, "line", None), error.hint)
     except MemoryError:
         _write_down(TooLargeError.code, _too_much_memory(task))
     except OSError as error:
@@ -223,8 +229,8 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _write_down(code: str, message: str, line: int | None = None) -> None:
-    document = {"code": code, "message": message, "line": line}
+def _write_down(code: str, message: str, line: int | None = None, hint: str | None = None) -> None:
+    document = {"code": code, "message": message, "line": line, "hint": hint}
     Path(PROBLEM).write_text(json.dumps(document), encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ import httpx
 from gpu_engine.errors import InputError, UnavailableError, quote
 from server.documents import Job, Matrix, Results, Study
 from sparsight.compare import Difference, compare_kernels, compare_results
-from sparsight.problems import error_of
+from sparsight.problems import PYTHON, Hints, error_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -37,12 +37,14 @@ class Client:
     server  address, `http://127.0.0.1:8000`
     token   bearer token, empty where the server asks for none
     http    the HTTP client to use instead of an own one
+    hints   what errors say to do
 
     Every call raises UnavailableError where no server answers, and otherwise the error that the server names.
     """
 
-    def __init__(self, server: str, token: str = "", http: httpx.Client | None = None) -> None:
+    def __init__(self, server: str, token: str = "", http: httpx.Client | None = None, hints: Hints = PYTHON) -> None:
         self.server = server.rstrip("/")
+        self._hints = hints
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = http or httpx.Client(
             base_url=self.server, headers=headers, timeout=TIMEOUT, transport=httpx.HTTPTransport(retries=2)
@@ -110,7 +112,7 @@ class Client:
         while True:
             matrix = self.matrix(matrix_id)
             if matrix["state"] == "failed":
-                raise error_of(matrix.get("error") or {}, 422)
+                raise error_of(matrix.get("error") or {}, 422, self._hints)
             if matrix["state"] != "ingesting":
                 return matrix
             time.sleep(POLL_S)
@@ -175,7 +177,7 @@ class Client:
         try:
             import pandas
         except ImportError as error:
-            raise InputError("to_pandas needs pandas: pip install 'sparsight[pandas]'.") from error
+            raise InputError("to_pandas needs pandas: pip install pandas.") from error
         return pandas.DataFrame(self.results(job_id)["measurements"])
 
     def figure(self, name: str, **selection: str | Sequence[str]) -> "go.Figure":
@@ -211,7 +213,7 @@ class Client:
         except httpx.TransportError as error:
             raise UnavailableError(
                 f"No Sparsight server answers at {self.server} ({error or type(error).__name__}). "
-                "Start one with `sparsight serve`, or name another with --server."
+                f"{self._hints['name_server']}"
             ) from error
 
     def _document(self, answer: httpx.Response) -> dict[str, Any]:
@@ -222,7 +224,7 @@ class Client:
                 f"{self.server} answered {answer.status_code}, but not as Sparsight does."
             ) from error
         if answer.is_error:
-            raise error_of(document, answer.status_code)
+            raise error_of(document, answer.status_code, self._hints)
         return dict(document)
 
 

@@ -1,10 +1,10 @@
-"""Problem documents of a server as errors of our tree."""
+"""Problem documents of a server as errors of our tree; what to do in the words of Python or of the command line."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from gpu_engine import errors
-from gpu_engine.errors import InputError, SparsightError, UnavailableError
+from gpu_engine.errors import Hint, InputError, SparsightError, UnavailableError
 
 STATUS_ERRORS: Mapping[int, type[SparsightError]] = {
     401: InputError,
@@ -17,11 +17,38 @@ STATUS_ERRORS: Mapping[int, type[SparsightError]] = {
 }
 
 
-def error_of(problem: Mapping[str, Any], status: int) -> SparsightError:
+Hints = Mapping[Hint | Literal["name_server"], str]
+
+PYTHON: Hints = {
+    "choose_direction": "Pass directed=True if it is the edge u → v, directed=False if it stands for both.",
+    "choose_duplicates": "Pass duplicates='sum' or duplicates='last'.",
+    "delete_with_results": "Pass with_results=True to delete them with it.",
+    "generate_matrix": "Client.generate makes it with its values; measure that one.",
+    "list_jobs": "Client.jobs() lists them.",
+    "list_matrices": "Client.matrices() lists them.",
+    "name_server": "Start one with `sparsight serve`, or pass the address of another.",
+    "send_token": "Pass it as Client(server, token).",
+}
+COMMAND: Hints = {
+    "choose_direction": "`sparsight matrix add FILE --directed true` takes it as u → v, `--directed false` as both.",
+    "choose_duplicates": "Give --duplicates sum or --duplicates last.",
+    "delete_with_results": "Give --with-results to delete them with it.",
+    "generate_matrix": "`sparsight matrix add --generate` makes it with its values; measure that one.",
+    "list_jobs": "`sparsight jobs ls` lists them.",
+    "list_matrices": "`sparsight matrix ls` lists them.",
+    "name_server": "Start one with `sparsight serve`, or name another with --server.",
+    "send_token": "Set SPARSIGHT_TOKEN to the token, or SPARSIGHT_TOKEN_FILE to the file that holds it.",
+}
+
+
+def error_of(problem: Mapping[str, Any], status: int, hints: Hints) -> SparsightError:
     """The error that a problem document tells of: by its code, else by its status."""
     known = {kind.code: kind for kind in _family(SparsightError)}
     kind = known.get(str(problem.get("code")), STATUS_ERRORS.get(status, SparsightError))
-    return kind(str(problem.get("detail") or problem.get("title") or f"The server answered {status}."))
+    said = problem.get("detail") or problem.get("title") or f"The server answered {status}."
+    words = {str(name): text for name, text in hints.items()}
+    hint = words.get(str(problem.get("hint_code")), problem.get("hint"))
+    return kind(" ".join(str(part) for part in (said, hint) if part))
 
 
 def _family(kind: type[SparsightError]) -> list[type[SparsightError]]:

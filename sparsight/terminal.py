@@ -35,9 +35,10 @@ def read_settings(**options: Any) -> Settings:
 def connect(server: str | None) -> "Client":
     """A client of the named server, else of the one that the settings name."""
     from sparsight.client import Client
+    from sparsight.problems import COMMAND
 
     settings = read_settings()
-    return Client(server or f"http://{settings.host}:{settings.port}", settings.token)
+    return Client(server or f"http://{settings.host}:{settings.port}", settings.token, hints=COMMAND)
 
 
 def say(message: str) -> None:

@@ -18,6 +18,7 @@ from server.results import csv_text
 from web import assets, units
 from web.comparison import NAMED
 from web.contexts import ErrorPage
+from web.hints import HINTS, words
 from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, SCALING_STUDY, measured, with_traces
 from web.selection import Selection, parse_options, parse_selection
 from web.views import batched, formats, home, jobs, matrices, pagerank, scaling
@@ -39,7 +40,13 @@ def _templates() -> Jinja2Templates:
     environment = Environment(
         loader=PackageLoader("web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.globals |= {"asset": assets.url, "percent": units.percent, "NAMED": NAMED, "NAVIGATION": NAVIGATION}
+    environment.globals |= {
+        "asset": assets.url,
+        "percent": units.percent,
+        "HINTS": HINTS,
+        "NAMED": NAMED,
+        "NAVIGATION": NAVIGATION,
+    }
     return Jinja2Templates(env=environment)
 
 
@@ -157,9 +164,7 @@ def _as_page(handler: Any) -> Handler:
             return response
         problem = json.loads(bytes(response.body))
         title = HTTPStatus(problem["status"]).phrase.capitalize()
-        page = render(
-            request, "error.html", ErrorPage(title, "", problem["status"], problem["detail"]), problem["status"]
-        )
+        page = render(request, "error.html", ErrorPage(title, "", problem["status"], words(problem)), problem["status"])
         page.headers.update({name: v for name, v in response.headers.items() if name in ("retry-after", "allow")})
         return page
 

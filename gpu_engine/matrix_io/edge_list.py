@@ -30,8 +30,8 @@ IDS_PER_EDGE = 16
 EDGE = re.compile(rb"[ \t]*\d+(?:[ \t]*,[ \t]*|[ \t]+)\d+(?:[ \t,].*)?\r?")
 NAMES = re.compile(rb"[ \t]*[A-Za-z_\"][^\0]*")
 CHOOSE = (
-    "This looks like an edge list, which does not say its direction. Send directed=true if a line 'u v' is the edge "
-    "u → v, directed=false if it stands for both. If it is meant as Matrix Market, its first line is missing: "
+    "This looks like an edge list, which does not say whether a line 'u v' is the edge u → v or stands for both "
+    "directions. If it is meant as Matrix Market, its first line is missing: "
     "'%%MatrixMarket matrix coordinate real general'."
 )
 ONE = np.ones(1)
@@ -57,7 +57,7 @@ class EdgeList:
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
         """The matrix of the file; raises TooLargeError, and MatrixFileError, also where no direction was chosen."""
         if self.options.directed is None:
-            raise MatrixFileError(CHOOSE)
+            raise MatrixFileError(CHOOSE, hint="choose_direction")
         with closing(content_blocks(path, limits)) as blocks:
             edges = _Edges(Lines(blocks, limits), self.options, limits)
             found = list(edges.chunks())
@@ -202,7 +202,7 @@ def _build(found: list[_Chunk], edges: _Edges, options: ReadOptions) -> ReadResu
         chunks, repeated = _keep_last(chunks, n)
     matrix, summed = assemble(n, n, chunks, 0.0 if options.directed else 1.0)
     if summed and options.duplicates == "refuse":
-        raise MatrixFileError(f"{summed} edges repeat an earlier one; choose duplicates=sum or duplicates=last.")
+        raise MatrixFileError(f"{summed} edges repeat an earlier one.", hint="choose_duplicates")
     repeated += summed
     return ReadResult(matrix, tuple(_notes(edges, options, n, largest, repeated)), repeated)
 

@@ -157,7 +157,7 @@ def ready_matrices(session: Session, ids: Sequence[str]) -> tuple[MatrixInfo, ..
     rows = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(possible)))}
     for matrix_id in ids:
         if matrix_id not in rows:
-            raise ParameterError(f"There is no matrix {quote(matrix_id)}; GET /api/v1/matrices lists them.")
+            raise ParameterError(f"There is no matrix {quote(matrix_id)}.", hint="list_matrices")
         if rows[matrix_id].state == MatrixState.RECORDED:
             raise recordings.refusal(rows[matrix_id])
         if rows[matrix_id].state != MatrixState.READY:
@@ -206,7 +206,7 @@ def get_job(session: Session, job_id: str) -> JobRow:
     """The job; raises NotFoundError."""
     job = session.get(JobRow, job_id) if is_id(job_id) else None
     if job is None:
-        raise NotFoundError(f"There is no job {quote(job_id)}; GET /api/v1/jobs lists them.")
+        raise NotFoundError(f"There is no job {quote(job_id)}.", hint="list_jobs")
     return job
 
 

@@ -70,8 +70,9 @@ def test_repeated_edges(tmp_path: Path, duplicates: str, value: float) -> None:
     result = read(tmp_path, b"0,1,2\n1,0,5\n0,1,8\n", duplicates=duplicates)
     assert dense(result) == [[0.0, value], [5.0, 0.0]]
     assert result.duplicates == 1
-    with pytest.raises(MatrixFileError, match="1 edges repeat an earlier one; choose"):
+    with pytest.raises(MatrixFileError, match="1 edges repeat an earlier one") as caught:
         read(tmp_path, b"0,1,2\n1,0,5\n0,1,8\n", duplicates="refuse")
+    assert caught.value.hint == "choose_duplicates"
     assert dense(read(tmp_path, b"0 1\n1 0\n", duplicates="refuse")) == [[0.0, 1.0], [1.0, 0.0]]
 
 
@@ -85,10 +86,10 @@ def test_weights_are_rounded_as_python_does_or_ignored(tmp_path: Path) -> None:
 
 def test_a_list_without_a_direction_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        MatrixFileError,
-        match=r"directed=true if a line 'u v' is the edge u → v, directed=false if .* its first line is missing",
-    ):
+        MatrixFileError, match=r"'u v' is the edge u → v or stands for both .* line is missing"
+    ) as caught:
         read(tmp_path, SNAP, directed=None)
+    assert caught.value.hint == "choose_direction"
 
 
 def test_options_of_another_format_are_refused(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_bytes_and_options_are_one_matrix(client: TestClient, store: Store) -> N
 @pytest.mark.parametrize(
     ("content", "fields", "words"),
     [
-        (EDGES, {}, "Send directed=true if"),
+        (EDGES, {}, "which does not say whether"),
         (EDGES, {"directed": "maybe"}, "directed is 'maybe'; expected true or false"),
         (EDGES, {"directed": "true", "duplicates": "refuse"}, "1 edges repeat"),
         (EDGES, {"directed": "true", "weights": "2"}, "one of auto, ignore"),

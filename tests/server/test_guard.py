@@ -223,6 +223,12 @@ def test_with_a_token_every_route_asks_for_it(locked: TestClient) -> None:
 def test_a_wrong_token_is_refused(locked: TestClient, value: str) -> None:
     answer = locked.get("/api/v1/matrices", headers=[(b"authorization", value.encode("latin-1"))])
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert answer.json()["detail"] == "This is not the token of this service."
+
+
+def test_a_missing_token_is_asked_for(locked: TestClient) -> None:
+    problem = locked.get("/api/v1/matrices").json()
+    assert (problem["detail"], problem["hint_code"]) == ("This service asks for a token.", "send_token")
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
@@ -250,6 +256,7 @@ def test_signing_in_keeps_the_rest_of_the_address(locked: TestClient) -> None:
 def test_a_wrong_token_in_the_address_signs_nobody_in(locked: TestClient) -> None:
     answer = locked.get("/api/v1/matrices", params={"token": "wrong"}, follow_redirects=False)
     assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
+    assert answer.json()["detail"] == "This is not the token of this service."
 
 
 def test_neither_logs_nor_answers_tell_the_token(locked: TestClient, caplog: pytest.LogCaptureFixture) -> None:

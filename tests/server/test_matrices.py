@@ -336,7 +336,7 @@ def test_deleting_a_matrix_with_jobs_needs_to_be_meant(
     add_job(database, "j1", [a])
     add_job(database, "j2", [a, b])
     refused = client.delete(f"/api/v1/matrices/{a}")
-    assert (refused.status_code, "with_results=true" in refused.json()["detail"]) == (409, True)
+    assert (refused.status_code, "with_results=true" in refused.json()["hint"]) == (409, True)
     assert client.delete(f"/api/v1/matrices/{a}?with_results=true").status_code == 204
     with database.read() as session:
         assert session.scalars(select(JobRow.id)).all() == ["j2"]

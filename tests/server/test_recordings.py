@@ -93,7 +93,7 @@ def test_a_recorded_matrix_is_listed_as_such(client: TestClient, imported: Path)
 @pytest.mark.parametrize(
     ("matrix_id", "remedy"),
     [
-        (GRID_ID, 'Generate it with POST /api/v1/matrices/generate {"family": "stencil", '),
+        (GRID_ID, "It is stencil:points=5,nx="),
         (WEB_ID, "Download T/web from the SuiteSparse Matrix Collection and upload it, then measure it here."),
     ],
 )

@@ -61,7 +61,7 @@ def matrix_file(tmp_path: Path) -> Path:
 
 def run(monkeypatch: pytest.MonkeyPatch, server: FakeServer, *arguments: str) -> Result:
     http = httpx.Client(base_url="http://test", transport=httpx.MockTransport(server))
-    monkeypatch.setattr("sparsight.client.Client", lambda url, token: Client(url, token, http))
+    monkeypatch.setattr("sparsight.client.Client", lambda url, token, hints: Client(url, token, http, hints))
     return CliRunner().invoke(cli.app, ["run", *arguments])
 
 

@@ -58,7 +58,7 @@ def test_no_server_is_said_with_its_address_and_a_way_out() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("Connection refused", request=request)
 
-    with pytest.raises(UnavailableError, match=r"http://test .*Connection refused.*sparsight serve.*--server"):
+    with pytest.raises(UnavailableError, match=r"http://test .*Connection refused.*sparsight serve.*pass the address"):
         client_of(refuse).studies()
 
 
@@ -155,7 +155,7 @@ def test_measurements_become_a_data_frame() -> None:
 
 def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match=r"pip install 'sparsight\[pandas\]'"):
+    with pytest.raises(InputError, match="pip install pandas"):
         answering(200, {"measurements": []}).to_pandas("j")
 
 

@@ -14,6 +14,7 @@ from server.examples import EXAMPLES, JOB_ID, MATRIX_ID
 from sparsight import cli
 from sparsight.client import Client
 from sparsight.matrix_commands import parse_call
+from sparsight.problems import Hints
 from tests.sparsight.test_compare import measurement, results
 
 MATRIX, JOB = EXAMPLES[documents.Matrix], EXAMPLES[documents.Job]
@@ -56,8 +57,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
         requests.append(request)
         return answer(request)
 
-    def client(url: str, token: str) -> Client:
-        return Client(url, token, httpx.Client(base_url="http://test", transport=httpx.MockTransport(keep)))
+    def client(url: str, token: str, hints: Hints) -> Client:
+        return Client(url, token, httpx.Client(base_url="http://test", transport=httpx.MockTransport(keep)), hints)
 
     monkeypatch.setattr("sparsight.client.Client", client)
     return requests

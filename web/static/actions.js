@@ -1,11 +1,12 @@
 // Buttons that change something: [data-action] calls the API; a problem's sentence appears beside the button.
 import { refresh } from "./navigation.js";
+import { words } from "./problems.js";
 
 export async function call(url, options) {
   const response = await fetch(url, options);
   const text = await response.text();
   const body = text ? JSON.parse(text) : {};
-  if (!response.ok) throw new Error(body.detail ?? `The server answered ${response.status}.`);
+  if (!response.ok) throw new Error(words(body, response.status));
   return body;
 }
 

@@ -16,7 +16,7 @@ from server import catalogue, devices, recordings
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
-from web import units
+from web import hints, units
 from web.contexts import MatricesPage, MatrixPage
 from web.figures.base import Head, Table
 from web.measured import FORMATS_STUDY, PAGERANK_STUDY, Measured, measured
@@ -87,7 +87,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
         topics=",".join(watched),
         matrix=_line(row),
         source=_source(row.source),
-        error=str(row.error.get("detail", "")),
+        error=hints.words(row.error),
         facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
         notes=seen.notes if seen else (),
         advice=_advice(row),
