@@ -1,21 +1,22 @@
 """The command line: results go to stdout, everything else to stderr; exits.py lists the exit codes."""
 
+import io
 import json
 import logging
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from gpu_engine.errors import SparsightError
+from gpu_engine.errors import InputError, SparsightError, quote
 from sparsight import job_commands, matrix_commands
 from sparsight.exits import Exit, exit_of
 from sparsight.terminal import AsJson, Server, Timeout, connect, messages, out, read_settings, say
 
 app = typer.Typer(
-    help="Where the time of a sparse matrix goes on a GPU.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -27,11 +28,30 @@ app.add_typer(job_commands.app, name="jobs")
 
 def main() -> None:
     """The console script `sparsight`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A name may hold what the encoding of the terminal does not.
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except SparsightError as error:
         say(error.message)
         sys.exit(exit_of(error))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sparsight {version('sparsight')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Where the time of a sparse matrix goes on a GPU."""
 
 
 @app.command(epilog="Example: sparsight serve --port 18080")
@@ -95,17 +115,35 @@ def doctor(as_json: AsJson = False) -> None:
     raise typer.Exit(Exit.FAILED if any(check.status == "fail" for check in checks) else Exit.DONE)
 
 
+@app.command(epilog="Example: sparsight generate rmat:scale=14 rmat.mtx.gz")
+def generate(
+    call: Annotated[str, typer.Argument(metavar="FAMILY:NAME=VALUE,…", help="What to generate.")],
+    file: Annotated[Path, typer.Argument(help="Matrix Market file to write; with the ending .gz compressed.")],
+) -> None:
+    """Generate a matrix and write it to a file; no server is asked."""
+    from gpu_engine import generators
+    from gpu_engine.matrix_io import write_matrix_market
+
+    family, parameters = matrix_commands.parse_call(call)
+    matrix = generators.generate(family, parameters)
+    try:
+        write_matrix_market(file, matrix)
+    except OSError as error:
+        raise InputError(f"Cannot write {quote(file)}: {error.strerror or error}.") from error
+    say(f"{file}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros.")
+
+
 @app.command(epilog="Example: sparsight run formats cnr-2000.mtx.gz --wait")
 def run(
     study: Annotated[str, typer.Argument(help="Name of the study, such as formats.")],
-    file: Annotated[Path, typer.Argument(help="Matrix Market file, plain or .gz.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="Matrix file.", exists=True, dir_okay=False)],
     device: Annotated[str, typer.Option(help="auto, cpu, cuda:0 …")] = "auto",
     server: Server = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the results.")] = False,
     timeout: Timeout = None,
     as_json: AsJson = False,
 ) -> None:
-    """Upload a matrix to a running server and queue a study of it."""
+    """Upload a matrix to a running server and queue a study of it; prints the id of the job."""
     from sparsight.run import Task
 
     with connect(server) as client:

@@ -13,6 +13,7 @@ import httpx
 
 from gpu_engine.errors import InputError, UnavailableError, quote
 from server.documents import Job, Matrix, Results, Study
+from sparsight.addresses import with_scheme
 from sparsight.compare import Difference, compare_kernels, compare_results
 from sparsight.problems import PYTHON, Hints, error_of
 
@@ -34,21 +35,25 @@ TIMEOUT = httpx.Timeout(120, connect=5)
 class Client:
     """A connection to one server; use it as a context manager.
 
-    server  address, `http://127.0.0.1:8000`
+    server  address, `http://127.0.0.1:8000`; the scheme may be left out
     token   bearer token, empty where the server asks for none
     http    the HTTP client to use instead of an own one
     hints   what errors say to do
 
-    Every call raises UnavailableError where no server answers, and otherwise the error that the server names.
+    Raises InputError for an address that is none. Every call raises UnavailableError where no server answers, and
+    otherwise the error that the server names.
     """
 
     def __init__(self, server: str, token: str = "", http: httpx.Client | None = None, hints: Hints = PYTHON) -> None:
-        self.server = server.rstrip("/")
+        self.server = with_scheme(server)
         self._hints = hints
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = http or httpx.Client(
-            base_url=self.server, headers=headers, timeout=TIMEOUT, transport=httpx.HTTPTransport(retries=2)
-        )
+        try:
+            self._http = http or httpx.Client(
+                base_url=self.server, headers=headers, timeout=TIMEOUT, transport=httpx.HTTPTransport(retries=2)
+            )
+        except httpx.InvalidURL as error:
+            raise InputError(f"{quote(server)} is not the address of a server: {error}.") from error
 
     def __enter__(self) -> Self:
         return self
@@ -91,9 +96,9 @@ class Client:
         body = {"family": family, "name": name, **parameters}
         return cast(Matrix, self._call("POST", "/matrices/generate", json=body))
 
-    def matrices(self, q: str = "", sort: str = "-created_at") -> Iterator[Matrix]:
-        """The matrices whose name contains `q`, page by page."""
-        return self._pages("/matrices", {"q": q, "sort": sort})
+    def matrices(self, q: str = "", sort: str = "-created_at", recorded: bool = False) -> Iterator[Matrix]:
+        """The matrices whose name contains `q`, page by page; recorded ones, which have no values, only if told so."""
+        return self._pages("/matrices", {"q": q, "sort": sort, "recorded": "true" if recorded else ""})
 
     def matrix(self, matrix_id: str) -> Matrix:
         """The matrix of that id."""

@@ -1,7 +1,6 @@
 """`sparsight matrix …`: the catalogue of a running server."""
 
 import json
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,11 +8,25 @@ import typer
 
 from gpu_engine.errors import InputError, ParameterError, quote
 from server.documents import Matrix
+from sparsight.addresses import Address, find_matrix, matrix_address
+from sparsight.lists import Limit, moment, print_list
 from sparsight.read_options import ReadOptionsCommand
-from sparsight.terminal import AsJson, Server, connect, messages, out, print_json, print_table, say
+from sparsight.terminal import AsJson, Column, Server, connect, messages, out, print_json, print_pairs, say
 
 app = typer.Typer(help="Matrices of a running server.", no_args_is_help=True)
-MatrixId = Annotated[str, typer.Argument(metavar="MATRIX", help="Id of the matrix; `sparsight matrix ls` lists them.")]
+MatrixId = Annotated[
+    Address,
+    typer.Argument(metavar="MATRIX", help="Id of the matrix, how it begins, or its URL.", parser=matrix_address),
+]
+COLUMNS: tuple[Column[Matrix], ...] = (
+    Column("id", lambda matrix: matrix["id"]),
+    Column("name", lambda matrix: matrix["name"], is_name=True),
+    Column("nnz", lambda matrix: matrix["nnz"], right=True),
+    Column("state", lambda matrix: matrix["state"]),
+    Column("rows", lambda matrix: matrix["n_rows"], right=True),
+    Column("columns", lambda matrix: matrix["n_cols"], right=True),
+    Column("added (UTC)", lambda matrix: moment(matrix["created_at"])),
+)
 
 
 @app.command(
@@ -43,6 +56,8 @@ def add(
         else:
             family, parameters = parse_call(generate)
             matrix = task.settle(client.generate(family, name, **parameters))
+    if name and " ".join(name.split()) != matrix["name"]:
+        say(f"The server has this matrix already, as {quote(matrix['name'])}, and keeps that name.")
     if as_json:
         print_json(matrix)
         return
@@ -56,31 +71,30 @@ def ls(
     sort: Annotated[
         str, typer.Option(help="created_at, name, n_rows, nnz …; a minus before it: descending.")
     ] = "-created_at",
-    limit: Annotated[int, typer.Option(help="At most so many.", min=1)] = 50,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Those that came with recorded results too.")] = False,
+    limit: Limit = 50,
     server: Server = None,
     as_json: AsJson = False,
 ) -> None:
     """List matrices, the newest first."""
     with connect(server) as client:
-        found = list(islice(client.matrices(query, sort), limit))
-    if as_json:
-        print_json(found)
-        return
-    print_table([_row(matrix) for matrix in found], "There is no such matrix. Add one with `sparsight matrix add`.")
+        none = "There is no such matrix. Add one with `sparsight matrix add`."
+        print_list(client.matrices(query, sort, recorded), limit, COLUMNS, none, as_json)
 
 
-@app.command()
+@app.command(epilog="Example: sparsight matrix show 9f86d081")
 def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> None:
     """Show one matrix: shape, state, features."""
-    with connect(server) as client:
-        found = client.matrix(matrix)
+    with connect(server, matrix) as client:
+        found = find_matrix(client, matrix)
     if as_json:
         print_json(found)
         return
-    facts: dict[str, Any] = {**_row(found), "fingerprint": found["fingerprint"], **found["features"]}
+    facts: dict[str, Any] = {column.heading: column.cell(found) for column in COLUMNS}
+    facts |= {"fingerprint": found["fingerprint"], **found["features"]}
     if found["error"]:
         facts["error"] = found["error"].get("detail", "")
-    print_table([{"what": name, "value": _shown(value)} for name, value in facts.items()], "")
+    print_pairs(out(), {name: _shown(value) for name, value in facts.items()})
 
 
 @app.command()
@@ -93,12 +107,13 @@ def rm(
     as_json: AsJson = False,
 ) -> None:
     """Delete a matrix; one with jobs only with their results."""
-    with connect(server) as client:
-        client.delete_matrix(matrix, with_results)
+    with connect(server, matrix) as client:
+        found = find_matrix(client, matrix)
+        client.delete_matrix(found["id"], with_results)
     if as_json:
-        print_json({"deleted": matrix})
+        print_json({"deleted": found["id"]})
     else:
-        say(f"Deleted {matrix}.")
+        say(f"Deleted {found['id']}: {found['name']}.")
 
 
 def parse_call(text: str) -> tuple[str, dict[str, Any]]:
@@ -119,10 +134,6 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _row(matrix: Matrix) -> dict[str, Any]:
-    return {name: matrix.get(name) for name in ("id", "name", "state", "n_rows", "n_cols", "nnz")}
 
 
 def _shown(value: Any) -> str:

@@ -1,16 +1,25 @@
 """Results as tables for a terminal: one table per matrix, device and cache state, the fastest kernel first."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
+from sparsight.terminal import Column, print_table, say
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+class Line(NamedTuple):
+    """A measurement beside the fastest of its table: the verdict, or its state where it has no time."""
+
+    m: Measurement
+    verdict: str
+    ratio: float | None
 
 
 def duration(seconds: float | None) -> str:
@@ -21,46 +30,77 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / size:.3g} {unit}"
 
 
+def times(ratio: float | None) -> str:
+    """A ratio of times; empty for None."""
+    return "" if ratio is None else f"{ratio:.2f} ×"
+
+
 def share(part: float | None, whole: float | None) -> str:
     """part / whole in percent; empty where one is missing."""
     return f"{part / whole:.0%}" if part is not None and whole else ""
 
 
-def tables(measurements: Sequence[Measurement], names: dict[str, str]) -> Iterator[Table]:
-    """The tables of a job's measurements; `names` maps matrix ids to names."""
+COLUMNS: tuple[Column[Line], ...] = (
+    Column("kernel", lambda line: line.m.kernel),
+    Column("verdict", lambda line: line.verdict),
+    Column("ratio", lambda line: times(line.ratio), right=True),
+    Column("time", lambda line: duration(line.m.median_s), right=True),
+    Column("GFLOP/s", lambda line: "" if line.m.gflops is None else f"{line.m.gflops:.3g}", right=True),
+    Column("of floor", lambda line: share(line.m.floor_s, line.m.median_s), right=True),
+    Column("95 % interval", lambda line: _interval(line.m), right=True),
+    Column("error", lambda line: "" if line.m.max_error is None else f"{line.m.max_error:.1f} ε", right=True),
+    Column(
+        "memory",
+        lambda line: "" if line.m.stored_bytes is None else f"{line.m.stored_bytes / 2**20:.1f} MiB",
+        right=True,
+    ),
+)
+"""What matters most is first: a narrow terminal has no room for the last ones."""
+
+
+def print_results(console: Console, measurements: Sequence[Measurement], names: Mapping[str, str]) -> list[str]:
+    """Prints the tables of a job's measurements, and below each why kernels have no time; the headings left out.
+
+    names  of matrices, by id
+    """
 
     def place(m: Measurement) -> tuple[str, str, str]:
         return m.matrix_id, m.device, m.cache
 
+    left_out: set[str] = set()
     for (matrix_id, device, cache), group in groupby(sorted(measurements, key=place), key=place):
-        # Names are what strangers uploaded: Text keeps Rich from reading markup in them.
-        yield _table(Text(f"{names.get(matrix_id, matrix_id)} on {device}, {cache}"), list(group))
+        lines = _ranked(group)
+        title = f"{names.get(matrix_id, matrix_id)} on {device}, {cache}"
+        left_out.update(print_table(console, COLUMNS, lines, title))
+        for note, without in _notes(lines).items():
+            say(f"{', '.join(without)}: {note}", console)
+        console.print()
+    return [column.heading for column in COLUMNS if column.heading in left_out]
 
 
-def _table(title: Text, group: list[Measurement]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    table.add_column("kernel", no_wrap=True)
-    for heading in ("time", "95 % interval", "GFLOP/s", "of floor", "error", "memory"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("against the fastest", overflow="fold")
+def _ranked(group: Iterable[Measurement]) -> list[Line]:
+    """The measurements of a table, the fastest first, those without a time last."""
     ranked = sorted(group, key=lambda m: math.inf if m.median_s is None else m.median_s)
-    for m in ranked:
-        table.add_row(*_row(m, ranked[0]))
-    return table
+    return [_line(m, ranked[0]) for m in ranked]
 
 
-def _row(m: Measurement, fastest: Measurement) -> tuple[str | Text, ...]:
+def _line(m: Measurement, fastest: Measurement) -> Line:
     if m.median_s is None:
-        return m.kernel, m.state, "", "", "", "", "", Text(m.note)
+        return Line(m, m.state, None)
+    if m is fastest:
+        return Line(m, "fastest", None)
     verdict = compare(fastest, m)
-    ratio = f"{verdict.kind}, {1 / verdict.ratio:.2f} ×" if verdict.ratio else verdict.kind
-    return (
-        m.kernel,
-        duration(m.median_s),
-        "" if m.ci_low_s is None else f"{duration(m.ci_low_s)} … {duration(m.ci_high_s)}",
-        "" if m.gflops is None else f"{m.gflops:.3g}",
-        share(m.floor_s, m.median_s),
-        "" if m.max_error is None else f"{m.max_error:.1f} ε",
-        "" if m.stored_bytes is None else f"{m.stored_bytes / 2**20:.1f} MiB",
-        "fastest" if m is fastest else ratio,
-    )
+    return Line(m, verdict.kind, 1 / verdict.ratio if verdict.ratio else None)
+
+
+def _notes(lines: Iterable[Line]) -> dict[str, list[str]]:
+    """Why there is no time → the kernels of which that is said."""
+    said: dict[str, list[str]] = {}
+    for m, *_ in lines:
+        if m.median_s is None and m.note:
+            said.setdefault(m.note, []).append(m.kernel)
+    return said
+
+
+def _interval(m: Measurement) -> str:
+    return "" if m.ci_low_s is None else f"{duration(m.ci_low_s)} … {duration(m.ci_high_s)}"

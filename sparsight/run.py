@@ -6,16 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from gpu_engine.errors import NotFoundError, ParameterError, quote
-from gpu_engine.records import dumps, measurement_from_json
-from server.documents import Job, Matrix, Results
-from sparsight.client import Client
+from gpu_engine.records import measurement_from_json
+from server.documents import Job, Matrix
+from sparsight.client import ENDED, Client
 from sparsight.exits import JOB_STATES, Exit
-from sparsight.report import tables
+from sparsight.report import print_results
+from sparsight.terminal import print_json, say, say_left_out
+
+ENDS = {"failed": "The job failed.", "cancelled": "The job was cancelled."}
 
 LINE_S = 5.0
 """Shortest time between two lines of progress where there is no terminal to animate."""
@@ -28,16 +31,18 @@ class Task:
         self.client = client
         self.messages = messages
         self.out = out
-        self.names: dict[str, str] = {}
+        self._names: dict[str, str] = {}
 
     def queue(self, study: str, file: Path, device: str) -> Job:
-        """Uploads the file and queues the study; returns the job."""
+        """Uploads the file and queues the study; says which job that is and returns it."""
         known = [entry["name"] for entry in self.client.studies()]
         if study not in known:
             raise ParameterError(f"There is no study {quote(study)}; known studies: {', '.join(known)}.")
         matrix = self.upload(file)
-        self.names[matrix["id"]] = matrix["name"]
-        return self.client.submit(study, [matrix["id"]], device=device)
+        self._names[matrix["id"]] = matrix["name"]
+        job = self.client.submit(study, [matrix["id"]], device=device)
+        self._say(f"Job {job['id']} is queued: {self._page(job)}")
+        return job
 
     def upload(self, file: Path, name: str = "", **options: Any) -> Matrix:
         """Uploads the file and waits until the server has read it; raises what is wrong with it.
@@ -62,8 +67,12 @@ class Task:
         return self.client.wait_matrix(matrix["id"])
 
     def print_job(self, job: Job, as_json: bool) -> None:
-        """The queued job: its page, or its document."""
-        self.out.print(Text(dumps(job) if as_json else self._page(job)), soft_wrap=True)
+        """The queued job: its id, or its document."""
+        if as_json:
+            print_json(job)
+        else:
+            typer.echo(job["id"])
+            self._say("`sparsight jobs watch` follows it, by this id or by its URL.")
 
     def follow(self, job: Job, timeout_s: float | None, as_json: bool) -> Exit:
         """Waits for the end of the job and prints its results; returns the exit code. Ctrl-C leaves the job running."""
@@ -76,35 +85,40 @@ class Task:
         except KeyboardInterrupt:
             self._say(f"The job goes on: sparsight jobs watch {job['id']}, or {self._page(job)}")
             return Exit.INTERRUPTED
-        self.print_results(self.client.results(job["id"]), as_json)
+        self.print_results(ended, as_json)
         if ended["state"] != "succeeded":
-            self._say(f"The job {ended['state']}. {(ended.get('error') or {}).get('detail', '')} {self._page(job)}")
+            reason = (ended.get("error") or {}).get("detail", "")
+            self._say(" ".join(filter(None, (ENDS[ended["state"]], reason, self._page(job)))))
         return JOB_STATES[ended["state"]]
 
-    def print_results(self, results: Results, as_json: bool) -> None:
-        """A results document as it is, or as tables."""
+    def print_results(self, job: Job, as_json: bool) -> None:
+        """What a job has measured: the document, or tables; a sentence where that is nothing."""
+        results = self.client.results(job["id"])
         if as_json:
-            self.out.print(Text(dumps(results)), soft_wrap=True)
+            print_json(results)
             return
         measurements = [measurement_from_json(entry) for entry in results["measurements"]]
-        unknown = {m.matrix_id for m in measurements} - self.names.keys()
-        self.names.update({matrix_id: self._name(matrix_id) for matrix_id in unknown})
-        for table in tables(measurements, self.names):
-            self.out.print(table)
-            self.out.print()
+        if not measurements:
+            self._say(f"The job {job['id']} is {job['state']} and has measured nothing.")
+        elif job["state"] not in ENDED:
+            self._say(f"The job is {job['state']}; this is what it has measured so far.")
+        names = {m.matrix_id: self.name(m.matrix_id) for m in measurements}
+        say_left_out(print_results(self.out, measurements, names), "--csv or --json of `sparsight results`")
 
-    def _name(self, matrix_id: str) -> str:
-        try:
-            return self.client.matrix(matrix_id)["name"]
-        except NotFoundError:
-            # Results outlive their matrix.
-            return matrix_id
+    def name(self, matrix_id: str) -> str:
+        """The name of a matrix; its id where the matrix is gone, which its results outlive."""
+        if matrix_id not in self._names:
+            try:
+                self._names[matrix_id] = self.client.matrix(matrix_id)["name"]
+            except NotFoundError:
+                self._names[matrix_id] = matrix_id
+        return self._names[matrix_id]
 
     def _page(self, job: Job) -> str:
         return f"{self.client.server}/jobs/{job['id']}"
 
     def _say(self, message: str) -> None:
-        self.messages.print(Text(message), soft_wrap=True)
+        say(message, self.messages)
 
     @contextmanager
     def _progress(self) -> Iterator[Callable[[float, float, str], None]]:

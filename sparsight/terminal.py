@@ -1,26 +1,39 @@
-"""What the commands share: options, settings, the connection; results go to stdout, everything else to stderr."""
+"""What the commands share: options, settings, the connection, tables; results go to stdout, all else to stderr."""
 
+import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import typer
 from pydantic import ValidationError
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from gpu_engine.errors import InputError
-from gpu_engine.records import dumps
 from server.settings import Settings
+from sparsight.addresses import Address, server_of
 
 if TYPE_CHECKING:
     from sparsight.client import Client
 
+T = TypeVar("T")
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Server = Annotated[str | None, typer.Option(help="Address of the server.")]
+Server = Annotated[str | None, typer.Option(help="Address of the server, such as 127.0.0.1:18080.")]
 Timeout = Annotated[float | None, typer.Option(help="Seconds to wait at most.", min=0)]
+
+UNLIMITED = 100_000
+"""Columns of what is no terminal."""
+
+GAP = 2
+NAME_CELLS = 22
+"""A name is shortened to this where a table is too wide."""
 
 
 def read_settings(**options: Any) -> Settings:
@@ -32,18 +45,18 @@ def read_settings(**options: Any) -> Settings:
         raise InputError(f"{wrong}.") from error
 
 
-def connect(server: str | None) -> "Client":
-    """A client of the named server, else of the one that the settings name."""
+def connect(server: str | None, *addresses: Address) -> "Client":
+    """A client of the named server, else of the one that the addresses name, else of that of the settings.
+
+    Raises InputError where two of them are named.
+    """
     from sparsight.client import Client
     from sparsight.problems import COMMAND
 
     settings = read_settings()
-    return Client(server or f"http://{settings.host}:{settings.port}", settings.token, hints=COMMAND)
-
-
-def say(message: str) -> None:
-    """One line for people."""
-    messages().print(Text(message), soft_wrap=True)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    named = server_of(server, *addresses)
+    return Client(named or f"http://{host}:{settings.port}", settings.token, hints=COMMAND)
 
 
 def messages() -> Console:
@@ -52,25 +65,88 @@ def messages() -> Console:
 
 
 def out() -> Console:
-    """The console of results; where it is no terminal, lines are not cut to the width of one."""
-    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", 200))
-    return Console(highlight=False, width=width)
+    """The console of results: of any width where it is no terminal, unless COLUMNS gives one."""
+    limited = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return Console(highlight=False, width=None if limited else UNLIMITED)
+
+
+def say(message: str, console: Console | None = None, style: str = "") -> None:
+    """A sentence for people; on a terminal it is broken between words, and never in one."""
+    console = console or messages()
+    if console.is_terminal:
+        message = textwrap.fill(message, console.width, break_long_words=False, break_on_hyphens=False)
+    console.print(Text(message, style), soft_wrap=True)
 
 
 def print_json(document: Any) -> None:
-    """A document on one line of stdout."""
-    typer.echo(dumps(document))
+    """A document on one line of stdout, in ASCII where stdout takes nothing else."""
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    typer.echo(json.dumps(document, allow_nan=False, ensure_ascii=not unicode))
 
 
-def print_table(rows: Sequence[Mapping[str, Any]], empty: str) -> None:
-    """Rows with the same keys as a table, or on stderr the sentence that says that there are none."""
-    if not rows:
-        say(empty)
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, value in rows[0].items():
-        table.add_column(name, justify="right" if isinstance(value, int | float) else "left", overflow="fold")
-    for row in rows:
+@dataclass(frozen=True, slots=True)
+class Column(Generic[T]):
+    """A column of a table: its heading, and the cell of an item.
+
+    right   numbers, one under the other
+    is_name a name of any length, which may be shortened to whole words
+    """
+
+    heading: str
+    cell: Callable[[T], object]
+    right: bool = False
+    is_name: bool = False
+
+
+def print_table(console: Console, columns: Sequence[Column[T]], items: Sequence[T], title: str = "") -> list[str]:
+    """Prints the first columns, as many as fit; returns the headings of the others. No word is cut, no cell folded."""
+    cells = [["" if (cell := c.cell(item)) is None else str(cell) for c in columns] for item in items]
+    if sum(_widths(columns, cells)) + GAP * (len(columns) - 1) > console.width:
+        cells = [[shorten(cell) if c.is_name else cell for c, cell in zip(columns, row, strict=True)] for row in cells]
+    widths = _widths(columns, cells)
+    ends = accumulate(width + GAP for width in widths)
+    kept = max(1, sum(end - GAP <= console.width for end in ends))
+    headings = [c.heading for c in columns]
+    if title:
+        say(title, console, "italic")
+    for row, style in [(headings, "bold"), *((row, "") for row in cells)]:
+        padded = (_pad(cell, width, c.right) for c, cell, width in zip(columns[:kept], row, widths, strict=False))
         # Names are what strangers uploaded: Text keeps Rich from reading markup in them.
-        table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
-    out().print(table)
+        console.print(Text((" " * GAP).join(padded).rstrip(), style), soft_wrap=True)
+    return headings[kept:]
+
+
+def print_pairs(console: Console, pairs: Mapping[str, str]) -> None:
+    """Names and values, one pair a line; a value that is too long for that stands on lines of its own."""
+    width = max(map(cell_len, pairs), default=0) + GAP
+    for name, value in pairs.items():
+        if width + cell_len(value) <= console.width:
+            say(f"{name:<{width}}{value}", console)
+        else:
+            say(name, console)
+            say(value, console)
+
+
+def say_left_out(headings: Iterable[str], options: str) -> None:
+    """Which columns a table had no room for, and the options that show them; nothing where there are none."""
+    if names := ", ".join(dict.fromkeys(headings)):
+        say(f"Left out for want of room: {names}. A wider terminal shows them, and so does {options}.")
+
+
+def shorten(name: str) -> str:
+    """The first words of a long name that fit NAME_CELLS, at least one."""
+    if cell_len(name) <= NAME_CELLS:
+        return name
+    words = name.split()
+    ends = accumulate(cell_len(word) + 1 for word in words)
+    kept = max(1, sum(end + 1 <= NAME_CELLS for end in ends))
+    return name if kept == len(words) else " ".join([*words[:kept], "…"])
+
+
+def _widths(columns: Sequence[Column[T]], cells: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(cell_len, texts)) for texts in zip([c.heading for c in columns], *cells, strict=True)]
+
+
+def _pad(text: str, width: int, right: bool) -> str:
+    space = " " * (width - cell_len(text))
+    return space + text if right else text + space

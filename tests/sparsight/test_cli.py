@@ -1,6 +1,8 @@
 """The command line: what goes where, and the exit codes."""
 
+import io
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpu_engine.errors import ConflictError, InputError, NotFoundError, ParameterError, SparsightError, UnavailableError
+from gpu_engine.matrix_io import read_matrix
+from server.documents import Matrix
+from server.examples import EXAMPLES
 from sparsight import cli
 from sparsight.client import Client
 from sparsight.exits import Exit, exit_of
@@ -84,13 +89,22 @@ def test_run_json_is_the_results_document_and_nothing_else(monkeypatch: pytest.M
     assert json.loads(ended.stdout) == RESULTS
 
 
-def test_run_without_wait_prints_the_page_of_the_job(monkeypatch: pytest.MonkeyPatch, matrix_file: Path) -> None:
-    ended = run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--server", "http://test")
-    assert ended.exit_code == 0
-    assert ended.stdout == "http://test/jobs/j\n"
+def test_run_without_wait_prints_the_id_of_the_job(monkeypatch: pytest.MonkeyPatch, matrix_file: Path) -> None:
+    ended = run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--server", "test")
+    assert (ended.exit_code, ended.stdout) == (0, "j\n")
+    assert "Job j is queued: http://test/jobs/j\n" in ended.stderr
+    assert "`sparsight jobs watch` follows it" in ended.stderr
 
 
-@pytest.mark.parametrize(("end", "code", "said"), [("failed", 1, "The device is gone."), ("cancelled", 5, "cancelled")])
+def test_run_that_waits_says_at_once_which_job_it_waits_for(monkeypatch: pytest.MonkeyPatch, matrix_file: Path) -> None:
+    ended = run(monkeypatch, FakeServer("running"), "formats", str(matrix_file), "--wait", "--timeout", "0")
+    assert "Job j is queued: http://127.0.0.1:8000/jobs/j\n" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [("failed", 1, "The job failed. The device is gone."), ("cancelled", 5, "The job was cancelled.")],
+)
 def test_run_exits_with_the_end_of_the_job(
     monkeypatch: pytest.MonkeyPatch, matrix_file: Path, end: str, code: int, said: str
 ) -> None:
@@ -156,6 +170,40 @@ def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytes
         cli.main()
     assert ended.value.code == Exit.INPUT
     assert "SPARSIGHT_PORT: " in capsys.readouterr().err
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert CliRunner().invoke(cli.app, ["--version"]).stdout == f"sparsight {version('sparsight')}\n"
+
+
+def test_a_matrix_is_generated_into_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "grid.mtx.gz"
+    ended = CliRunner().invoke(cli.app, ["generate", "stencil:points=5,nx=4,ny=3", str(file)])
+    assert (ended.exit_code, ended.stdout) == (0, "")
+    assert "12 × 12, 46 nonzeros" in ended.stderr
+    assert read_matrix(file).matrix.nnz == 46
+    lost = CliRunner().invoke(cli.app, ["generate", "stencil", str(tmp_path / "none" / "grid.mtx")])
+    assert isinstance(lost.exception, InputError)
+    assert "No such file" in lost.exception.message
+
+
+@pytest.mark.parametrize(("option", "expected"), [((), "na\\xefve"), (("--json",), "na\\u00efve")])
+def test_a_terminal_of_ascii_shows_every_name_and_json_stays_json(
+    monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], expected: str
+) -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"items": [EXAMPLES[Matrix] | {"name": "naïve"}], "next": None})
+
+    http = httpx.Client(base_url="http://test", transport=httpx.MockTransport(answer))
+    monkeypatch.setattr("sparsight.client.Client", lambda url, token, hints: Client(url, token, http, hints))
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", stdout)
+    monkeypatch.setattr("sys.argv", ["sparsight", "matrix", "ls", *option])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 0
+    stdout.seek(0)
+    assert expected in stdout.read()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from gpu_engine.records import Measurement
-from sparsight.report import duration, share, tables
+from sparsight.report import duration, print_results, share
 
 
 def measurement(kernel: str, median_s: float | None, **fields: object) -> Measurement:
@@ -18,12 +18,13 @@ def measurement(kernel: str, median_s: float | None, **fields: object) -> Measur
     return Measurement(**(values | fields))  # type: ignore[arg-type]
 
 
-def rendered(measurements: list[Measurement], names: dict[str, str]) -> str:
+def rendered(measurements: list[Measurement], names: dict[str, str], width: int = 200) -> tuple[str, list[str]]:
+    """What a terminal of that width shows, and the columns that it has no room for."""
     text = io.StringIO()
-    console = Console(file=text, width=200)
-    for table in tables(measurements, names):
-        console.print(table)
-    return text.getvalue()
+    left_out = print_results(
+        Console(file=text, width=width, force_terminal=True, color_system=None), measurements, names
+    )
+    return text.getvalue(), left_out
 
 
 @pytest.mark.parametrize(
@@ -39,33 +40,67 @@ def test_a_share_needs_both_numbers() -> None:
     assert share(None, 4.0) == share(1.0, None) == share(1.0, 0.0) == ""
 
 
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
 def test_the_fastest_kernel_is_first_and_the_others_are_compared_with_it() -> None:
     slow = measurement("csr/scalar", 3e-3)
     fast = measurement("csr/vector", 1.5e-3, floor_s=0.75e-3, max_error=0.5, stored_bytes=2**20)
     near = measurement("ell/thread", 1.51e-3)
-    lines = rendered([slow, fast, near], {"m": "cage"}).splitlines()
-    assert lines[0].rstrip() == "cage on cpu, warm"
-    kernels = [line.split()[0] for line in lines[2:]]
-    assert kernels == ["csr/vector", "ell/thread", "csr/scalar"]
-    cells = [cell.strip() for cell in lines[2].split("  ") if cell.strip()]
-    assert cells == ["csr/vector", "1.5 ms", "1.48 ms … 1.52 ms", "0.667", "50%", "0.5 ε", "1.0 MiB", "fastest"]
-    assert "same, 1.01 ×" in lines[3]
-    assert "slower, 2.00 ×" in lines[4]
+    text, left_out = rendered([slow, fast, near], {"m": "cage"})
+    lines = text.splitlines()
+    assert lines[0] == "cage on cpu, warm"
+    assert [line.split()[0] for line in lines[2:5]] == ["csr/vector", "ell/thread", "csr/scalar"]
+    assert cells(lines[2]) == [
+        "csr/vector",
+        "fastest",
+        "1.5 ms",
+        "0.667",
+        "50%",
+        "1.48 ms … 1.52 ms",
+        "0.5 ε",
+        "1.0 MiB",
+    ]
+    assert cells(lines[3])[1:3] == ["same", "1.01 ×"]
+    assert cells(lines[4])[1:3] == ["slower", "2.00 ×"]
+    assert left_out == []
 
 
-def test_a_case_without_a_time_says_why() -> None:
-    skipped = measurement("ell/thread", None, state="skipped", note="needs 41 GB, 16 GB allowed")
-    text = rendered([skipped, measurement("csr/vector", 1e-3)], {})
-    assert text.index("csr/vector") < text.index("ell/thread")
-    assert "skipped" in text
-    assert "needs 41 GB, 16 GB allowed" in text
+HEADINGS = ["kernel", "verdict", "ratio", "time", "GFLOP/s", "of floor", "95 % interval", "error", "memory"]
+
+
+@pytest.mark.parametrize(("width", "kept"), [(40, 4), (80, 7), (100, 9), (160, 9)])
+def test_a_narrow_terminal_keeps_the_verdict_and_leaves_whole_columns_out(width: int, kept: int) -> None:
+    found = [measurement("csr/vector", 1.5e-3, max_error=0.5, stored_bytes=2**30), measurement("hyb/segmented", 3e-3)]
+    whole = [cells(line) for line in rendered(found, {})[0].splitlines()[1:4]]
+    text, left_out = rendered(found, {}, width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    assert cells(lines[1]) == HEADINGS[:kept]
+    assert left_out == HEADINGS[kept:]
+    for line, full in zip(lines[1:4], whole, strict=True):
+        assert cells(line) == full[: len(cells(line))]
+    assert cells(lines[3])[:4] == ["hyb/segmented", "slower", "2.00 ×", "3 ms"]
+
+
+def test_cases_without_a_time_say_why_below_the_table_and_between_words() -> None:
+    note = "the layout needs 41 GB and 16 GB are allowed"
+    skipped = [measurement(kernel, None, state="skipped", note=note) for kernel in ("ell/thread", "ellr/thread")]
+    text, _ = rendered([*skipped, measurement("csr/vector", 1e-3)], {}, 40)
+    lines = text.splitlines()
+    assert [cells(line)[:2] for line in lines[2:5]] == [
+        ["csr/vector", "fastest"], ["ell/thread", "skipped"], ["ellr/thread", "skipped"]
+    ]  # fmt: skip
+    assert " ".join(lines[5:]).strip() == f"ell/thread, ellr/thread: {note}"
+    assert max(map(len, lines)) <= 40
 
 
 def test_cache_states_have_tables_of_their_own_and_names_are_not_markup() -> None:
     cold = measurement("csr/vector", 1e-3, cache="cold")
-    text = rendered([measurement("csr/vector", 1e-3), cold], {"m": "[red]a[/]"})
+    text, _ = rendered([measurement("csr/vector", 1e-3), cold], {"m": "[red]a[/]"})
     assert text.index("[red]a[/] on cpu, cold") < text.index("[red]a[/] on cpu, warm")
 
 
 def test_no_measurement_gives_no_table() -> None:
-    assert rendered([], {}) == ""
+    assert rendered([], {}) == ("", [])
