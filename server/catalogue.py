@@ -37,7 +37,9 @@ ANSWER_S = 10.0
 JOBS_MAX = 1_000_000
 NAME_MAX = 200
 QUERY_MAX = 200
-ENDINGS = re.compile(r"(\.(mtx|mm|txt|csv|tsv|tar|npz|mat|hb|rb|[rp][sua]a))?(\.(gz|bz2)|\.tgz)?$", re.IGNORECASE)
+ENDINGS = re.compile(
+    r"(\.(mtx|mm|txt|csv|tsv|dat|net|edges|el|tar|npz|mat|hb|rb|[rp][sua]a))?(\.(gz|bz2)|\.tgz)?$", re.IGNORECASE
+)
 """What a file name says about the file and not about the matrix."""
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,32}")

@@ -101,7 +101,12 @@ def explain_head(head: bytes) -> str:
             "'rows columns entries' before the entries."
         )
     begin = quote(first.decode("utf-8", "backslashreplace"))
-    return f"The file begins with {begin}; expected '%%MatrixMarket matrix coordinate real general' or the like."
+    said = f"The file begins with {begin}; expected '%%MatrixMarket matrix coordinate real general' or the like."
+    lines = (line.strip() for line in text.split(b"\n"))
+    columns = [len(re.split(rb"[\s,;]+", line)) for line in lines if line and line[:1] not in b"#%"][:2]
+    if columns in ([2, 2], [3, 3]):
+        return f"{said} If it is an edge list, its ids must be whole numbers: number the names first."
+    return said
 
 
 MAGIC = (

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 
 from server import catalogue
 from tests.browser.conftest import Open
@@ -10,6 +11,7 @@ from tests.web.conftest import Lab, add_measurement
 from tests.web.samples import study_of, timed
 
 GOOD = b"%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1.0\n2 2 2.5\n3 3 -1\n3 1 4e2\n"
+FRIENDS = "# who knows whom\n10 20\n20 30\n30 10\n10 40\n"
 BAD = b"%%MatrixMarket matrix coordinate real general\n3 3 1\n9 1 1.0\n"
 
 
@@ -40,7 +42,7 @@ def test_a_bad_file_is_answered_with_a_sentence(
 
 def test_an_edge_list_is_shown_before_it_is_taken(open_page: Open, tmp_path: Path) -> None:
     path = tmp_path / "friends.txt"
-    path.write_text("# who knows whom\n10 20\n20 30\n30 10\n10 40\n", encoding="utf-8")
+    path.write_text(FRIENDS, encoding="utf-8")
     page = open_page("/matrices")
     page.locator("#file").set_input_files(path)
     page.get_by_text("edge list: 4 × 4, 4 nonzeros").wait_for()
@@ -50,6 +52,57 @@ def test_an_edge_list_is_shown_before_it_is_taken(open_page: Open, tmp_path: Pat
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/matrices/*")
     page.get_by_role("heading", name="friends", exact=True).wait_for()
+
+
+def drop(page: Page, name: str, content: str) -> None:
+    """Drops a file on the page, as the desktop does."""
+    make = """([name, content]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([content], name));
+        return data;
+    }"""
+    data = page.evaluate_handle(make, [name, content])
+    for kind in ("dragover", "drop"):
+        page.dispatch_event("main", kind, {"dataTransfer": data})
+
+
+def test_a_dropped_matrix_goes_up_at_once(open_page: Open) -> None:
+    page = open_page("/matrices")
+    drop(page, "tiny.mtx", GOOD.decode())
+    page.wait_for_url("**/matrices/*")
+    page.get_by_role("heading", name="tiny", exact=True).wait_for()
+
+
+def test_a_dropped_edge_list_asks_for_its_direction_whatever_its_name(open_page: Open) -> None:
+    page = open_page("/matrices")
+    drop(page, "friends.dat", FRIENDS)
+    page.get_by_text("edge list: 4 × 4, 4 nonzeros").wait_for()
+    assert page.locator("#file").evaluate("input => input.files[0].name") == "friends.dat"
+    page.get_by_role("button", name="Upload").click()
+    assert page.get_by_label("Direction").evaluate("select => select.matches(':invalid')")
+    page.get_by_label("Direction").select_option("true")
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/matrices/*")
+    page.get_by_role("heading", name="friends", exact=True).wait_for()
+
+
+def test_an_edge_list_is_sent_after_errors(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "ANSWER_S", 300.0)
+    page = open_page("/matrices")
+    alert = page.locator("[data-upload] [role=alert]")
+    drop(page, "names", "alice bob\nbob carol\n")
+    alert.filter(has_text="its ids must be whole numbers").wait_for()
+    expect(page.get_by_label("Direction")).to_be_hidden()
+    # By its name a matrix that goes up at once: only its content says what it is.
+    drop(page, "friends.mtx", f"{FRIENDS}10 20\n")
+    alert.filter(has_text="Choose the direction and press Upload.").wait_for()
+    page.get_by_label("Repeated edges").select_option("refuse")
+    page.get_by_label("Direction").select_option("true")
+    alert.filter(has_text="1 edges repeat an earlier one. Choose what becomes of repeated edges").wait_for()
+    page.get_by_label("Repeated edges").select_option("last")
+    page.get_by_text("edge list: 4 × 4, 4 nonzeros").wait_for()
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/matrices/*")
 
 
 def test_a_matrix_is_generated(open_page: Open) -> None:
