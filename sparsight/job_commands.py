@@ -169,5 +169,7 @@ def _print_differences(differences: list[Difference], name: Callable[[str], str]
     if not differences:
         say("The two share no matrix, device and cache state.")
         return
-    title = ", ".join(str(column.cell(differences[0])) for column in shared)
-    say_left_out(print_table(out(), columns, differences, title), "--json")
+    console = out()
+    if shared:
+        say(", ".join(str(column.cell(differences[0])) for column in shared), console, "italic")
+    say_left_out(print_table(console, columns, differences), "--json")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from gpu_engine.noise import noise
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 from sparsight.terminal import Column, print_table, say
@@ -70,8 +71,10 @@ def print_results(console: Console, measurements: Sequence[Measurement], names: 
     left_out: set[str] = set()
     for (matrix_id, device, cache), group in groupby(sorted(measurements, key=place), key=place):
         lines = _ranked(group)
-        title = f"{names.get(matrix_id, matrix_id)} on {device}, {cache}"
-        left_out.update(print_table(console, COLUMNS, lines, title))
+        say(f"{names.get(matrix_id, matrix_id)} on {device}, {cache}", console, "italic")
+        if busy := noise([line.m for line in lines]):
+            say(busy, console)
+        left_out.update(print_table(console, COLUMNS, lines))
         for note, without in _notes(lines).items():
             say(f"{', '.join(without)}: {note}", console)
         console.print()
@@ -79,16 +82,17 @@ def print_results(console: Console, measurements: Sequence[Measurement], names: 
 
 
 def _ranked(group: Iterable[Measurement]) -> list[Line]:
-    """The measurements of a table, the fastest first, those without a time last."""
+    """The measurements of a table, the fastest first, those without a time last; on a busy machine nothing leads."""
     ranked = sorted(group, key=lambda m: math.inf if m.median_s is None else m.median_s)
-    return [_line(m, ranked[0]) for m in ranked]
+    first = "ambiguous" if noise(ranked) else "fastest"
+    return [_line(m, ranked[0], first) for m in ranked]
 
 
-def _line(m: Measurement, fastest: Measurement) -> Line:
+def _line(m: Measurement, fastest: Measurement, first: str) -> Line:
     if m.median_s is None:
         return Line(m, m.state, None)
     if m is fastest:
-        return Line(m, "fastest", None)
+        return Line(m, first, None)
     verdict = compare(fastest, m)
     return Line(m, verdict.kind, 1 / verdict.ratio if verdict.ratio else None)
 

@@ -98,7 +98,7 @@ class Column(Generic[T]):
     is_name: bool = False
 
 
-def print_table(console: Console, columns: Sequence[Column[T]], items: Sequence[T], title: str = "") -> list[str]:
+def print_table(console: Console, columns: Sequence[Column[T]], items: Sequence[T]) -> list[str]:
     """Prints the first columns, as many as fit; returns the headings of the others. No word is cut, no cell folded."""
     cells = [["" if (cell := c.cell(item)) is None else str(cell) for c in columns] for item in items]
     if sum(_widths(columns, cells)) + GAP * (len(columns) - 1) > console.width:
@@ -107,8 +107,6 @@ def print_table(console: Console, columns: Sequence[Column[T]], items: Sequence[
     ends = accumulate(width + GAP for width in widths)
     kept = max(1, sum(end - GAP <= console.width for end in ends))
     headings = [c.heading for c in columns]
-    if title:
-        say(title, console, "italic")
     for row, style in [(headings, "bold"), *((row, "") for row in cells)]:
         padded = (_pad(cell, width, c.right) for c, cell, width in zip(columns[:kept], row, widths, strict=False))
         # Names are what strangers uploaded: Text keeps Rich from reading markup in them.

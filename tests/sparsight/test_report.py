@@ -67,6 +67,13 @@ def test_the_fastest_kernel_is_first_and_the_others_are_compared_with_it() -> No
     assert left_out == []
 
 
+def test_on_a_busy_machine_nothing_leads_and_that_is_said_first() -> None:
+    found = [measurement("csr/vector", 1e-3, reference_gap=0.3), measurement("ell/thread", 3e-3, reference_gap=0.3)]
+    lines = rendered(found, {})[0].splitlines()
+    assert lines[1].startswith("This machine was busy: the reference kernel differs from itself by 30.0%.")
+    assert cells(lines[3])[:2] == ["csr/vector", "ambiguous"]
+
+
 HEADINGS = ["kernel", "verdict", "ratio", "time", "GFLOP/s", "of floor", "95 % interval", "error", "memory"]
 
 
