@@ -109,7 +109,7 @@ class Guard:
             response = RedirectResponse(f"/{scope['path'].lstrip('/')}{'?' if kept else ''}{kept}", 303)
             response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", secure=scope["scheme"] == "https")
             return response
-        wrong = given or "authorization" in Headers(scope=scope)
+        wrong = "token" in QueryParams(scope["query_string"]) or "authorization" in Headers(scope=scope)
         detail = "This is not the token of this service." if wrong else "This service asks for a token."
         return problem_response(problem(401, "unauthorized", detail, hint="send_token"), {"WWW-Authenticate": "Bearer"})
 

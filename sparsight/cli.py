@@ -1,7 +1,7 @@
 """The command line: results go to stdout, everything else to stderr; exits.py lists the exit codes."""
 
+import dataclasses
 import io
-import json
 import logging
 import sys
 from importlib.metadata import version
@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Column, Table
 from rich.text import Text
 
 from gpu_engine.errors import InputError, SparsightError, quote
 from sparsight import job_commands, matrix_commands
 from sparsight.exits import Exit, exit_of
-from sparsight.terminal import AsJson, Server, Timeout, connect, messages, out, read_settings, say
+from sparsight.terminal import AsJson, Server, Timeout, connect, messages, out, print_json, read_settings, say
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -107,11 +108,14 @@ def doctor(as_json: AsJson = False) -> None:
     for check in examine(read_settings()):
         checks.append(check)
         if not as_json:
-            line = Text.assemble((f"{check.status:<5}", colours[check.status]), f"{check.name:<15}", check.found)
-            console.print(line.append(f"\n{'':20}{check.advice}", "dim") if check.advice else line, soft_wrap=True)
+            # A grid breaks long lines between words and indents the rest of them.
+            grid = Table.grid(Column(width=5), Column(width=15), Column())
+            grid.add_row(Text(check.status, colours[check.status]), check.name, Text(check.found))
+            if check.advice:
+                grid.add_row("", "", Text(check.advice, "dim"))
+            console.print(grid)
     if as_json:
-        fields = ("name", "status", "found", "advice")
-        typer.echo(json.dumps([{name: getattr(check, name) for name in fields} for check in checks]))
+        print_json([dataclasses.asdict(check) for check in checks])
     raise typer.Exit(Exit.FAILED if any(check.status == "fail" for check in checks) else Exit.DONE)
 
 
