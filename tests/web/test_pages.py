@@ -251,6 +251,12 @@ def test_errors_are_pages_for_browsers_and_problems_for_programs(
         assert page.template.name == "error.html"
 
 
+def test_an_error_page_says_what_to_do_in_the_words_of_the_pages(client: TestClient, lab: Lab) -> None:
+    text = get(client, "/jobs/none").text
+    assert "There is no job &#39;none&#39;. The page Jobs lists them." in text
+    assert "GET /api" not in text
+
+
 def test_static_files_never_go_stale(client: TestClient) -> None:
     text = get(client, "/").text
     (plotly,) = re.findall(r'data-plotly="([^"]+)"', text)
