@@ -47,7 +47,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def common(
     _: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,

@@ -83,7 +83,7 @@ class Task:
             self._say(f"{error} {self._page(job)}")
             return Exit.TIMEOUT
         except KeyboardInterrupt:
-            self._say(f"The job goes on: sparsight jobs watch {job['id']}, or {self._page(job)}")
+            self._say(f"The job goes on; to follow it again: sparsight jobs watch {self._page(job)}")
             return Exit.INTERRUPTED
         self.print_results(ended, as_json)
         if ended["state"] != "succeeded":

@@ -134,7 +134,7 @@ def test_an_interrupted_wait_exits_with_130_and_leaves_the_job(
     monkeypatch.setattr(Client, "wait", interrupt)
     ended = run(monkeypatch, server, "formats", str(matrix_file), "--wait")
     assert ended.exit_code == Exit.INTERRUPTED
-    assert "The job goes on" in ended.stderr
+    assert "The job goes on; to follow it again: sparsight jobs watch http://127.0.0.1:8000/jobs/j\n" in ended.stderr
     assert not any(request.url.path.endswith("/cancel") for request in server.requests)
 
 
