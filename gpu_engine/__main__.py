@@ -3,8 +3,11 @@
 import argparse
 import json
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 from gpu_engine.batched.sources import read_matrices
@@ -116,38 +119,67 @@ def _run(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Trace]]
         )
     measurements: list[Measurement] = []
     traces: list[Trace] = []
+    lines = _Lines()
     with open_bench(device) as bench:
         for record in chosen.run(params, tuple(chosen.cases(params, infos, device)), matrices, bench):
-            _tell(record)
+            lines.tell(record)
             if isinstance(record, Measurement):
                 measurements.append(record)
             elif isinstance(record, Trace):
                 traces.append(record)
+    lines.end()
     return measurements, traces
 
 
-def _tell(record: Record) -> None:
-    if isinstance(record, Progress):
-        _say(f"  {record.message}", end="\r" if sys.stderr.isatty() else "\n")
-    elif isinstance(record, Measurement):
-        _say(_line(record))
+class _Lines:
+    """Records as lines: the matrix where it changes, then of each case what fits the terminal, cut nowhere."""
+
+    def __init__(self) -> None:
+        self._matrix = ""
+        self._left_out = False
+
+    def tell(self, record: Record) -> None:
+        """The line of a record."""
+        if isinstance(record, Progress):
+            _say(f"  {record.message}", end="\r" if sys.stderr.isatty() else "\n")
+        elif isinstance(record, Measurement):
+            if record.matrix_id != self._matrix:
+                self._matrix = record.matrix_id
+                _say(self._matrix)
+            pieces = [piece for piece in _pieces(record) if piece]
+            ends = accumulate(len(piece) + 1 for piece in pieces)
+            kept = max(1, sum(end - 1 <= _width() for end in ends))
+            self._left_out |= kept < len(pieces)
+            sys.stderr.write(f"{' '.join(pieces[:kept])}\n")
+            if record.median_s is None:
+                _say(f"{record.state}: {record.note}")
+
+    def end(self) -> None:
+        """Says where the rest is, if lines had no room for it."""
+        if self._left_out:
+            _say("Of some lines the end is left out for want of room; a wider terminal shows it, and so does --json.")
 
 
-def _line(m: Measurement) -> str:
-    batch = f" {m.problems:6} problems" if m.problems is not None else ""
+def _pieces(m: Measurement) -> Iterator[str]:
+    """What is said of a case, the most important first; of one without a time only which it is."""
+    problems = f" {m.problems:6} problems" if m.problems is not None else ""
     shared = f" {m.case.rpartition('|')[2]}" if m.devices is not None else ""
-    head = f"{m.matrix_id[-24:]:24}{batch} {m.kernel:18} {m.cache:4}{shared}"
+    yield f" {problems} {m.kernel:18} {m.cache:4}{shared}"
     if m.median_s is None:
-        return f"{head} {m.state}: {m.note}"
+        return
     if m.iterations is not None:
         split = f" ({'+'.join(map(str, m.iterations_by_segments))})" if m.iterations_by_segments else ""
-        distance = f", distance {m.distance:.1e}" if m.distance is not None else ""
-        ranks = f"residual {m.residual:.1e}{distance} {m.note}"
-        return f"{head} {m.median_s * 1e3:10.3f} ms {m.iterations} iterations{split}, {ranks}"
-    floor = f"{(m.floor_s or 0) / (m.devices or 1) / m.median_s:6.1%} of floor"
-    if m.gather_floor_s is not None:
-        floor += f", {m.gather_floor_s / m.median_s:6.1%} of gather floor"
-    return f"{head} {m.median_s * 1e6:10.2f} µs {m.gflops:8.2f} GFLOP/s {floor}, error {m.max_error:.2f} ε {m.note}"
+        yield f"{m.median_s * 1e3:10.3f} ms"
+        yield f"{m.iterations} iterations{split}"
+        yield f"residual {m.residual:.1e}"
+        yield f"distance {m.distance:.1e}" if m.distance is not None else ""
+    else:
+        yield f"{m.median_s * 1e6:10.2f} µs"
+        yield f"{m.gflops:8.2f} GFLOP/s"
+        yield f"{(m.floor_s or 0) / (m.devices or 1) / m.median_s:6.1%} of floor"
+        yield f"{m.gather_floor_s / m.median_s:6.1%} of gather floor" if m.gather_floor_s is not None else ""
+        yield f"error {m.max_error:.2f} ε"
+    yield m.note
 
 
 def _tell_noise(measurements: Sequence[Measurement]) -> None:
@@ -160,8 +192,16 @@ def _tell_noise(measurements: Sequence[Measurement]) -> None:
             _say(f"{' '.join(filter(None, key))}: {busy}")
 
 
+def _width() -> int:
+    """Columns of the terminal; of what is none, more than any line has."""
+    return shutil.get_terminal_size().columns if sys.stderr.isatty() else 1 << 30
+
+
 def _say(text: str, end: str = "\n") -> None:
-    sys.stderr.write(text + end)
+    """A sentence, on a terminal broken between words."""
+    # What progress has left of the line is cleared first.
+    clear = "\x1b[K" if sys.stderr.isatty() else ""
+    sys.stderr.write(clear + textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False) + end)
 
 
 def main() -> int:

@@ -3,12 +3,13 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.io import mmwrite
 
-from gpu_engine.__main__ import main
-from gpu_engine.records import measurement_from_json
+from gpu_engine.__main__ import _Lines, main
+from gpu_engine.records import Measurement, measurement_from_json
 from tests.battery import BATTERY
 
 SETTINGS = 'batches=[3],compose=["copies","mixed"],caches=["warm"],energy_s=0,kernels=["csr/scalar","ell/thread"]'
@@ -77,15 +78,47 @@ def test_devices_that_share_a_matrix(
     expected = [("pCSR/p*", 1), ("pCSR/p*", 2), *((kernel, count) for count in (1, 2) for kernel in ranks)]
     assert [(m.kernel, m.devices) for m in found] == expected
     assert found[1].entries_by_device == (163, 163)
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith(name[-24:])]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  pCSR")]
     cold, ranked = found[1], found[7]
     # The floor of two devices is half of one's.
     share = f"{(cold.floor_s or 0) / 2 / (cold.median_s or 1):6.1%} of floor"
-    assert "pCSR/p*            warm devices=2,work=cold,merge=host" in lines[1]
+    assert "  pCSR/p*            warm devices=2,work=cold,merge=host" in lines[1]
     assert share in lines[1]
     assert f"devices=2,work=pagerank,exchange=image,overlap=off {(ranked.median_s or 0) * 1e3:10.3f} ms" in lines[7]
     assert f"{ranked.iterations} iterations" in lines[7]
     assert "distance" not in lines[7]
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [(80, "20.00 µs     1.50 GFLOP/s  50.0% of floor"), (40, "20.00 µs"), (1 << 30, "% of gather floor error 0.25 ε")],
+)
+def test_a_narrow_terminal_has_whole_numbers_and_says_where_the_rest_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int, shown: str
+) -> None:
+    monkeypatch.setattr("gpu_engine.__main__._width", lambda: width)
+    values: dict[str, Any] = {
+        "median_s": 2e-5,
+        "gflops": 1.5,
+        "floor_s": 1e-5,
+        "gather_floor_s": 1e-5,
+        "max_error": 0.25,
+    }
+    case = Measurement("a|k|warm|", "a.mtx", "cpu", "csr", "csr/scalar", state="ok", cache="warm", **values)
+    skipped = Measurement(
+        "a|l|warm|", "a.mtx", "cpu", "ell", "ell/thread", state="skipped", cache="warm", note="too big"
+    )
+    lines = _Lines()
+    lines.tell(case)
+    lines.tell(skipped)
+    lines.end()
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "a.mtx"
+    assert said[1].startswith("  csr/scalar         warm")
+    assert said[1].endswith(shown)
+    assert said[2:4] == ["  ell/thread         warm", "skipped: too big"]
+    assert " ".join(said[4:]).startswith("Of some lines the end is left out") == (width < 1000)
+    assert max(map(len, said)) <= width
 
 
 def test_a_busy_machine_is_named(
