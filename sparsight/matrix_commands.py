@@ -91,7 +91,8 @@ def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> No
         print_json(found)
         return
     facts: dict[str, Any] = {column.heading: column.cell(found) for column in COLUMNS}
-    facts |= {"fingerprint": found["fingerprint"], **found["features"]}
+    facts["fingerprint"] = found["fingerprint"]
+    facts |= {name: value for name, value in found["features"].items() if name not in found}
     if found["error"]:
         facts["error"] = found["error"].get("detail", "")
     print_pairs(out(), {name: _shown(value) for name, value in facts.items()})

@@ -25,8 +25,9 @@ def market_text(matrix: CsrMatrix) -> Iterator[str]:
 def write_matrix_market(path: Path, matrix: CsrMatrix) -> None:
     """Writes a host matrix; a name that ends with .gz is compressed."""
     if path.suffix == ".gz":
-        with gzip.open(path, "wt", encoding="ascii", newline="\n") as packed:
-            packed.writelines(market_text(matrix))
+        # Without a time in its head, the same matrix is the same file.
+        with gzip.GzipFile(path, "wb", mtime=0) as packed:
+            packed.writelines(text.encode("ascii") for text in market_text(matrix))
     else:
         with path.open("w", encoding="ascii", newline="\n") as plain:
             plain.writelines(market_text(matrix))

@@ -182,6 +182,7 @@ def test_a_matrix_is_generated_into_a_file(tmp_path: Path) -> None:
     assert (ended.exit_code, ended.stdout) == (0, "")
     assert "12 × 12, 46 nonzeros" in ended.stderr
     assert read_matrix(file).matrix.nnz == 46
+    assert file.read_bytes()[4:8] == bytes(4), "the time of writing is in the file"
     lost = CliRunner().invoke(cli.app, ["generate", "stencil", str(tmp_path / "none" / "grid.mtx")])
     assert isinstance(lost.exception, InputError)
     assert "No such file" in lost.exception.message
