@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Engine, Float, create_engine, event
-from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.functions import FunctionElement
+
+from gpu_engine.errors import InputError, UnavailableError
 
 WAL_SAFE = (3, 51, 3)
 """SQLite before this can corrupt a WAL database that several processes write."""
@@ -51,10 +53,17 @@ class Database:
     """An open database. Writers take the write lock when they begin; readers never do."""
 
     def __init__(self, url: str) -> None:
+        """url  for SQLAlchemy; raises InputError, which does not quote it: it may hold a password."""
         sqlite = url.startswith("sqlite")
         options = " ".join(f"-c {name}={value}" for name, value in POSTGRES.items())
         limits = {"timeout": BUSY_S} if sqlite else {"connect_timeout": CONNECT_S, "options": options}
-        self.engine: Engine = create_engine(url, pool_pre_ping=not sqlite, connect_args=limits)
+        try:
+            self.engine: Engine = create_engine(url, pool_pre_ping=not sqlite, connect_args=limits)
+        except (ArgumentError, ValueError, ImportError):
+            raise InputError(
+                "SPARSIGHT_DATABASE_URL is not the URL of a database that Sparsight knows. Write it as in "
+                "sqlite:////folder/file.db or postgresql+psycopg://user@host/database."
+            ) from None
         if self.engine.dialect.name == "sqlite":
             event.listen(self.engine, "connect", _configure_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
@@ -72,9 +81,35 @@ class Database:
         with Session(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
 
+    @property
+    def name(self) -> str:
+        """Its URL as it may be shown."""
+        return self.engine.url.render_as_string()
+
+    @contextmanager
+    def usable(self) -> Iterator[None]:
+        """A block at a start; raises UnavailableError for whatever keeps it from using the database."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0].rstrip(".")
+            raise UnavailableError(f"The database {self.name} cannot be used: {reason}. {_remedy(error)}") from error
+
     def close(self) -> None:
         """Closes every pooled connection."""
         self.engine.dispose()
+
+
+def _remedy(error: SQLAlchemyError) -> str:
+    """What to do about an error at a start."""
+    cause = getattr(error, "orig", None)
+    if not isinstance(cause, sqlite3.Error):
+        return "Start its server, or correct SPARSIGHT_DATABASE_URL."
+    if type(cause) is sqlite3.DatabaseError:
+        return "Restore a backup of the file, or move it away to begin with an empty one."
+    if "locked" in str(cause):
+        return "Another program holds it: try again when that has ended."
+    return "Check that this is a file, and that it and its folder can be written."
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: Any) -> None:

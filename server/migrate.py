@@ -11,37 +11,45 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 
 from gpu_engine.errors import ConflictError, UnavailableError, quote
 from server.db import POSTGRES, Database
+from server.models import Base
 
 LOCK = 0x5350_4152  # "SPAR": any number that other programs of the same Postgres do not lock
 NEWEST = "head"
 
 
 def migrate(url: str, revision: str = NEWEST) -> None:
-    """Upgrades the database to a revision; raises ConflictError when a newer release has written it."""
+    """Upgrades the database to a revision.
+
+    Raises ConflictError where a newer release or another program has written it, UnavailableError where it cannot be
+    used.
+    """
     with _locked(url) as (connection, config):
-        _refuse_newer(connection, config)
+        _refuse_newer(connection)
+        _refuse_foreign(connection)
         command.upgrade(config, revision)
 
 
 def downgrade(url: str, revision: str) -> None:
     """Takes the database back to a revision, `base` for none; its data of later ones is lost."""
     with _locked(url) as (connection, config):
-        _refuse_newer(connection, config)
+        _refuse_newer(connection)
         command.downgrade(config, revision)
 
 
 def check_current(database: Database) -> None:
-    """Raises UnavailableError unless the database has the schema of this release."""
-    with database.engine.connect() as connection:
+    """Raises UnavailableError unless the database can be used and has the schema of this release."""
+    with database.usable(), database.engine.connect() as connection:
         found = MigrationContext.configure(connection).get_current_heads()
-    if found != (_head(),):
+    if newer := _newer(found):
+        raise UnavailableError(newer)
+    if found != (_known()[0],):
         raise UnavailableError(
-            f"The schema of the database is {quote(', '.join(found) or 'missing')}, this release needs {_head()!r}. "
-            "Run `sparsight migrate`."
+            f"The schema of the database is {quote(', '.join(found) or 'missing')}, this release needs "
+            f"{_known()[0]!r}. Run `sparsight migrate`."
         )
 
 
@@ -51,7 +59,7 @@ def _locked(url: str) -> Iterator[tuple[Connection, Config]]:
     database = Database(url)
     sqlite = database.engine.dialect.name == "sqlite"
     try:
-        with database.engine.connect() as connection, _folder() as folder:
+        with database.usable(), database.engine.connect() as connection, _folder() as folder:
             if sqlite:
                 # Batch mode drops tables, which would delete every row that refers to them; no-op in a transaction.
                 _ignore_foreign_keys(connection)
@@ -79,14 +87,32 @@ def _ignore_foreign_keys(connection: Connection) -> None:
     driver.execute("PRAGMA foreign_keys=OFF").close()
 
 
-def _refuse_newer(connection: Connection, config: Config) -> None:
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    for revision in MigrationContext.configure(connection).get_current_heads():
-        if revision not in known:
-            raise ConflictError(
-                f"The database has the schema {quote(revision)} of a newer release. Install that release, "
-                "or restore the backup made before it."
-            )
+def _refuse_newer(connection: Connection) -> None:
+    if newer := _newer(MigrationContext.configure(connection).get_current_heads()):
+        raise ConflictError(newer)
+
+
+def _newer(found: tuple[str, ...]) -> str:
+    """What is said of revisions that this release does not know; empty: it knows them."""
+    unknown = [revision for revision in found if revision not in _known()]
+    if not unknown:
+        return ""
+    return (
+        f"The database has the schema {quote(unknown[0])} of a newer release, or of another program. Install "
+        "that release, or restore the backup made before it."
+    )
+
+
+def _refuse_foreign(connection: Connection) -> None:
+    """Raises ConflictError where tables that no migration has made have the names of ours."""
+    if MigrationContext.configure(connection).get_current_heads():
+        return
+    foreign = sorted(set(inspect(connection).get_table_names()) & set(Base.metadata.tables))
+    if foreign:
+        raise ConflictError(
+            f"The database holds tables of another program: {', '.join(foreign)}. Give Sparsight a database of its own "
+            "with SPARSIGHT_DATABASE_URL."
+        )
 
 
 def _config(folder: Path, connection: Connection | None = None) -> Config:
@@ -97,10 +123,10 @@ def _config(folder: Path, connection: Connection | None = None) -> Config:
 
 
 @cache
-def _head() -> str:
-    """The newest revision of this release."""
+def _known() -> tuple[str, ...]:
+    """The revisions of this release, the newest first."""
     with _folder() as folder:
-        return str(ScriptDirectory.from_config(_config(folder)).get_current_head())
+        return tuple(script.revision for script in ScriptDirectory.from_config(_config(folder)).walk_revisions())
 
 
 @contextmanager

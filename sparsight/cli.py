@@ -4,6 +4,7 @@ import dataclasses
 import io
 import logging
 import sys
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -78,22 +79,29 @@ def worker(
     parent: Annotated[int | None, typer.Option(hidden=True, help="End when this process does.")] = None,
 ) -> None:
     """Run queued jobs on the devices of this machine, until Ctrl-C."""
+    from server.db import Database
+    from server.folders import open_home
     from server.jobs.worker import supervise
+    from server.migrate import check_current
     from sparsight.worker_process import end_with
 
-    read_settings()
+    settings = read_settings()
     if parent is not None:
         end_with(parent)
-    raise typer.Exit(supervise())
+    open_home(settings.home)
+    with closing(Database(settings.resolved_database_url)) as database:
+        check_current(database)
+    supervise()
 
 
 @app.command()
 def migrate() -> None:
     """Bring the database to the schema of this release, making it if need be."""
+    from server.folders import open_home
     from server.migrate import migrate as run_migrations
 
     settings = read_settings()
-    settings.home.mkdir(parents=True, exist_ok=True)
+    open_home(settings.home)
     run_migrations(settings.resolved_database_url)
     say("The database is up to date.")
 

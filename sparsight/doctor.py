@@ -1,5 +1,6 @@
 """`sparsight doctor`: what this machine offers, one line a check, with what to do where something is missing."""
 
+import errno
 import importlib.metadata
 import os
 import shutil
@@ -9,22 +10,28 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from sqlalchemy import text
-from sqlalchemy.exc import SQLAlchemyError
 
 import gpu_engine
 from gpu_engine.device import list_devices
+from gpu_engine.errors import SparsightError
 from gpu_engine.records import DeviceInfo
 from server.db import WAL_SAFE, Database
+from server.folders import exposure
+from server.migrate import check_current
 from server.settings import GIB, Settings
 
 DISK_LOW_BYTES = 5 * GIB
 SHARED_MEMORY_BYTES = GIB // 2
 """Ray's object store takes 256 MB of /dev/shm; below twice that it moves to disk."""
+
+ASK_S = 2.0
+"""How long what has the port may take to say what it is."""
 
 PROBE_S = 120
 """Longest time of a probe in a process of its own."""
@@ -71,10 +78,11 @@ def _python() -> Check:
 def _home(settings: Settings) -> Check:
     try:
         with tempfile.TemporaryFile(dir=_existing(settings.home)):
-            return Check("Home", "ok", f"{settings.home} is writable")
+            finding = exposure(settings.home) if settings.home.exists() else ""
     except OSError as error:
         found = f"{settings.home}: {error.strerror or error}"
         return Check("Home", "fail", found, "Set SPARSIGHT_HOME to a folder that you may write.")
+    return _split("Home", "warn", finding) if finding else Check("Home", "ok", f"{settings.home} is writable")
 
 
 def _disk(settings: Settings) -> Check:
@@ -86,25 +94,43 @@ def _disk(settings: Settings) -> Check:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or its nearest parent that exists."""
-    return next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    """The folder, or its nearest parent that exists, as far as this user sees."""
+    return next(place for place in (folder, *folder.absolute().parents) if _is_there(place))
+
+
+def _is_there(path: Path) -> bool:
+    """Whether this user sees that it exists."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False
 
 
 def _database(settings: Settings) -> Check:
-    # Opening a SQLite file that does not exist would create it.
-    if not settings.database_url and not (settings.home / "sparsight.db").exists():
-        return Check("Database", "ok", "none yet; the first start makes it")
-    database = Database(settings.resolved_database_url)
     try:
-        with database.read() as session:
-            jobs = session.execute(text("SELECT count(*) FROM jobs")).scalar_one()
-        return Check("Database", "ok", f"{database.engine.url.render_as_string()} with {jobs} jobs")
-    except SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        found = f"{database.engine.url.render_as_string()}: {reason}"
-        return Check("Database", "fail", found, "Check SPARSIGHT_DATABASE_URL, then run `sparsight migrate`.")
-    finally:
-        database.close()
+        with closing(Database(settings.resolved_database_url)) as database:
+            if _is_missing_file(settings, database):
+                return Check("Database", "ok", "none yet; the first start makes it")
+            check_current(database)
+            with database.usable(), database.read() as session:
+                jobs = session.execute(text("SELECT count(*) FROM jobs")).scalar_one()
+            return Check("Database", "ok", f"{database.name} with {jobs} jobs")
+    except SparsightError as error:
+        return _split("Database", "fail", error.message)
+
+
+def _is_missing_file(settings: Settings, database: Database) -> bool:
+    """Whether it is a SQLite file that a start would make, as opening it would."""
+    url = database.engine.url
+    file = Path(url.database or "")
+    made = not settings.database_url or _is_there(file.parent)
+    return made and url.get_backend_name() == "sqlite" and not _is_there(file)
+
+
+def _split(name: str, status: Literal["warn", "fail"], message: str) -> Check:
+    """A check from a message whose last sentence says what to do."""
+    found, _, advice = message.rpartition(". ")
+    return Check(name, status, found, advice)
 
 
 def _sqlite(settings: Settings) -> Check:
@@ -113,17 +139,34 @@ def _sqlite(settings: Settings) -> Check:
     if sqlite3.sqlite_version_info >= WAL_SAFE:
         return Check("SQLite", "ok", f"{sqlite3.sqlite_version}, journal mode WAL")
     safe = ".".join(map(str, WAL_SAFE))
-    return Check("SQLite", "ok", f"{sqlite3.sqlite_version}, journal mode DELETE (WAL is safe from {safe} on)")
+    found = f"{sqlite3.sqlite_version}, journal mode DELETE, as before {safe}: safe, and readers wait for writers"
+    return Check("SQLite", "ok", f"{found}; nothing to do")
 
 
 def _port(settings: Settings) -> Check:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    place = f"{settings.host}:{settings.port}"
     try:
         with socket.create_server((settings.host, settings.port), family=family):
-            return Check("Port", "ok", f"{settings.host}:{settings.port} is free")
+            return Check("Port", "ok", f"{place} is free")
     except OSError as error:
-        found = f"{settings.host}:{settings.port}: {error.strerror or error}"
-        return Check("Port", "warn", found, "Unless that is Sparsight itself, set SPARSIGHT_PORT to a free one.")
+        if error.errno == errno.EADDRINUSE and _is_ours(settings):
+            return Check("Port", "ok", f"{place}: Sparsight itself answers there")
+        taken = "another program has it" if error.errno == errno.EADDRINUSE else error.strerror or error
+        return Check("Port", "warn", f"{place}: {taken}", "Set SPARSIGHT_PORT to a free one, or SPARSIGHT_HOST.")
+
+
+def _is_ours(settings: Settings) -> bool:
+    """Whether what listens there answers /healthz as Sparsight does."""
+    import httpx
+
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    url = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/healthz"
+    try:
+        answer: object = httpx.get(url, timeout=ASK_S, trust_env=False).json()
+    except (httpx.HTTPError, ValueError):
+        return False
+    return answer == {"status": "ok"}
 
 
 def _ray() -> Check:

@@ -11,6 +11,7 @@ import uvicorn
 
 from gpu_engine.errors import UnavailableError
 from server import connection, first_start, import_recordings
+from server.folders import open_home
 from server.guard import check_access
 from server.main import create_app
 from server.migrate import migrate
@@ -67,9 +68,13 @@ def serve(settings: Settings, with_worker: bool, announce: Callable[[str], None]
     """
     check_access(settings)
     signal.signal(signal.SIGTERM, _interrupt)
-    settings.home.mkdir(parents=True, exist_ok=True)
-    listener = listen(settings.host, settings.port)
-    migrate(settings.resolved_database_url)
+    open_home(settings.home)
+    with listen(settings.host, settings.port) as listener:
+        migrate(settings.resolved_database_url)
+        _run(settings, listener, with_worker, announce)
+
+
+def _run(settings: Settings, listener: socket.socket, with_worker: bool, announce: Callable[[str], None]) -> None:
     app = create_app(settings)
     worker = WorkerProcess()
     stopping = threading.Event()

@@ -5,6 +5,7 @@ import socket
 import sqlite3
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -58,11 +59,47 @@ def test_a_home_that_cannot_be_written_fails(tmp_path: Path) -> None:
     assert "SPARSIGHT_HOME" in found.advice
 
 
-def test_a_port_in_use_is_a_warning(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("answer", "status", "said"),
+    [
+        (httpx.Response(200, json={"status": "ok"}), "ok", "Sparsight itself"),
+        (httpx.Response(200, json={"status": "up"}), "warn", "another program"),
+        (httpx.Response(200, text="hello"), "warn", "another program"),
+        (httpx.ReadTimeout("silent"), "warn", "another program"),
+    ],
+)
+def test_what_has_the_port_is_asked_who_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: httpx.Response | Exception, status: str, said: str
+) -> None:
+    asked: list[str] = []
+
+    def get(url: str, **_: object) -> httpx.Response:
+        asked.append(url)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(httpx, "get", get)
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        found = doctor._port(settings(tmp_path, port=taken.getsockname()[1]))
+        port = taken.getsockname()[1]
+        found = doctor._port(settings(tmp_path, port=port))
+    assert asked == [f"http://127.0.0.1:{port}/healthz"]
+    assert found.status == status
+    assert said in found.found
+    assert ("SPARSIGHT_PORT" in found.advice) == (status == "warn")
+
+
+def test_an_address_of_another_machine_is_a_warning(tmp_path: Path) -> None:
+    found = doctor._port(settings(tmp_path, host="192.0.2.1", port=0))
+    assert (found.status, "SPARSIGHT_HOST" in found.advice) == ("warn", True)
+
+
+def test_a_home_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir(mode=0o755)
+    found = doctor._home(settings(tmp_path))
     assert found.status == "warn"
-    assert "SPARSIGHT_PORT" in found.advice
+    assert "can be read by other users" in found.found
+    assert found.advice == f"Run `chmod 700 {tmp_path / 'home'}`."
 
 
 def test_a_full_disk_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
