@@ -23,7 +23,7 @@ from gpu_engine.matrix_io.options import chosen
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import dumps
 from server import recordings
-from server.db import Database, clock
+from server.db import clock
 from server.documents import time_of
 from server.ingest import Ingestor, emit_state
 from server.jobs.queue import list_jobs
@@ -180,7 +180,7 @@ def add_upload(ingestor: Ingestor, upload: Upload) -> Added:
         source["options"] = options
         digest = hashlib.sha256(dumps(["upload", digest, options]).encode()).hexdigest()
     name = clean_name(upload.name or ENDINGS.sub("", upload.filename)) or "matrix"
-    row, created, wanted = _claim(ingestor.database, digest, name, source)
+    row, created, wanted = _claim(ingestor, digest, name, source)
     if not wanted:
         return Added(row, created, ingestor.running(row.id))
     upload.path.rename(ingestor.uploads / row.id)
@@ -192,7 +192,7 @@ def add_generated(ingestor: Ingestor, family: str, params: Mapping[str, Any], na
     full = generator_params(family, params, ingestor.settings.nnz_max)
     source = {"kind": "generated", "family": family, "params": full}
     digest = hashlib.sha256(dumps(["generated", family, full]).encode()).hexdigest()
-    row, created, wanted = _claim(ingestor.database, digest, clean_name(name) or _generated_name(family, full), source)
+    row, created, wanted = _claim(ingestor, digest, clean_name(name) or _generated_name(family, full), source)
     return Added(row, created, ingestor.generate(row.id, family, full) if wanted else ingestor.running(row.id))
 
 
@@ -210,12 +210,12 @@ def _generated_name(family: str, params: Mapping[str, Any]) -> str:
     return clean_name(f"{family} " + " ".join(f"{name}={value}" for name, value in params.items()))
 
 
-def _claim(database: Database, digest: str, name: str, source: dict[str, Any]) -> tuple[MatrixRow, bool, bool]:
+def _claim(ingestor: Ingestor, digest: str, name: str, source: dict[str, Any]) -> tuple[MatrixRow, bool, bool]:
     """The row of a source, whether it is new, and whether the caller has to fill it."""
     try:
-        with database.write() as session:
+        with ingestor.database.write() as session:
             row = session.scalar(select(MatrixRow).where(MatrixRow.sha256 == digest).with_for_update())
-            if row is not None and row.state != MatrixState.FAILED:
+            if row is not None and row.state != MatrixState.FAILED and not ingestor.has_lost(session, row):
                 return row, False, False
             created = row is None
             if row is None:
@@ -228,7 +228,7 @@ def _claim(database: Database, digest: str, name: str, source: dict[str, Any]) -
             return row, created, True
     except IntegrityError:
         # The same source at the same moment: the other call made the row, so that it is there now (or gone again).
-        return _claim(database, digest, name, source)
+        return _claim(ingestor, digest, name, source)
 
 
 async def settle(ingestor: Ingestor, added: Added) -> MatrixRow:

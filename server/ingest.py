@@ -6,26 +6,34 @@ import logging
 import secrets
 import subprocess
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, exists, or_, select
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import SparsightError, UnavailableError
 from gpu_engine.matrix_io import ReadLimits, ReadOptions
 from server import events, sandbox
-from server.db import Database
+from server.db import AWAY, Database, clock
 from server.errors import problem_of
-from server.models import MatrixRow, MatrixState
+from server.models import EventRow, MatrixRow, MatrixState
 from server.settings import Settings
 from server.store import Store
 
 log = logging.getLogger(__name__)
 
 AT_A_TIME = 2
+RETRY_S = 1.0
+"""Pause before the end of an ingest is written again that the database did not take."""
+
+LOST_S = 3600.0
+"""A row that nobody here reads, and of which nothing was said for this long, is another server's no more."""
+
 INTERRUPTED = "The service stopped while it read this matrix. Send it again."
 
 
@@ -41,7 +49,7 @@ class Ingestor:
         self._lock = threading.Lock()
         self._futures: dict[str, Future[None]] = {}
         self._processes: dict[str, subprocess.Popen[str]] = {}
-        self._closed = False
+        self._closing = threading.Event()
         self._presence: IO[bytes] | None = None
 
     def open(self) -> None:
@@ -55,9 +63,9 @@ class Ingestor:
         fcntl.flock(self._presence, fcntl.LOCK_SH)
 
     def close(self) -> None:
-        """Ends every ingest; their rows become failed."""
+        """Ends every ingest; their rows become failed, at the next start where the database is away now."""
         with self._lock:
-            self._closed = True
+            self._closing.set()
             processes = list(self._processes.values())
         for process in processes:
             sandbox.kill(process)
@@ -83,6 +91,10 @@ class Ingestor:
         """The future of an ingest of this process that has not ended."""
         with self._lock:
             return self._futures.get(matrix_id)
+
+    def has_lost(self, session: Session, row: MatrixRow) -> bool:
+        """Whether no server reads this ingesting row any more."""
+        return self.running(row.id) is None and bool(session.scalar(select(_silent()).where(MatrixRow.id == row.id)))
 
     def stop(self, matrix_id: str) -> None:
         """Ends the ingest of a matrix that nobody wants any more."""
@@ -114,18 +126,34 @@ class Ingestor:
         try:
             with self.store.stage() as folder:
                 self._produce(matrix_id, task, folder)
+                # An ingest whose row was lost may have left some.
+                self.store.delete(matrix_id)
                 self.store.commit(matrix_id, folder)
-            self._finish(matrix_id)
+            self._written(lambda: self._finish(matrix_id))
         except SparsightError as error:
-            self._fail(matrix_id, error)
+            self._end(matrix_id, error)
             raise
         except Exception as error:
             log.exception("ingest of %s", matrix_id)
             unavailable = UnavailableError("The matrix cannot be stored now; the log says why. Try again later.")
-            self._fail(matrix_id, unavailable)
+            self._end(matrix_id, unavailable)
             raise unavailable from error
-        finally:
-            (self.uploads / matrix_id).unlink(missing_ok=True)
+        # Only now: what a row waits for that nobody could write is found by this file at the next start.
+        (self.uploads / matrix_id).unlink(missing_ok=True)
+
+    def _end(self, matrix_id: str, error: SparsightError) -> None:
+        self._written(lambda: self._fail(matrix_id, error))
+        (self.uploads / matrix_id).unlink(missing_ok=True)
+
+    def _written(self, write: Callable[[], None]) -> None:
+        """Writes; while the database does not take it, it is tried again, until the service stops."""
+        while True:
+            try:
+                return write()
+            except (*AWAY, PoolTimeoutError) as error:
+                log.warning("the database does not take the end of an ingest: %s", error)
+                if self._closing.wait(RETRY_S):
+                    raise
 
     def _preview(self, task: sandbox.Task) -> dict[str, Any]:
         with self.store.stage() as folder:
@@ -137,49 +165,57 @@ class Ingestor:
         def started(process: subprocess.Popen[str]) -> None:
             with self._lock:
                 self._processes[matrix_id] = process
-                closed = self._closed
+                closed = self._closing.is_set()
             if closed:
                 sandbox.kill(process)
 
         try:
-            if not self._closed:
+            if not self._closing.is_set():
                 sandbox.run(task, folder, self.settings.home / "numba", started)
         except SparsightError:
             # A process that `close` killed says nothing about the file.
-            if not self._closed:
+            if not self._closing.is_set():
                 raise
         finally:
             with self._lock:
                 self._processes.pop(matrix_id, None)
-        if self._closed:
+        if self._closing.is_set():
             raise UnavailableError(INTERRUPTED)
 
     def _finish(self, matrix_id: str) -> None:
         """The row becomes ready; a row that was deleted meanwhile takes its arrays with it."""
         meta = self.store.meta(matrix_id)
         with self.database.write() as session:
-            row = _ingesting(session, matrix_id)
-            if row is not None:
+            row = _locked(session, matrix_id)
+            if row is not None and row.state == MatrixState.INGESTING:
                 row.state = MatrixState.READY
                 row.n_rows, row.n_cols, row.nnz = meta["n_rows"], meta["n_cols"], meta["nnz"]
                 row.fingerprint, row.features = meta["fingerprint"], meta["features"]
                 row.source = {**row.source, "notes": meta["notes"], "duplicates": meta["duplicates"]}
                 emit_state(session, row)
-        if row is None:
-            self.store.delete(matrix_id)
+        self._drop_arrays(matrix_id, row)
 
     def _fail(self, matrix_id: str, error: SparsightError) -> None:
-        self.store.delete(matrix_id)
         with self.database.write() as session:
-            row = _ingesting(session, matrix_id)
-            if row is not None:
+            row = _locked(session, matrix_id)
+            if row is not None and row.state == MatrixState.INGESTING:
                 fail(session, row, error)
+        self._drop_arrays(matrix_id, row)
+
+    def _drop_arrays(self, matrix_id: str, row: MatrixRow | None) -> None:
+        # A write whose answer was lost has made it ready before.
+        if row is None or row.state != MatrixState.READY:
+            self.store.delete(matrix_id)
 
 
-def _ingesting(session: Session, matrix_id: str) -> MatrixRow | None:
-    """The row, locked, while it still waits for its values."""
-    wanted = select(MatrixRow).where(MatrixRow.id == matrix_id, MatrixRow.state == MatrixState.INGESTING)
-    return session.scalar(wanted.with_for_update())
+def _locked(session: Session, matrix_id: str) -> MatrixRow | None:
+    return session.scalar(select(MatrixRow).where(MatrixRow.id == matrix_id).with_for_update())
+
+
+def _silent() -> ColumnElement[bool]:
+    """Whether nothing was said of a row for LOST_S."""
+    topic = "matrix:" + MatrixRow.id
+    return ~exists().where(EventRow.topic == topic, EventRow.created_at > clock() - LOST_S)
 
 
 def fail(session: Session, row: MatrixRow, error: SparsightError) -> None:
@@ -196,14 +232,15 @@ def emit_state(session: Session, row: MatrixRow, state: str = "") -> None:
 def recover(database: Database, store: Store, uploads: Path) -> None:
     """Clears up after a server that ended at work: its rows become failed, its files go.
 
-    A SQLite database has one home. Those that share a Postgres clear up what has a file among their own uploads; what
-    another home takes in now, and the staged folders of a store that it may share, are not theirs to judge.
+    A SQLite database has one home. Those that share a Postgres clear up what has a file among their own uploads, and
+    what nothing was said of for long; what another home takes in now, and the staged folders of a store that it may
+    share, are not theirs to judge.
     """
     files = list(uploads.iterdir())
     lost = select(MatrixRow).where(MatrixRow.state == MatrixState.INGESTING)
     alone = database.engine.dialect.name == "sqlite"
     if not alone:
-        lost = lost.where(MatrixRow.id.in_([file.name for file in files]))
+        lost = lost.where(or_(MatrixRow.id.in_([file.name for file in files]), _silent()))
     with database.write() as session:
         rows = session.scalars(lost.with_for_update()).all()
         for row in rows:

@@ -4,21 +4,25 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import delete
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from gpu_engine.errors import InputError, MatrixFileError, ParameterError, TooLargeError
 from gpu_engine.matrix_io import ReadLimits
-from server import catalogue, sandbox
-from server.db import Database
-from server.ingest import Ingestor, recover
+from server import catalogue, ingest, sandbox
+from server.db import Database, clock
+from server.ingest import LOST_S, Ingestor, emit_state, recover
 from server.main import create_app
 from server.migrate import migrate
-from server.models import MatrixRow
+from server.models import EventRow, MatrixRow
 from server.sandbox import Task
 from server.settings import Settings
 from server.store import Store
@@ -185,6 +189,97 @@ def test_a_failed_matrix_is_read_anew(client: TestClient, database: Database, mo
     assert until_settled(client, "old")["state"] == "ready"
 
 
+class Outage:
+    """The database is away for so many writes, from the moment on at which a file was read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, writes: int, too_late: bool = False) -> None:
+        """too_late  it takes the writes, and is away before it says so."""
+        self.failed = 0
+        self.files: list[bool] = []
+        self.begun = threading.Event()
+        run, write = sandbox.run, Database.write
+
+        def run_then_lose(task: Task, *args: Any) -> None:
+            self.file = Path(task.path)
+            try:
+                run(task, *args)
+            finally:
+                self.begun.set()
+
+        @contextlib.contextmanager
+        def lost(database: Database) -> Iterator[Session]:
+            away = threading.current_thread().name.startswith("ingest") and self.failed < writes
+            self.failed += away
+            if away:
+                self.files.append(self.file.exists())
+            if away and not too_late:
+                raise OperationalError("COMMIT", None, Exception("the server closed the connection"))
+            with write(database) as session:
+                yield session
+            if away:
+                raise OperationalError("COMMIT", None, Exception("the server closed the connection"))
+
+        monkeypatch.setattr(sandbox, "run", run_then_lose)
+        monkeypatch.setattr(Database, "write", lost)
+        monkeypatch.setattr(ingest, "RETRY_S", 0.0)
+
+
+@pytest.mark.parametrize("too_late", [False, True])
+@pytest.mark.parametrize(("content", "state"), [(GOOD, "ready"), (b"no matrix", "failed")])
+def test_the_end_of_an_ingest_is_written_once_the_database_is_back(
+    app: FastAPI,
+    client: TestClient,
+    settings: Settings,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    content: bytes,
+    state: str,
+    too_late: bool,
+) -> None:
+    monkeypatch.setattr(catalogue, "ANSWER_S", 0.0)
+    outage = Outage(monkeypatch, writes=3, too_late=too_late)
+    matrix_id = upload(client, content).json()["id"]
+    assert until_settled(client, matrix_id)["state"] == state
+    assert outage.files == [True] * 3
+    app.state.ingestor.close()
+    assert store.ids() == ({matrix_id} if state == "ready" else set())
+    assert list((settings.home / "uploads").iterdir()) == []
+
+
+def test_an_ingest_that_never_got_its_end_written_is_begun_anew(
+    settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database is away until the service has stopped: the next start finds the row by its file."""
+    monkeypatch.setattr(catalogue, "ANSWER_S", 0.0)
+    with pytest.MonkeyPatch.context() as patch, TestClient(create_app(settings), base_url=ADDRESS) as client:
+        outage = Outage(patch, writes=10**9)
+        matrix_id = upload(client, GOOD).json()["id"]
+        assert outage.begun.wait(PATIENCE_S)
+    assert [file.name for file in (settings.home / "uploads").iterdir()] == [matrix_id]
+    with TestClient(create_app(settings), base_url=ADDRESS) as client:
+        assert client.get(f"/api/v1/matrices/{matrix_id}").json()["state"] == "failed"
+        assert upload(client, GOOD).json()["id"] == matrix_id
+        assert until_settled(client, matrix_id)["state"] == "ready"
+    assert store.ids() == {matrix_id}
+
+
+def test_the_same_bytes_revive_a_row_that_nobody_reads(
+    client: TestClient, database: Database, store: Store, add_matrix: AddMatrix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where its arrays are there already; one of which something was said lately is another server's."""
+    monkeypatch.setattr(catalogue, "ANSWER_S", PATIENCE_S)
+    for name in ("lost", "taken"):
+        add_matrix(BATTERY["identity"](), id=name)
+    with database.write() as session:
+        for name, content in (("lost", GOOD), ("taken", GOOD + b" ")):
+            row = session.get_one(MatrixRow, name)
+            row.state, row.sha256 = "ingesting", hashlib.sha256(content).hexdigest()
+        emit_state(session, row)
+    assert upload(client, GOOD).json()["id"] == "lost"
+    assert client.get("/api/v1/matrices/lost").json()["state"] == "ready"
+    assert upload(client, GOOD + b" ").status_code == 202
+
+
 def test_a_full_disk_is_not_the_files_fault(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "ANSWER_S", PATIENCE_S)
 
@@ -213,11 +308,15 @@ def test_a_server_recovers_its_own_ingests_and_no_other_homes(postgres: str, tmp
     uploads.mkdir()
     (uploads / "mine").touch()
     with shared.write() as session:
-        for name in ("mine", "other"):
-            session.add(MatrixRow(id=name, name=name, state="ingesting", sha256=name, created_at=1.0))
+        for name in ("mine", "other", "lost"):
+            row = MatrixRow(id=name, name=name, state="ingesting", sha256=name, created_at=1.0)
+            session.add(row)
+            emit_state(session, row)
+        session.execute(update(EventRow).where(EventRow.topic == "matrix:lost").values(created_at=clock() - LOST_S))
     recover(shared, store, uploads)
     with shared.read() as session:
-        assert [session.get_one(MatrixRow, name).state for name in ("mine", "other")] == ["failed", "ingesting"]
+        states = {row.id: row.state for row in session.scalars(select(MatrixRow))}
+    assert states == {"mine": "failed", "other": "ingesting", "lost": "failed"}
     shared.close()
 
 
