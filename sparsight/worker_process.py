@@ -7,16 +7,22 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable, Sequence
 
 from gpu_engine.errors import UnavailableError
-from server.jobs.worker import EXIT_OCCUPIED
 
 log = logging.getLogger(__name__)
 
 STOP_S = 30.0
 """A worker that has not put its job back into the queue by then is killed."""
 
-RESTART_S = 2.0
+PAUSE_S = 2.0
+PAUSE_MAX_S = 60.0
+"""Shortest and longest pause before a worker that has ended is started again: twice as long each time that it ended
+within the longest.
+"""
+
 PR_SET_PDEATHSIG = 1
 
 
@@ -32,8 +38,16 @@ def end_with(parent: int) -> None:
 class WorkerProcess:
     """`sparsight worker` as a child: started again when it dies, ended when this process is, however that ends."""
 
-    def __init__(self) -> None:
-        self._stopping = threading.Event()
+    def __init__(
+        self,
+        command: Sequence[str] = (),
+        stopping: threading.Event | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """command  empty: `sparsight worker`; stopping  is waited on between two workers; clock  in seconds."""
+        self._command = command or (sys.executable, "-P", "-m", "sparsight", "worker", "--parent", str(os.getpid()))
+        self._clock = clock
+        self._stopping = stopping or threading.Event()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._supervise, name="worker", daemon=True)
@@ -57,17 +71,19 @@ class WorkerProcess:
         self._thread.join()
 
     def _supervise(self) -> None:
-        command = [sys.executable, "-P", "-m", "sparsight", "worker", "--parent", str(os.getpid())]
+        pause_s = PAUSE_S
         while True:
             with self._lock:
                 if self._stopping.is_set():
                     return
                 # Its own process group: a Ctrl-C in the terminal is for us to pass on, in order.
-                self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0)
+                self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, process_group=0)
+            started = self._clock()
             code = self._process.wait()
-            if code == EXIT_OCCUPIED:
-                log.warning("Another worker serves this home; this server leaves the jobs to it.")
+            if self._stopping.is_set():
                 return
-            if not self._stopping.is_set():
-                log.error("The worker ended with %d; another one starts.", code)
-                self._stopping.wait(RESTART_S)
+            if self._clock() - started > PAUSE_MAX_S:
+                pause_s = PAUSE_S
+            log.error("The worker ended with %d; another one starts in %g s.", code, pause_s)
+            self._stopping.wait(pause_s)
+            pause_s = min(2 * pause_s, PAUSE_MAX_S)

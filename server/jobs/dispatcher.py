@@ -1,12 +1,10 @@
 """Dispatcher: claims jobs for the free devices of this host and watches over the threads that run them."""
 
-import fcntl
 import logging
 import os
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -18,16 +16,17 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from gpu_engine.device import list_devices
-from gpu_engine.errors import ConflictError
+from gpu_engine.errors import ConflictError, SparsightError
 from gpu_engine.records import DeviceInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
 from server import devices as device_table
 from server.db import Database
+from server.folders import open_home, take
 from server.jobs import lease as leases
 from server.jobs.engine import Engine
-from server.jobs.runner import JobRun, Shop
-from server.jobs.worker import EXIT_OCCUPIED
+from server.jobs.runner import CRASHES, JobRun, Shop
+from server.migrate import check_current
 from server.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -41,6 +40,9 @@ FIRST_EVENT_S = 30.0
 PRUNE_S = 3600.0
 OFFER_S = 5.0
 """How often a dispatcher whose devices another one offers looks whether they are free."""
+
+LOCK_S = 1.0
+"""How often a dispatcher whose home another one serves looks whether that has ended."""
 
 JOIN_S = 10.0
 
@@ -64,11 +66,11 @@ class Dispatcher:
         self._devices = {device.id: device for device in devices}
         self._shop = Shop(settings, database, engine, studies, first_event_s)
         self._runs: list[JobRun] = []
-        self._stop = threading.Event()
+        self.stopped = threading.Event()
 
     def stop(self) -> None:
         """Asks `run` to return; running jobs go back to the queue with their records."""
-        self._stop.set()
+        self.stopped.set()
 
     def offer(self, dead: str = "") -> bool:
         """Registers the devices, if need be once no other dispatcher that lives offers one of them.
@@ -77,14 +79,14 @@ class Dispatcher:
         False when told to stop before that.
         """
         refusal = ""
-        while not self._stop.is_set():
+        while not self.stopped.is_set():
             try:
                 device_table.register(self._database, list(self._devices.values()), self.owner, dead)
             except ConflictError as error:
                 if error.message != refusal:
                     log.error(error.message)
                 refusal = error.message
-                self._stop.wait(OFFER_S)
+                self.stopped.wait(OFFER_S)
             else:
                 return True
         return False
@@ -94,10 +96,10 @@ class Dispatcher:
         keeper = threading.Thread(target=self._keep_leases, name="leases", daemon=True)
         keeper.start()
         try:
-            while not self._stop.wait(POLL_S):
+            while not self.stopped.wait(POLL_S):
                 self._guarded(self._step)
         finally:
-            self._stop.set()
+            self.stopped.set()
             self._end_runs()
             keeper.join()
             self._guarded(lambda: device_table.withdraw(self._database, list(self._devices), self.owner))
@@ -146,7 +148,7 @@ class Dispatcher:
             if time.monotonic() - pruned_at > PRUNE_S:
                 pruned_at = time.monotonic()
                 self._guarded(lambda: leases.prune_events(self._database))
-            if self._stop.wait(period):
+            if self.stopped.wait(period):
                 return
 
     def _beat(self) -> None:
@@ -162,7 +164,7 @@ class Dispatcher:
         except DBAPIError as error:
             log.warning("the database does not answer: %s", error)
         except BaseException:
-            self._stop.set()
+            self.stopped.set()
             raise
 
 
@@ -178,13 +180,21 @@ def named(host: str, devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:
 
 
 @contextmanager
-def sole_dispatcher(home: Path, owner: str) -> Iterator[str]:
+def sole_dispatcher(home: Path, owner: str, stop: threading.Event) -> Iterator[str | None]:
     """Holds the lock of this home, so that two dispatchers never measure on one device at a time.
 
-    Yields the owner that held it before and is now dead (empty: none); raises BlockingIOError where one lives.
+    Yields the owner that held it before and is now dead (empty: none), once another one that lives has ended; None
+    when told to stop before that.
     """
     with (home / "dispatcher.lock").open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        said = False
+        while not take(lock):
+            if not said:
+                log.warning("another worker serves %s; this one waits until it ends", home)
+            said = True
+            if stop.wait(LOCK_S):
+                yield None
+                return
         lock.seek(0)
         dead = lock.read().strip()
         lock.truncate(0)
@@ -194,34 +204,41 @@ def sole_dispatcher(home: Path, owner: str) -> Iterator[str]:
 
 
 def main(studies: Sequence[Study] = STUDIES, devices: Sequence[DeviceInfo] | None = None) -> int:
-    """A dispatcher process: `python -P -m server.jobs.dispatcher [FOLDER]`; FOLDER holds Ray's sockets and logs."""
+    """A dispatcher process: `python -P -m server.jobs.dispatcher FOLDER`; only this user can enter FOLDER."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    settings = Settings()
-    settings.home.mkdir(parents=True, exist_ok=True)
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="sparsight-"))
-    folder.mkdir(exist_ok=True)
-    # Ray's processes import from the folder they start in: nobody else writes modules into this one.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    try:
+        _dispatch(Settings(), Path(sys.argv[1]), studies, devices)
+    except SparsightError as error:
+        log.error(error.message)
+        return 1
+    return 0
+
+
+def _dispatch(settings: Settings, folder: Path, studies: Sequence[Study], devices: Sequence[DeviceInfo] | None) -> None:
+    open_home(settings.home)
+    # Ray's processes import from the folder they start in: nobody else writes modules into this one. Ray opens its own.
     os.chdir(folder)
     found = named(settings.host_name, list_devices() if devices is None else devices)
     database = Database(settings.resolved_database_url)
-    engine = Engine(settings, found, folder)
+    engine = Engine(settings, found, folder / "ray")
     dispatcher = Dispatcher(settings, database, engine, found, studies)
     signal.signal(signal.SIGTERM, lambda *_: dispatcher.stop())
     signal.signal(signal.SIGINT, lambda *_: dispatcher.stop())
     try:
-        with sole_dispatcher(settings.home, dispatcher.owner) as dead:
+        check_current(database)
+        with sole_dispatcher(settings.home, dispatcher.owner, dispatcher.stopped) as dead:
+            if dead is None:
+                return
+            # What the processes of a dead dispatcher left.
+            shutil.rmtree(settings.home / CRASHES, ignore_errors=True)
             leases.requeue_lost(database, dead)
             if dispatcher.offer(dead):
                 engine.start()
                 dispatcher.run()
                 engine.stop()
-    except BlockingIOError:
-        log.error("another worker serves %s; stop it, or set SPARSIGHT_HOME to another folder", settings.home)
-        return EXIT_OCCUPIED
     finally:
         database.close()
-        shutil.rmtree(folder, ignore_errors=True)
-    return 0
 
 
 if __name__ == "__main__":

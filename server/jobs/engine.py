@@ -36,6 +36,8 @@ def prepare_environment(settings: Settings) -> None:
         RAY_worker_niceness="0",
         RAY_gcs_rpc_server_reconnect_timeout_s="5",
         RAY_USAGE_STATS_ENABLED="0",
+        # Ray starts its processes without -P.
+        PYTHONSAFEPATH="1",
     )
     # Ray gives a process that reserves no CPU one thread; a measurement has the host for itself.
     os.environ.setdefault("OMP_NUM_THREADS", cores)
@@ -49,6 +51,8 @@ class Engine:
     """One Ray instance, ours or a configured cluster. Start and stop it in the main thread.
 
     The processes that Ray starts die with the thread that started them.
+
+    folder  of Ray's sockets and logs; Ray opens it to everybody: it lies in one that only this user can enter
     """
 
     def __init__(self, settings: Settings, devices: Sequence[DeviceInfo], folder: Path) -> None:

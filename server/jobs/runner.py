@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 POLL_S = 0.1
 """How long the thread waits for a record before it looks whether it should end."""
 
+CRASHES = "crashes"
+"""The folder of the home where a process writes what signal killed it."""
+
 DEATHS_MAX = 2
 """A case that this many processes died of is recorded as failed."""
 
@@ -152,7 +155,7 @@ class JobRun(threading.Thread):
                 self._bury(case, f"{self._causes.get(case.key, 'process died')} twice")
             elif case.key in lost:
                 self._bury(case, f"its worker ended {LOSSES_MAX} times")
-        crash_file = settings.home / "crashes" / f"{job.id}.{self.lease.attempt}"
+        crash_file = settings.home / CRASHES / f"{job.id}.{self.lease.attempt}"
         ids, store, layout = tuple(job.matrix_ids), settings.resolved_store, settings.layout_bytes
         work = Work(study, params, todo, ids, store, self.device, profile, layout, crash_file)
         return work, len(cases) - len(todo)

@@ -10,10 +10,11 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+
+from server.folders import worker_folder
 
 log = logging.getLogger(__name__)
 
@@ -24,16 +25,16 @@ STOP_S = 20.0
 """How long a dispatcher may take to give its jobs back before it is killed."""
 
 RESTART_S = 1.0
-EXIT_OCCUPIED = 3
-"""Exit status of a dispatcher where another one serves this home; starting again would not help."""
+REFUSED_S = 10.0
+"""Pause after a dispatcher that ended by itself and said why."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def supervise(command: Sequence[str] = COMMAND) -> int:
+def supervise(command: Sequence[str] = COMMAND) -> None:
     """Runs dispatchers, one after another, until SIGTERM or SIGINT; call it in the main thread of a process.
 
-    Returns the exit status: not 0 where another worker serves this home.
+    Raises UnavailableError where there is no place for its temporary folder.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -48,19 +49,16 @@ def supervise(command: Sequence[str] = COMMAND) -> int:
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
     while not stop.is_set():
-        with tempfile.TemporaryDirectory(prefix="sparsight-", ignore_cleanup_errors=True) as folder:
-            process = _start([*command, folder])
+        with worker_folder() as folder:
+            process = _start([*command, str(folder)])
             child[:] = [process]
             if stop.is_set():
                 process.terminate()
             status = _wait(process, stop)
             kill_children()
-        if status == EXIT_OCCUPIED:
-            return status
         if not stop.is_set():
             log.error("the dispatcher ended with status %d; it is started again", status)
-            stop.wait(RESTART_S)
-    return 0
+            stop.wait(REFUSED_S if status > 0 else RESTART_S)
 
 
 def kill_children() -> None:
@@ -117,4 +115,4 @@ def _prctl(option: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(supervise())
+    supervise()

@@ -1,26 +1,31 @@
 """A database with two matrices and a CPU, and one Ray for all tests that run a process."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from server import devices
 from server.db import Database, clock
 from server.jobs.dispatcher import Dispatcher
 from server.jobs.engine import Engine
 from server.jobs.queue import JobRequest, get_job, submit
+from server.migrate import _known
 from server.models import Base, EventCounterRow, JobRow, MatrixRow, MeasurementRow
 from server.settings import Settings
 from tests.postgres import DATABASES, fresh
 from tests.server.jobs.fake_study import CPU, FAKE
 
+ROOT = Path(__file__).parents[3]
 PATIENCE_S = 180.0
 """A state that is not there by then will never be."""
 
@@ -58,6 +63,9 @@ def database(settings: Settings) -> Iterator[Database]:
 def fill(database: Database) -> None:
     """Two matrices, a CPU and the event counter in new tables."""
     with database.write() as session:
+        # What migrations leave, in less time.
+        session.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
+        session.execute(text("INSERT INTO alembic_version VALUES (:newest)"), {"newest": _known()[0]})
         session.add(EventCounterRow(id=1, value=0))
         for name in ("a", "b"):
             now = session.execute(select(clock())).scalar_one()
@@ -121,6 +129,68 @@ class Jobs:
 @pytest.fixture
 def jobs(database: Database, settings: Settings) -> Jobs:
     return Jobs(database, settings)
+
+
+class Worker:
+    """A worker process and everything under it."""
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._home = settings.home
+        environment = {**os.environ, "SPARSIGHT_HOME": str(self._home), "TMPDIR": str(folder)}
+        environment["SPARSIGHT_DATABASE_URL"] = settings.database_url
+        command = [sys.executable, "-m", "tests.server.jobs.fake_worker"]
+        with (self._home / "worker.log").open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log, stdout=log)
+        self._seen: dict[int, psutil.Process] = {}
+
+    def family(self) -> dict[int, psutil.Process]:
+        """Every process that was ever seen under the worker, the worker included."""
+        if self.process.poll() is None:
+            top = psutil.Process(self.process.pid)
+            self._seen |= {process.pid: process for process in (top, *top.children(recursive=True))}
+        return self._seen
+
+    def dispatcher(self) -> int:
+        """The one child of the worker that dispatches."""
+        return next(p.pid for p in psutil.Process(self.process.pid).children() if "dispatch" in p.cmdline())
+
+    def said(self) -> str:
+        """What all workers of this home have logged."""
+        return (self._home / "worker.log").read_text()
+
+    def left(self) -> list[str]:
+        """Names of what was ever seen and still runs."""
+        names = []
+        for process in self._seen.values():
+            # One that ends while it is asked is not left.
+            with suppress(psutil.NoSuchProcess):
+                if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                    names.append(process.name())
+        return names
+
+    def kill_all(self) -> None:
+        for process in self.family().values():
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Ray's files; a path short enough for its sockets."""
+    with tempfile.TemporaryDirectory(prefix="s", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def worker(jobs: Jobs, folder: Path) -> Iterator[Worker]:
+    worker = Worker(jobs.settings, folder)
+    try:
+        yield worker
+    finally:
+        worker.kill_all()
+        # Shown where the test fails.
+        sys.stdout.write(worker.said())
 
 
 @pytest.fixture(scope="session")

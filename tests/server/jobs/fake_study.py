@@ -1,7 +1,9 @@
 """A study whose cases do what a test asks: block until told, kill their process, raise, carry a trace."""
 
+import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +33,8 @@ CPU = DeviceInfo("cpu", "cpu", "A CPU of the tests", 2**30, 2**20)
 class FakeParams:
     """What the cases do; cases are numbered from 0.
 
-    folder  where a process writes `log` (a line `PID CASE` per case begun) and finds `hold-N`
+    folder  where a process writes `log` (a line `PID CASE` per case begun), finds `hold-N`, and fills `surroundings`
+            if that is there
     """
 
     folder: str = parameter("", "Folder of the test.")
@@ -61,6 +64,8 @@ class FakeStudy:
     def run(
         self, params: FakeParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
+        if (surroundings := Path(params.folder) / "surroundings").exists():
+            look(surroundings)
         if params.dies_outside:
             os.kill(os.getpid(), signal.SIGKILL)
         yield DeviceProfile("cpu", CPU.name, 2**20, (BandwidthPoint(2**20, 1e9, 1e9),), "2026-01-01T00:00:00+00:00")
@@ -89,6 +94,13 @@ class FakeStudy:
             os.kill(os.getpid(), signal.SIGSEGV)
         if number == params.lost:
             raise DeviceLostError("an illegal access broke the context")
+
+
+def look(file: Path) -> None:
+    """Writes down from where this process imports, where it works and what it lets others do with its files."""
+    umask = os.umask(0o777)
+    os.umask(umask)
+    file.write_text(json.dumps({"path": sys.path, "folder": str(Path.cwd()), "umask": umask}))
 
 
 FAKE = (FakeStudy(),)

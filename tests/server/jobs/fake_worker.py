@@ -12,4 +12,4 @@ if __name__ == "__main__":
     if DISPATCH in sys.argv:
         sys.argv.remove(DISPATCH)
         sys.exit(main(FAKE, [CPU]))
-    sys.exit(supervise((sys.executable, "-m", "tests.server.jobs.fake_worker", DISPATCH)))
+    supervise((sys.executable, "-m", "tests.server.jobs.fake_worker", DISPATCH))

@@ -2,87 +2,22 @@
 
 import os
 import signal
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-from server.jobs.worker import EXIT_OCCUPIED
+from server.jobs.runner import CRASHES
 from server.models import DeviceRow
-from server.settings import Settings
 from tests.postgres import DATABASES
-from tests.server.jobs.conftest import PATIENCE_S, Jobs, wait_for
+from tests.server.jobs.conftest import PATIENCE_S, Jobs, Worker, wait_for
 
-ROOT = Path(__file__).parents[3]
 ALL_OK = [(f"fake/k{i}", "ok") for i in range(4)]
 
 
 @pytest.fixture
 def kind() -> str:
     return "sqlite"
-
-
-class Worker:
-    """A worker process and everything under it."""
-
-    def __init__(self, settings: Settings, folder: Path) -> None:
-        home = settings.home
-        environment = {**os.environ, "SPARSIGHT_HOME": str(home), "TMPDIR": str(folder)}
-        environment["SPARSIGHT_DATABASE_URL"] = settings.database_url
-        command = [sys.executable, "-m", "tests.server.jobs.fake_worker"]
-        with (home / "worker.log").open("ab") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log, stdout=log)
-        self._seen: dict[int, psutil.Process] = {}
-
-    def family(self) -> dict[int, psutil.Process]:
-        """Every process that was ever seen under the worker, the worker included."""
-        if self.process.poll() is None:
-            top = psutil.Process(self.process.pid)
-            self._seen |= {process.pid: process for process in (top, *top.children(recursive=True))}
-        return self._seen
-
-    def dispatcher(self) -> int:
-        """The one child of the worker that dispatches."""
-        return next(p.pid for p in psutil.Process(self.process.pid).children() if "dispatch" in p.cmdline())
-
-    def left(self) -> list[str]:
-        """Names of what was ever seen and still runs."""
-        names = []
-        for process in self._seen.values():
-            # One that ends while it is asked is not left.
-            with suppress(psutil.NoSuchProcess):
-                if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-                    names.append(process.name())
-        return names
-
-    def kill_all(self) -> None:
-        for process in self.family().values():
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-        self.process.wait()
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Ray's files; a path short enough for its sockets."""
-    with tempfile.TemporaryDirectory(prefix="s", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
-@pytest.fixture
-def worker(jobs: Jobs, folder: Path) -> Iterator[Worker]:
-    worker = Worker(jobs.settings, folder)
-    try:
-        yield worker
-    finally:
-        worker.kill_all()
-        # Shown where the test fails.
-        sys.stdout.write((jobs.folder / "worker.log").read_text())
 
 
 @pytest.mark.parametrize("kind", DATABASES)
@@ -101,9 +36,6 @@ def test_a_killed_dispatcher_is_followed_by_another_that_resumes_the_job(
     assert ended.attempt == 2
     assert [case for _, case in jobs.begun()] == [0, 1, 2, 2, 3]
 
-    second = Worker(jobs.settings, folder)
-    assert second.process.wait(PATIENCE_S) == EXIT_OCCUPIED
-
     jobs.hold(9)
     stopped = jobs.submit(n_cases=10)
     jobs.wait_begun(9)
@@ -116,6 +48,27 @@ def test_a_killed_dispatcher_is_followed_by_another_that_resumes_the_job(
     assert len(jobs.records(stopped)) == 9
     with jobs.database.read() as session:
         assert session.get_one(DeviceRow, "cpu").seen_at == 0.0
+
+
+def test_a_worker_waits_for_the_one_that_serves_its_home_and_takes_over(
+    jobs: Jobs, worker: Worker, folder: Path
+) -> None:
+    hold = jobs.hold(0)
+    job = jobs.submit(n_cases=1)
+    first = jobs.wait_begun(0)
+    (crash,) = (jobs.folder / CRASHES).iterdir()
+    second = Worker(jobs.settings, folder)
+    try:
+        wait_for(lambda: "this one waits until it ends" in worker.said(), "the second worker to say that it waits")
+        os.kill(worker.process.pid, signal.SIGKILL)
+        worker.process.wait()
+        assert jobs.wait_begun(0, times=2) != first
+        assert not crash.exists()
+        hold.unlink()
+        jobs.wait(job, "succeeded")
+        assert worker.said().count("this one waits") == 1
+    finally:
+        second.kill_all()
 
 
 def test_everything_dies_with_a_killed_worker(jobs: Jobs, worker: Worker) -> None:
