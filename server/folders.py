@@ -29,26 +29,35 @@ RAY_BYTES = len("/ray/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_
 def open_home(home: Path) -> None:
     """Makes the home folder if need be; from now on what this process makes is closed to other users.
 
-    Raises InputError where the folder cannot be written, or other users can write into it.
+    Raises InputError where the folder cannot be written, or other users can write into it and that cannot be mended.
     """
     os.umask(OTHERS_MAY)
     try:
         home.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=home):
             pass
-        mode = home.stat().st_mode
+        if home.stat().st_mode & OTHERS_MAY_WRITE:
+            _close(home)
     except OSError as error:
         raise InputError(
             f"The home folder {home} cannot be used: {error.strerror}. "
             "Set SPARSIGHT_HOME to a folder that you may write."
         ) from error
-    if mode & OTHERS_MAY_WRITE:
-        raise InputError(
-            f"Other users of this machine can write into the home folder {home}, and would run code as this service. "
-            f"Run `chmod 700 {home}`, or set SPARSIGHT_HOME to a folder of your own."
-        )
     if finding := exposure(home):
         log.warning(finding)
+
+
+def _close(home: Path) -> None:
+    """Takes from other users what lets them run code as the service; raises InputError where that is not ours to do."""
+    found = home.stat()
+    foreign = [path for path in home.iterdir() if path.lstat().st_uid != os.geteuid()]
+    if found.st_uid != os.geteuid() or found.st_mode & stat.S_ISVTX or foreign:
+        raise InputError(
+            f"Other users of this machine can write into the home folder {home}, and would run code as this service. "
+            "Set SPARSIGHT_HOME to a folder of your own."
+        )
+    home.chmod(stat.S_IMODE(found.st_mode) & ~OTHERS_MAY_WRITE)
+    log.warning("other users could write into the home folder %s; they no longer can", home)
 
 
 def exposure(home: Path) -> str:

@@ -45,12 +45,30 @@ def test_a_home_and_what_is_made_in_it_are_closed_to_others(tmp_path: Path) -> N
     assert sorted(path.name for path in home.iterdir()) == ["file", "folder"]
 
 
-@pytest.mark.parametrize("given", [0o770, 0o707, 0o1777])
-def test_a_home_that_others_can_write_is_refused_and_left_alone(tmp_path: Path, given: int) -> None:
+@pytest.mark.parametrize("given", [0o770, 0o777])
+def test_a_home_that_others_can_write_is_closed_to_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, given: int
+) -> None:
+    (tmp_path / "sparsight.db").touch()
     tmp_path.chmod(given)
-    with pytest.raises(InputError, match=f"chmod 700 {tmp_path}"):
-        open_home(tmp_path)
-    assert mode(tmp_path) == given
+    open_home(tmp_path)
+    assert mode(tmp_path) == given & 0o755
+    assert "they no longer can" in caplog.text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder another user's")
+@pytest.mark.parametrize("foreign", ["the folder", "a file in it", "everybody's"])
+def test_a_home_that_is_not_ours_alone_is_refused_and_left_as_it_is(tmp_path: Path, foreign: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o1777 if foreign == "everybody's" else 0o777)
+    (home / "numba").mkdir()
+    if foreign != "everybody's":
+        os.chown(home if foreign == "the folder" else home / "numba", 65534, 65534)
+    before = mode(home)
+    with pytest.raises(InputError, match="Set SPARSIGHT_HOME"):
+        open_home(home)
+    assert mode(home) == before
 
 
 @pytest.mark.parametrize(("parent", "home", "said"), [(0o755, 0o755, "read"), (0o777, 0o700, "replaced")])
