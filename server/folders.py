@@ -17,12 +17,15 @@ log = logging.getLogger(__name__)
 
 PREFIX = "sparsight-"
 LOCK = "lock"
+RAY = "ray"
+"""The folder in that of a worker which Ray opens to everybody."""
+
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS_MAY = stat.S_IRWXG | stat.S_IRWXO
 SOCKET_BYTES = 107
 """Longest path of a Unix socket."""
 
-RAY_BYTES = len("/ray/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store")
+RAY_BYTES = len(f"/{RAY}/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store")
 """What Ray puts between its folder and the end of a socket's path."""
 
 
@@ -91,15 +94,20 @@ def worker_folder() -> Iterator[Path]:
 
     The folder of a worker that was killed is removed by the next one.
     """
-    place = tempfile.gettempdir()
-    most = SOCKET_BYTES - RAY_BYTES - len(f"/{PREFIX}12345678")
-    if len(os.fsencode(place)) > most:
+    try:
+        place = tempfile.gettempdir()
+        most = SOCKET_BYTES - RAY_BYTES - len(f"/{PREFIX}12345678")
+        if len(os.fsencode(place)) > most:
+            raise UnavailableError(
+                f"The folder of temporary files {place} has too long a path for Ray's sockets: at most {most} bytes. "
+                "Set TMPDIR to another one, such as /tmp."
+            )
+        _sweep(Path(place))
+        folder, lock = _locked_folder()
+    except OSError as error:
         raise UnavailableError(
-            f"The folder of temporary files {place} has too long a path for Ray's sockets: at most {most} bytes. "
-            "Set TMPDIR to another one, such as /tmp."
-        )
-    _sweep(Path(place))
-    folder, lock = _locked_folder()
+            f"There is no place for temporary files: {error.strerror}. Set TMPDIR to a folder that you may write."
+        ) from error
     with lock:
         try:
             yield folder
@@ -128,5 +136,9 @@ def _sweep(place: Path) -> None:
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
                 continue
             with (folder / LOCK).open("r+") as lock:
-                if take(lock):
+                if not take(lock):
+                    continue
+                # An agent of Ray may still write: the lock goes last, so that the next sweep knows the folder.
+                shutil.rmtree(folder / RAY, ignore_errors=True)
+                if not (folder / RAY).exists():
                     shutil.rmtree(folder, ignore_errors=True)

@@ -22,7 +22,7 @@ from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
 from server import devices as device_table
 from server.db import Database
-from server.folders import open_home, take
+from server.folders import RAY, open_home, take
 from server.jobs import lease as leases
 from server.jobs.engine import Engine
 from server.jobs.runner import CRASHES, JobRun, Shop
@@ -221,7 +221,7 @@ def _dispatch(settings: Settings, folder: Path, studies: Sequence[Study], device
     os.chdir(folder)
     found = named(settings.host_name, list_devices() if devices is None else devices)
     database = Database(settings.resolved_database_url)
-    engine = Engine(settings, found, folder / "ray")
+    engine = Engine(settings, found, folder / RAY)
     dispatcher = Dispatcher(settings, database, engine, found, studies)
     signal.signal(signal.SIGTERM, lambda *_: dispatcher.stop())
     signal.signal(signal.SIGINT, lambda *_: dispatcher.stop())

@@ -128,3 +128,9 @@ def test_a_place_too_deep_for_sockets_is_named(place: Path, monkeypatch: pytest.
     with pytest.raises(UnavailableError, match="Set TMPDIR"), worker_folder():
         pass
     assert list(deep.iterdir()) == []
+
+
+def test_no_place_for_temporary_files_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    with pytest.raises(UnavailableError, match="Set TMPDIR"), worker_folder():
+        pass
