@@ -2,6 +2,11 @@
 
 from importlib import metadata
 
+from gpu_engine.caches import place_caches
+
+# Numba reads its variable when it is imported, which only modules below this one do.
+place_caches()
+
 
 def release() -> str:
     """The installed version of Sparsight; `checkout` where the sources run without being installed."""

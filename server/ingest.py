@@ -171,7 +171,7 @@ class Ingestor:
 
         try:
             if not self._closing.is_set():
-                sandbox.run(task, folder, self.settings.home / "numba", started)
+                sandbox.run(task, folder, started)
         except SparsightError:
             # A process that `close` killed says nothing about the file.
             if not self._closing.is_set():

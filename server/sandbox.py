@@ -64,10 +64,11 @@ class Task:
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def run(task: Task, folder: Path, cache: Path, started: Callable[[subprocess.Popen[str]], None]) -> None:
+def run(task: Task, folder: Path, started: Callable[[subprocess.Popen[str]], None]) -> None:
     """Fills the empty folder with the files of the matrix.
 
-    cache    of compiled code, kept between processes; started  is called with the process, to kill it from elsewhere
+    started  is called with the process, to kill it from elsewhere
+
     Raises InputError and its kinds, whatever the process died of; UnavailableError when the disk is full.
     """
     process = subprocess.Popen(
@@ -78,7 +79,7 @@ def run(task: Task, folder: Path, cache: Path, started: Callable[[subprocess.Pop
         text=True,
         errors="replace",
         cwd=folder,
-        env=_environment(folder, cache),
+        env=_environment(folder),
         start_new_session=True,
     )
     started(process)
@@ -105,12 +106,12 @@ def kill(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _environment(folder: Path, cache: Path) -> dict[str, str]:
-    """Ours without secrets, with one thread for each library and no writing outside `folder` and `cache`."""
+def _environment(folder: Path) -> dict[str, str]:
+    """Ours without secrets, with one thread for each library and no writing outside `folder` but to the caches."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(SECRETS)}
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     packages = str(Path(__file__).resolve().parent.parent)
-    return {**kept, **threads, "NUMBA_CACHE_DIR": str(cache), "TMPDIR": str(folder), "PYTHONPATH": packages}
+    return {**kept, **threads, "TMPDIR": str(folder), "PYTHONPATH": packages}
 
 
 def _explain_exit(code: int, task: Task) -> InputError:

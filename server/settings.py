@@ -5,6 +5,8 @@ from pathlib import Path
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from gpu_engine.caches import HOME
+
 GIB = 2**30
 
 
@@ -18,9 +20,7 @@ class Settings(BaseSettings):
         env_prefix="SPARSIGHT_", extra="ignore", frozen=True, hide_input_in_errors=True, validate_default=True
     )
 
-    home: Path = Field(
-        default=Path.home() / ".sparsight", description="Folder of the database, the matrices and the caches."
-    )
+    home: Path = Field(default=HOME, description="Folder of the database, the matrices and the caches.")
     database_password_file: str = Field(default="", description="File of the password that the URL leaves out.")
     database_url: str = Field(default="", repr=False, description="SQLAlchemy URL; empty: SQLite in the home folder.")
     store: str = Field(

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from server.settings import Settings
     from server.store import Store
 
+# Before anything imports Numba: what the tests and their processes compile is shared, and lies in nobody's home.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
+
 ADDRESS = "http://127.0.0.1:8000"
 
 AddMatrix = Callable[..., str]
@@ -51,15 +54,6 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of compiled CPU code, shared by the homes of all tests in all processes."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "numba"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file to copy."""
     from server.migrate import migrate
@@ -80,11 +74,10 @@ def postgres() -> Iterator[str]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, compiled: Path, migrated: Path) -> Path:
+def home(tmp_path: Path, migrated: Path) -> Path:
     """A home folder with an empty, migrated database."""
     home = tmp_path / "home"
     home.mkdir()
-    (home / "numba").symlink_to(compiled)
     shutil.copy(migrated, home / "sparsight.db")
     return home
 

@@ -190,14 +190,13 @@ def postgres() -> Iterator[str]:
 class Host:
     """A folder in which the services run as processes, with the commands and variables of their containers."""
 
-    def __init__(self, folder: Path, services: dict[str, Any], postgres: str, compiled: Path) -> None:
+    def __init__(self, folder: Path, services: dict[str, Any], postgres: str) -> None:
         self.folder = folder
         self.services = services
         self.postgres = postgres
         self.running: dict[str, subprocess.Popen[str]] = {}
         for name in ("server", "worker"):
             (folder / name).mkdir()
-            (folder / name / "numba").symlink_to(compiled)
         (folder / "secrets").mkdir()
         (folder / "secrets" / "token").write_text("correct horse\n")
         (folder / "secrets" / "database_password").write_text("battery staple\n")
@@ -252,8 +251,8 @@ class Host:
 
 
 @pytest.fixture
-def host(tmp_path: Path, services: dict[str, Any], postgres: str, compiled: Path) -> Iterator[Host]:
-    host = Host(tmp_path, services, postgres, compiled)
+def host(tmp_path: Path, services: dict[str, Any], postgres: str) -> Iterator[Host]:
+    host = Host(tmp_path, services, postgres)
     yield host
     host.close()
 

@@ -50,7 +50,6 @@ def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
     def run_program(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "SPARSIGHT_HOME": str(folder / "home"), "SPARSIGHT_PORT": "0"}
-        environment |= {"NUMBA_CACHE_DIR": str(folder / "numba")}
         command = [str(programs / program), *arguments]
         return subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, text=True, check=False)
 

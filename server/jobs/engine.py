@@ -31,8 +31,6 @@ def prepare_environment(settings: Settings) -> None:
     """Sets what Ray and the processes it starts read from the environment; before Ray is imported."""
     cores = str(len(os.sched_getaffinity(0)))
     os.environ.update(
-        NUMBA_CACHE_DIR=str(settings.home / "numba"),
-        CUPY_CACHE_DIR=str(settings.home / "cupy"),
         RAY_worker_niceness="0",
         RAY_gcs_rpc_server_reconnect_timeout_s="5",
         RAY_USAGE_STATS_ENABLED="0",

@@ -83,12 +83,11 @@ BAD: dict[str, tuple[bytes, int, int | None]] = {
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, compiled: Path, migrated: Path) -> Iterator[FastAPI]:
+def service(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> Iterator[FastAPI]:
     """One application for all files: each leaves it as it was."""
     from server.main import create_app
 
     home = tmp_path_factory.mktemp("home")
-    (home / "numba").symlink_to(compiled)
     (home / "sparsight.db").write_bytes(migrated.read_bytes())
     patch = pytest.MonkeyPatch()
     patch.setattr(catalogue, "ANSWER_S", PATIENCE_S)

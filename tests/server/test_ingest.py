@@ -1,5 +1,6 @@
 import contextlib
 import hashlib
+import os
 import subprocess
 import sys
 import threading
@@ -58,51 +59,48 @@ def a_task(tmp_path: Path, memory_bytes: int = 4 * 2**30, seconds: float = PATIE
     ],
 )
 def test_whatever_ends_the_process_is_the_files_fault(
-    tmp_path: Path, folder: Path, compiled: Path, signal: int, kind: type[InputError], sentence: str
+    tmp_path: Path, folder: Path, signal: int, kind: type[InputError], sentence: str
 ) -> None:
     with pytest.raises(kind, match=sentence):
-        sandbox.run(a_task(tmp_path), folder, compiled, lambda process: process.send_signal(signal))
+        sandbox.run(a_task(tmp_path), folder, lambda process: process.send_signal(signal))
 
 
-def test_a_process_that_takes_too_long_is_ended(tmp_path: Path, folder: Path, compiled: Path) -> None:
+def test_a_process_that_takes_too_long_is_ended(tmp_path: Path, folder: Path) -> None:
     seen: list[subprocess.Popen[str]] = []
     with pytest.raises(TooLargeError, match="SPARSIGHT_INGEST_SECONDS"):
-        sandbox.run(a_task(tmp_path, seconds=0.001), folder, compiled, seen.append)
+        sandbox.run(a_task(tmp_path, seconds=0.001), folder, seen.append)
     assert seen[0].poll() == -9
 
 
-def test_no_pipe_of_a_process_stays_open(tmp_path: Path, folder: Path, compiled: Path) -> None:
+def test_no_pipe_of_a_process_stays_open(tmp_path: Path, folder: Path) -> None:
     """Nor that of one whose time is over before its task was written."""
     seen: list[subprocess.Popen[str]] = []
-    sandbox.run(a_task(tmp_path), folder, compiled, seen.append)
+    sandbox.run(a_task(tmp_path), folder, seen.append)
     with pytest.raises(TooLargeError):
-        sandbox.run(a_task(tmp_path, seconds=0.0), folder, compiled, seen.append)
+        sandbox.run(a_task(tmp_path, seconds=0.0), folder, seen.append)
     for process in seen:
         assert all(pipe is not None and pipe.closed for pipe in (process.stdin, process.stderr))
 
 
-def test_a_process_without_memory_says_so(tmp_path: Path, folder: Path, compiled: Path) -> None:
+def test_a_process_without_memory_says_so(tmp_path: Path, folder: Path) -> None:
     task = Task(600 * 2**20, PATIENCE_S, ReadLimits(), family="stencil", params={"nx": 4000, "ny": 4000})
     with pytest.raises((TooLargeError, ParameterError), match=r"memory|smaller"):
-        sandbox.run(task, folder, compiled, ignore)
+        sandbox.run(task, folder, ignore)
 
 
-def test_the_process_has_no_secrets(
-    tmp_path: Path, folder: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_process_has_no_secrets(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARSIGHT_TOKEN", "hunter2")
     environment: list[bytes] = []
     sandbox.run(
         a_task(tmp_path),
         folder,
-        compiled,
         lambda process: environment.append(Path(f"/proc/{process.pid}/environ").read_bytes()),
     )
     assert environment
     assert b"hunter2" not in environment[0]
 
 
-def test_the_process_is_limited(tmp_path: Path, folder: Path, compiled: Path) -> None:
+def test_the_process_is_limited(tmp_path: Path, folder: Path) -> None:
     """The limits of the child, read from outside until it ends: it sets them one by one, so the last reading counts."""
     limits: dict[str, str] = {}
     watchers: list[threading.Thread] = []
@@ -118,7 +116,7 @@ def test_the_process_is_limited(tmp_path: Path, folder: Path, compiled: Path) ->
         watchers.append(threading.Thread(target=watch))
         watchers[0].start()
 
-    sandbox.run(a_task(tmp_path, memory_bytes=2**32), folder, compiled, look)
+    sandbox.run(a_task(tmp_path, memory_bytes=2**32), folder, look)
     watchers[0].join()
     assert limits["Max address space"] == limits["Max file size"] == "4294967296"
     assert limits["Max core file size"] == "0"
@@ -160,13 +158,13 @@ def test_stopping_the_service_ends_the_reading(
     started = threading.Event()
     run = sandbox.run
 
-    def slow(task: Task, folder: Path, cache: Path, tell: object) -> None:
+    def slow(task: Task, folder: Path, tell: object) -> None:
         def stopped(process: "subprocess.Popen[str]") -> None:
             process.send_signal(19)  # It will never get on by itself.
             tell(process)  # type: ignore[operator]
             started.set()
 
-        run(task, folder, cache, stopped)
+        run(task, folder, stopped)
 
     monkeypatch.setattr(sandbox, "run", slow)
     with TestClient(create_app(settings), base_url=ADDRESS) as client:
@@ -328,7 +326,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def test_the_process_dies_with_the_server(tmp_path: Path, folder: Path, compiled: Path) -> None:
+def test_the_process_dies_with_the_server(tmp_path: Path, folder: Path) -> None:
     """A server that is killed takes its readers along, also one that has only just begun."""
     # The child has its task, but not yet the tie to its parent.
     code = """if True:
@@ -342,10 +340,11 @@ def test_the_process_dies_with_the_server(tmp_path: Path, folder: Path, compiled
             process.stdin.write(json.dumps(dataclasses.asdict(task)))
             process.stdin.close()
             os.kill(os.getpid(), 9)
-        sandbox.run(task, Path(sys.argv[1]), Path(sys.argv[2]), started)
+        sandbox.run(task, Path(sys.argv[1]), started)
     """
-    environment = {"PYTHONPATH": str(Path(sandbox.__file__).parent.parent), "PATH": ""}
-    command = [sys.executable, "-c", code, str(folder), str(compiled)]
+    kept = {"NUMBA_CACHE_DIR": os.environ["NUMBA_CACHE_DIR"], "PATH": ""}
+    environment = {"PYTHONPATH": str(Path(sandbox.__file__).parent.parent), **kept}
+    command = [sys.executable, "-c", code, str(folder)]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == -9
     deadline = time.monotonic() + PATIENCE_S

@@ -1,0 +1,20 @@
+"""Folders of compiled code: under SPARSIGHT_HOME, so that no process needs a home of its user that it may write."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+HOME = Path("~/.sparsight")
+"""Where SPARSIGHT_HOME does not say otherwise."""
+
+CACHES = {"NUMBA_CACHE_DIR": "numba", "CUPY_CACHE_DIR": "cupy"}
+"""The variable that a library reads when it is imported, and its folder in the home."""
+
+
+def place_caches() -> None:
+    """Sets these variables for this process and its children; one that is set already stays."""
+    # Without a home of any kind the libraries look for a place themselves.
+    with suppress(RuntimeError):
+        home = Path(os.environ.get("SPARSIGHT_HOME", HOME)).expanduser().absolute()
+        for variable, folder in CACHES.items():
+            os.environ.setdefault(variable, str(home / folder))
