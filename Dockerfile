@@ -1,25 +1,31 @@
 # docker build --build-arg CUDA=cuda13 .
 # CUDA is none, cuda12 (driver 525 or newer) or cuda13 (driver 580 or newer). CuPy's wheels bring the CUDA libraries
 # along, so that the host needs the driver and the NVIDIA container toolkit alone.
-FROM python:3.12-slim AS build
+# PYTHON_IMAGE is another image of Debian with Python 3.11 or newer, such as a copy of this one in a registry of yours.
+ARG PYTHON_IMAGE=python:3.12-slim
+FROM ${PYTHON_IMAGE} AS build
 ARG CUDA=none
 WORKDIR /source
 RUN python -m venv /opt/sparsight
-COPY pyproject.toml constraints.txt README.md ./
+COPY pyproject.toml constraints.txt ./
+# What Sparsight needs changes less often than Sparsight, and is a layer of its own.
+RUN case "$CUDA" in \
+        none | cuda12 | cuda13) ;; \
+        *) echo "CUDA is none, cuda12 or cuda13, not $CUDA" >&2; exit 1 ;; \
+    esac \
+    && python -c "import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+print(*p['dependencies'], *p['optional-dependencies'].get(sys.argv[1], []), sep='\n')" "$CUDA" > needed.txt \
+    && /opt/sparsight/bin/pip install --no-cache-dir --only-binary=:all: \
+        --constraint constraints.txt --requirement needed.txt
+COPY README.md ./
 COPY gpu_engine gpu_engine
 COPY server server
 COPY web web
 COPY sparsight sparsight
 COPY migrations migrations
-RUN case "$CUDA" in \
-        none) extra= ;; \
-        cuda12 | cuda13) extra="[$CUDA]" ;; \
-        *) echo "CUDA is none, cuda12 or cuda13, not $CUDA" >&2; exit 1 ;; \
-    esac \
-    && /opt/sparsight/bin/pip install --no-cache-dir --only-binary=:all: --no-binary=sparsight \
-        --constraint constraints.txt ".$extra"
+RUN /opt/sparsight/bin/pip install --no-cache-dir --no-deps .
 
-FROM python:3.12-slim
+FROM ${PYTHON_IMAGE}
 # Numba's OpenMP threads, as on a usual host.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends libgomp1 \

@@ -18,6 +18,7 @@ from typing import Literal
 from sqlalchemy import text
 
 import gpu_engine
+from gpu_engine.caches import CACHES
 from gpu_engine.device import list_devices
 from gpu_engine.errors import SparsightError
 from gpu_engine.records import DeviceInfo
@@ -25,6 +26,7 @@ from server.db import WAL_SAFE, Database
 from server.folders import exposure
 from server.migrate import check_current
 from server.settings import GIB, Settings
+from server.store import Store
 
 DISK_LOW_BYTES = 5 * GIB
 SHARED_MEMORY_BYTES = GIB // 2
@@ -60,7 +62,7 @@ def examine(settings: Settings) -> Iterator[Check]:
     """Every check of this machine, in the order in which they matter; a check never raises."""
     devices = list_devices()
     yield _python()
-    yield _home(settings)
+    yield from _folders(settings)
     yield _disk(settings)
     yield _database(settings)
     yield _sqlite(settings)
@@ -75,14 +77,33 @@ def _python() -> Check:
     return Check("Python", "ok", f"{release}; Sparsight {gpu_engine.release()}")
 
 
-def _home(settings: Settings) -> Check:
-    try:
-        with tempfile.TemporaryFile(dir=_existing(settings.home)):
-            finding = exposure(settings.home) if settings.home.exists() else ""
-    except OSError as error:
-        found = f"{settings.home}: {error.strerror or error}"
-        return Check("Home", "fail", found, "Set SPARSIGHT_HOME to a folder that you may write.")
-    return _split("Home", "warn", finding) if finding else Check("Home", "ok", f"{settings.home} is writable")
+def _folders(settings: Settings) -> Iterator[Check]:
+    """Whether the folders that processes write can be written, or the parents in which they will be made."""
+    tried = set()
+    for name, folder, variable in _written(settings):
+        try:
+            place = _existing(folder)
+            if place in tried:
+                continue
+            tried.add(place)
+            with tempfile.TemporaryFile(dir=place):
+                finding = exposure(folder) if folder == settings.home and folder.exists() else ""
+            yield _split(name, "warn", finding) if finding else Check(name, "ok", f"{folder} is writable")
+        except OSError as error:
+            found = f"{folder} cannot be written: {error.strerror or error}"
+            yield Check(name, "fail", found, f"Set {variable} to a folder that you may write.")
+
+
+def _written(settings: Settings) -> Iterator[tuple[str, Path, str]]:
+    """Every folder that a process writes, with the variable that chooses it."""
+    yield "Home", settings.home, "SPARSIGHT_HOME"
+    store = Store(settings.resolved_store)
+    if store.is_local:
+        yield "Matrices", Path(store.root), "SPARSIGHT_STORE"
+    for variable, name in CACHES.items():
+        if folder := os.environ.get(variable):
+            yield f"Cache of {name}", Path(folder), variable
+    yield "Temporary", Path(os.environ.get("TMPDIR", "/tmp")), "TMPDIR"
 
 
 def _disk(settings: Settings) -> Check:

@@ -52,11 +52,42 @@ def test_every_finding_that_is_not_ok_says_what_to_do(monkeypatch: pytest.Monkey
     assert all(check.advice for check in troubled)
 
 
-def test_a_home_that_cannot_be_written_fails(tmp_path: Path) -> None:
+FOLDERS = {
+    "Home": "SPARSIGHT_HOME",
+    "Matrices": "SPARSIGHT_STORE",
+    "Cache of numba": "NUMBA_CACHE_DIR",
+    "Cache of cupy": "CUPY_CACHE_DIR",
+    "Temporary": "TMPDIR",
+}
+
+
+def folders(monkeypatch: pytest.MonkeyPatch, parent: Path, **chosen: Path) -> list[Check]:
+    """What doctor says of the folders: those chosen by their variable, the others below the parent."""
+    places = {variable: str(chosen.get(variable, parent / variable)) for variable in FOLDERS.values()}
+    for variable, place in places.items():
+        monkeypatch.setenv(variable, place)
+        if variable not in chosen:
+            Path(place).mkdir()
+    return list(doctor._folders(Settings()))
+
+
+@pytest.mark.parametrize(("name", "variable"), FOLDERS.items())
+def test_a_folder_that_cannot_be_written_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, variable: str
+) -> None:
     (tmp_path / "file").write_text("")
-    found = doctor._home(Settings(home=tmp_path / "file" / "home"))
-    assert found.status == "fail"
-    assert "SPARSIGHT_HOME" in found.advice
+    found = folders(monkeypatch, tmp_path, **{variable: tmp_path / "file" / "folder"})
+    assert [check.name for check in found] == list(FOLDERS)
+    (bad,) = (check for check in found if check.status != "ok")
+    assert (bad.name, bad.status) == (name, "fail")
+    assert f"{tmp_path}/file/folder cannot be written: Not a directory" in bad.found
+    assert variable in bad.advice
+
+
+def test_folders_that_are_not_there_yet_are_one_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    chosen = {variable: tmp_path / "none" / variable for variable in FOLDERS.values()}
+    assert [(c.name, c.status) for c in folders(monkeypatch, tmp_path, **chosen)] == [("Home", "ok")]
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize(
