@@ -1,6 +1,6 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
-.PHONY: help run test check format chaos gpu-test gpu-bench
+.PHONY: help run test test-image check format chaos gpu-test gpu-bench
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
 PYTHON ?= python3
@@ -8,6 +8,7 @@ PYTHON ?= python3
 help:
 	@echo "make run [PORT=8000]   start Sparsight on this machine"
 	@echo "make test              run all tests"
+	@echo "make test-image        build the image and measure with the services of the compose file, by Docker or Podman"
 	@echo "make check             formatting, lint, types"
 	@echo "make gpu-test          test the engine on this machine's GPU, with PYTHON as it is"
 	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
@@ -20,9 +21,14 @@ run:
 
 test:
 	@tools/install test
-	@tools/browser
-	@tools/compose
+	@tools/package chromium chromium "the tests of the pages"
+	@tools/package bwrap bubblewrap "the tests of the deployment"
+	@docker compose version >/dev/null 2>&1 || tools/package docker-compose docker-compose "the tests of the deployment"
 	.venv/bin/python -m pytest -n 3 --dist loadgroup
+
+test-image:
+	@tools/install test
+	.venv/bin/python -m tools.test_image
 
 check:
 	@tools/install test check
