@@ -23,6 +23,7 @@ from sparsight import Client
 
 ROOT = Path(__file__).parents[1]
 PROJECT = "sparsight-test"
+LABEL = f"label=com.docker.compose.project={PROJECT}"
 OURS = ("migrate", "server", "worker")
 IMAGE = "docker.io/library/sparsight-test"
 IMAGES = {"PYTHON_IMAGE": "docker.io/library/python:3.12-slim", "POSTGRES_IMAGE": "docker.io/library/postgres:18"}
@@ -65,7 +66,8 @@ class Engine:
             yield given
             return
         socket = folder / "podman.sock"
-        with subprocess.Popen(["podman", "system", "service", "--time=0", f"unix://{socket}"]) as service:
+        command = ["podman", "system", "service", "--time=0", f"unix://{socket}"]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as service:
             over = threading.Event()
             # Podman leaves health checks to systemd, which is not everywhere.
             checks = threading.Thread(target=self._check_health, args=(over,))
@@ -80,7 +82,7 @@ class Engine:
 
     def _check_health(self, over: threading.Event) -> None:
         while not over.wait(LOOK_S):
-            for container in self("ps", "--quiet", "--filter", f"label=com.docker.compose.project={PROJECT}").split():
+            for container in self("ps", "--quiet", "--filter", LABEL).split():
                 answers("podman", "healthcheck", "run", container)
 
 
@@ -134,8 +136,7 @@ class Stack:
         say(self._health())
 
     def _health(self) -> str:
-        only = f"label=com.docker.compose.project={PROJECT}"
-        return self.engine("ps", "--filter", only, "--format", "{{.Names}}: {{.Status}}")
+        return self.engine("ps", "--filter", LABEL, "--format", "{{.Names}}: {{.Status}}").strip()
 
 
 def measure(token: str, folder: Path) -> str:
@@ -175,7 +176,8 @@ def try_out(stack: Stack, folder: Path) -> None:
     stack.await_health()
     check(stack.token, job)
     measure(stack.token, folder)
-    say(stack.engine("stats", "--no-stream"))
+    running = stack.engine("ps", "--quiet", "--filter", LABEL).split()
+    say(stack.engine("stats", "--no-stream", "--format", "{{.Name}}: {{.MemUsage}}, {{.PIDs}} processes", *running))
 
 
 def main() -> int:
