@@ -14,10 +14,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from sparsight import Client
 
@@ -86,21 +85,25 @@ class Engine:
                 answers("podman", "healthcheck", "run", container)
 
 
-def run(command: Sequence[str], **options: Any) -> str:
+def run(command: Sequence[str], env: dict[str, str] | None = None) -> str:
     """What the command prints; raises RuntimeError with what it said where it fails."""
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, **options)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
     if ended.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
     return ended.stdout
 
 
 def answers(*command: str) -> bool:
-    """Whether the command is here and succeeds."""
-    ran = shutil.which(command[0]) and subprocess.run(command, capture_output=True, check=False)
-    return bool(ran) and ran.returncode == 0
+    """Whether the command is here and succeeds, for which an image may have to be fetched."""
+    if shutil.which(command[0]) is None:
+        return False
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE_S).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
-def wait_for(condition: Any, what: str) -> None:
+def wait_for(condition: Callable[[], bool], what: str) -> None:
     """Returns once the condition holds; raises TimeoutError."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
