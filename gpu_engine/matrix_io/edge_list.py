@@ -1,6 +1,5 @@
 """Edge lists as of SNAP: a line `source target`, or with a weight; ids are any whole numbers and are relabelled."""
 
-import math
 import re
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,6 +15,7 @@ from gpu_engine.matrix_io import edge_tokenizer as tokenizer
 from gpu_engine.matrix_io import tokenizer as market
 from gpu_engine.matrix_io.assemble import Chunk, assemble
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult
+from gpu_engine.matrix_io.decimals import nearest
 from gpu_engine.matrix_io.decompress import BLOCK_BYTES, content_blocks
 from gpu_engine.matrix_io.explain import explain_value
 from gpu_engine.matrix_io.options import ReadOptions
@@ -151,10 +151,10 @@ class _Edges:
             number = self._lines.number + 1 + line
             if problem := explain_value(token, market.REAL):
                 raise MatrixFileError(problem, number)
-            value = float(token.lower().replace("d", "e"))
-            if not math.isfinite(value):
-                raise MatrixFileError(f"The value {quote(token)} overflows fp64.", number)
-            self._scratch[2][edge] = value
+            try:
+                self._scratch[2][edge] = nearest(token)
+            except ValueError as error:
+                raise MatrixFileError(f"The value {quote(token)} {error}.", number) from None
 
 
 def _columns(line: bytes) -> int:

@@ -4,9 +4,7 @@ import re
 
 from gpu_engine.errors import quote
 from gpu_engine.matrix_io import tokenizer
-
-WHOLE = re.compile(r"[+-]?\d+")
-DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?")
+from gpu_engine.matrix_io.decimals import NUMBER, WHOLE
 
 
 def explain_line(line: bytes, kind: int, n_rows: int, n_cols: int) -> str:
@@ -50,7 +48,7 @@ def _explain_columns(text: str, tokens: list[str], kind: int, n_rows: int) -> st
 
 
 def _explain_index(name: str, token: str, limit: int) -> str:
-    if not WHOLE.fullmatch(token) or not token.isascii():
+    if not WHOLE.fullmatch(token):
         return f"The {name} index {quote(token)} is not a whole number."
     if token.startswith("+"):
         return f"The {name} index {quote(token)} has a sign; write the digits alone."
@@ -72,9 +70,9 @@ def explain_value(token: str, kind: int) -> str:
         return f"The value {quote(token)} is hexadecimal; write it as a decimal number."
     if "," in token:
         return f"The value {quote(token)} has a comma; write a decimal point."
-    if kind == tokenizer.INTEGER and not (WHOLE.fullmatch(token) and token.isascii()):
+    if kind == tokenizer.INTEGER and not WHOLE.fullmatch(token):
         return f"The value {quote(token)} is not a whole number, but the header says integer; say real there."
-    if not (DECIMAL.fullmatch(token) and token.isascii()):
+    if not NUMBER.fullmatch(token):
         return f"The value {quote(token)} is not a decimal number."
     return ""
 

@@ -1,6 +1,5 @@
 """Matrix Market files: https://math.nist.gov/MatrixMarket/formats.html, read strictly: what is unclear is refused."""
 
-import math
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +11,7 @@ from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.matrix_io import tokenizer
 from gpu_engine.matrix_io.assemble import Chunk, assemble
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult
+from gpu_engine.matrix_io.decimals import exact, nearest
 from gpu_engine.matrix_io.decompress import BLOCK_BYTES, content_blocks, content_bytes_max
 from gpu_engine.matrix_io.explain import explain_line
 from gpu_engine.matrix_io.market_header import Header, is_banner, read_header
@@ -104,18 +104,13 @@ class _Entries:
 
     def _convert(self, block: bytes, count: int) -> None:
         """Values that the compiled path cannot round correctly by itself, through Python's float."""
-        values, integer = self._scratch[2], self._header.kind == tokenizer.INTEGER
+        convert = exact if self._header.kind == tokenizer.INTEGER else nearest
         for entry, first, end, line in self._inexact[:count].tolist():
-            token = block[first:end]
+            token = block[first:end].decode("ascii")
             try:
-                value = float(token)
-            except ValueError:
-                # The tokenizer has accepted it, so it is Fortran's double precision exponent.
-                value = float(token.translate(FORTRAN_EXPONENT))
-            if not math.isfinite(value) or value == 0.0 or (integer and value != int(token)):
-                limit = "is beyond 2^53 and not exact in" if integer else "overflows" if value else "underflows"
-                raise MatrixFileError(f"The value {quote(token.decode())} {limit} fp64.", self._lines.number + 1 + line)
-            values[entry] = value
+                self._scratch[2][entry] = convert(token)
+            except ValueError as error:
+                raise MatrixFileError(f"The value {quote(token)} {error}.", self._lines.number + 1 + line) from None
 
     def _refuse(self, status: int, line: bytes, number: int) -> None:
         """Raises the error of a line at fault."""
@@ -142,9 +137,6 @@ class _Entries:
         places = np.flatnonzero(values)
         self.left_out += count - places.size
         return Chunk(*_array_places(self._header, self._done + places), values[places])
-
-
-FORTRAN_EXPONENT = bytes.maketrans(b"dD", b"ee")
 
 
 def _array_places(header: Header, number: Any) -> tuple[Any, Any]:

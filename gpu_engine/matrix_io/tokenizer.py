@@ -153,7 +153,8 @@ def _number(text: Any, at: int, integer: bool) -> tuple[float, int, bool]:
         byte = text[at]
         if ZERO <= byte < ZERO + 10:
             mantissa = mantissa * np.uint64(10) + np.uint64(byte - ZERO)
-            digits += 1 if mantissa > 0 else 0
+            # Not the mantissa says whether a digit counts: beyond 64 bits it may wrap to zero again.
+            digits += 1 if digits > 0 or byte != ZERO else 0
             scale -= 1 if point else 0
             seen += 1
         elif byte == POINT and not point and not integer:
