@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gpu_engine.errors import MatrixFileError, ParameterError
 from gpu_engine.matrix_io.archive import SuiteSparseArchive
-from gpu_engine.matrix_io.base import Reader, ReadLimits, ReadResult
+from gpu_engine.matrix_io.base import MIB, Reader, ReadLimits, ReadResult
 from gpu_engine.matrix_io.decompress import content_blocks
 from gpu_engine.matrix_io.edge_list import EdgeList
 from gpu_engine.matrix_io.explain import explain_head
@@ -36,8 +36,10 @@ READERS: tuple[Reader, ...] = (
     HarwellBoeing(),
     EdgeList(),
 )
-HEAD_BYTES = 4096
-"""Decompressed bytes that a reader is shown to recognise its format."""
+HEAD_BYTES = MIB
+"""Decompressed bytes that a reader is shown to recognise its format: room for the comments before an edge list."""
+
+EXPLAINED_BYTES = 4096
 
 
 def read_matrix(path: Path, limits: ReadLimits | None = None, options: ReadOptions | None = None) -> ReadResult:
@@ -59,7 +61,7 @@ def find_reader(path: Path, limits: ReadLimits, options: ReadOptions) -> Reader:
     for reader in READERS:
         if reader.recognises(head):
             return _with(reader, options)
-    raise MatrixFileError(explain_head(head), 1)
+    raise MatrixFileError(explain_head(head[:EXPLAINED_BYTES]), 1)
 
 
 def _with(reader: Reader, options: ReadOptions) -> Reader:

@@ -9,7 +9,7 @@ from pathlib import Path
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult
 from gpu_engine.matrix_io.decompress import content_blocks
-from gpu_engine.matrix_io.matrix_market import read_market
+from gpu_engine.matrix_io.matrix_market import COMMENTS, read_market
 from gpu_engine.matrix_io.stream import ByteStream
 from gpu_engine.matrix_io.text import Lines
 
@@ -44,7 +44,7 @@ class SuiteSparseArchive:
                     names = f"{quote(found[0][0])} and {quote(member.name)}"
                     raise MatrixFileError(f"The archive holds two matrices, {names}; send one of them.")
                 else:
-                    lines = Lines(stream.blocks(member.size), limits)
+                    lines = Lines(stream.blocks(member.size), limits, COMMENTS)
                     found.append((member.name, read_market(lines, member.size, limits)))
         if not found:
             raise MatrixFileError(

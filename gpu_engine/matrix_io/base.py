@@ -18,7 +18,8 @@ class ReadLimits:
     decompressed_bytes  size after decompression
     nnz_max             nonzeros of the matrix, symmetric halves expanded
     ratio               decompressed bytes per compressed byte, once `ratio_after_bytes` have come out
-    line_bytes          length of one line; comment_bytes  all comment lines together
+    line_bytes          length of one line that is no comment
+    comment_bytes       all comments before the entries together
     dimension_free      rows or columns that any file may declare
     dimension_per_entry beyond that, rows or columns per declared entry: a short file must not cost gigabytes
     """
@@ -28,7 +29,7 @@ class ReadLimits:
     ratio: int = 200
     ratio_after_bytes: int = 64 * MIB
     line_bytes: int = 4096
-    comment_bytes: int = MIB
+    comment_bytes: int = 64 * MIB
     dimension_free: int = 10_000_000
     dimension_per_entry: int = 256
 

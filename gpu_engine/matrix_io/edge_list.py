@@ -19,7 +19,7 @@ from gpu_engine.matrix_io.decimals import nearest
 from gpu_engine.matrix_io.decompress import BLOCK_BYTES, content_blocks
 from gpu_engine.matrix_io.explain import explain_value
 from gpu_engine.matrix_io.options import ReadOptions
-from gpu_engine.matrix_io.text import Lines
+from gpu_engine.matrix_io.text import Lines, comment_lines
 
 EDGE_BYTES = 4
 """Bytes of the shortest edge line."""
@@ -34,6 +34,8 @@ CHOOSE = (
     "directions. If it is meant as Matrix Market, its first line is missing: "
     "'%%MatrixMarket matrix coordinate real general'."
 )
+COMMENTS = "#%"
+PASSED = comment_lines(COMMENTS)
 ONE = np.ones(1)
 
 
@@ -47,19 +49,20 @@ class EdgeList:
 
     def recognises(self, head: bytes) -> bool:
         """Whether the first line that is no comment is an edge, or names columns before one."""
-        lines = [line for line in head.split(b"\n") if line.strip() and line.lstrip()[:1] not in (b"#", b"%")][:2]
-        if b"\0" in head or head.lstrip().lower().startswith(b"%%matrixmarket") or not lines:
+        if b"\0" in head or head.lstrip().lower().startswith(b"%%matrixmarket"):
             return False
-        if NAMES.fullmatch(lines[0]) and len(lines) == 2 and _columns(lines[0]) == _columns(lines[1]):
-            lines = lines[1:]
-        return EDGE.fullmatch(lines[0]) is not None
+        first, rest = _first_line(head)
+        second, _ = _first_line(rest)
+        return bool(EDGE.fullmatch(first)) or bool(
+            NAMES.fullmatch(first) and EDGE.fullmatch(second) and _columns(first) == _columns(second)
+        )
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
         """The matrix of the file; raises TooLargeError, and MatrixFileError, also where no direction was chosen."""
         if self.options.directed is None:
             raise MatrixFileError(CHOOSE, hint="choose_direction")
         with closing(content_blocks(path, limits)) as blocks:
-            edges = _Edges(Lines(blocks, limits), self.options, limits)
+            edges = _Edges(Lines(blocks, limits, COMMENTS), self.options, limits)
             found = list(edges.chunks())
         return _build(found, edges, self.options)
 
@@ -115,13 +118,12 @@ class _Edges:
     def _first_edge(self) -> bytes | None:
         """The first line that is neither a comment nor names columns."""
         named = False
-        while (line := self._lines.next_line()) is not None:
-            if not line.strip() or line.lstrip()[:1] in (b"#", b"%"):
-                continue
-            if named or not NAMES.fullmatch(line):
+        while True:
+            self._lines.skip_comments()
+            line = self._lines.next_line()
+            if line is None or named or not NAMES.fullmatch(line):
                 return line
             named = True
-        return None
 
     def _parse(self, block: bytes) -> _Chunk:
         assert self._layout is not None
@@ -155,6 +157,13 @@ class _Edges:
                 self._scratch[2][edge] = nearest(token)
             except ValueError as error:
                 raise MatrixFileError(f"The value {quote(token)} {error}.", number) from None
+
+
+def _first_line(text: bytes) -> tuple[bytes, bytes]:
+    """The first line that is no comment, without its end, and all behind it."""
+    passed = PASSED.match(text)
+    line, _, rest = text[passed.end() if passed else 0 :].partition(b"\n")
+    return line, rest
 
 
 def _columns(line: bytes) -> int:

@@ -84,7 +84,7 @@ def parse_edges(
     """Reads the lines of a block as (status, position, lines, edges, inexact weights).
 
     text     uint8 [any], whole lines, the last ending with a newline
-    layout   columns (2 or 3), separator (BLANK or COMMA), longest line in bytes
+    layout   columns (2 or 3), separator (BLANK or COMMA), longest line in bytes that is no comment
     sources, targets int64, weights float64: filled; weights stay as they are where there are two columns
     inexact  int64 [any, 4], filled: edge, first byte, byte after the last, line within the block
 
@@ -95,7 +95,8 @@ def parse_edges(
     while at < text.size:
         start = at
         at = _skip_blanks(text, at)
-        if text[at] == HASH or text[at] == PERCENT:
+        comment = text[at] == HASH or text[at] == PERCENT
+        if comment:
             while text[at] != NEWLINE:
                 at += 1
         elif not _at_line_end(text, at):
@@ -115,7 +116,7 @@ def parse_edges(
                 return BAD_LINE, start, line, count, slow
             sources[count], targets[count] = source, target
             count += 1
-        if at - start > line_bytes:
+        if at - start > line_bytes and not comment:
             return TOO_LONG, start, line, count, slow
         at += 2 if text[at] == RETURN else 1
         line += 1

@@ -10,6 +10,7 @@ from gpu_engine.matrix_io.text import Lines
 
 UTF8_BOM = b"\xef\xbb\xbf"
 BANNER = b"%%matrixmarket"
+LAYOUTS = ("coordinate", "array")
 KINDS = {
     "real": tokenizer.REAL,
     "double": tokenizer.REAL,
@@ -49,7 +50,7 @@ def read_header(lines: Lines, text_bytes: int, limits: ReadLimits) -> Header:
     Raises MatrixFileError for what it cannot mean and TooLargeError for more than the limits.
     """
     coordinate, kind, symmetry = _parse_banner(lines.next_line() or b"")
-    sizes = _parse_sizes(_size_line(lines, limits), coordinate, lines.number)
+    sizes = _parse_sizes(_size_line(lines), coordinate, lines.number)
     if symmetry != tokenizer.GENERAL and sizes[0] != sizes[1]:
         shape = f"{quote(sizes[0])} × {quote(sizes[1])}"
         raise MatrixFileError(f"A symmetric matrix must be square, not {shape}.", lines.number)
@@ -64,13 +65,13 @@ def _parse_banner(line: bytes) -> tuple[bool, int, int]:
     """(coordinate, kind, symmetry) of the first line."""
     if b"\r" in line:
         raise MatrixFileError("The lines end with CR alone; save the file with LF or CRLF line ends.", 1)
-    words = line.removeprefix(UTF8_BOM).decode("utf-8", "backslashreplace").lower().split()
-    if len(words) != 5 or words[0].encode() != BANNER:
-        shown = quote(line.decode("utf-8", "backslashreplace"))
-        raise MatrixFileError(f"{shown}; expected '%%MatrixMarket matrix coordinate real general' or the like.", 1)
+    text = line.removeprefix(UTF8_BOM).decode("utf-8", "backslashreplace").strip(" \t")
+    # Blanks and tabs alone part words, and ASCII letters alone have two cases, as in every other reader.
+    words = re.split(r"[ \t]+", text.lower() if text.isascii() else text)
+    _check_words(words, quote(text))
     _, kind_of_object, layout, field, symmetry = words
     _check_word("object", kind_of_object, ("matrix",))
-    _check_word("layout", layout, ("coordinate", "array"))
+    _check_word("layout", layout, LAYOUTS)
     if field == "complex" or symmetry == "hermitian":
         raise MatrixFileError(
             f"The matrix is {field} {symmetry}; only real matrices are measured: field real, double, integer or "
@@ -84,22 +85,37 @@ def _parse_banner(line: bytes) -> tuple[bool, int, int]:
     return layout == "coordinate", KINDS[field], SYMMETRIES[symmetry]
 
 
+def _check_words(words: list[str], shown: str) -> None:
+    """Raises MatrixFileError unless the banner has its five words; says which one is missing."""
+    form = "expected '%%MatrixMarket matrix coordinate real general' or the like"
+    if words[0].encode() != BANNER or len(words) > 5:
+        raise MatrixFileError(f"{shown} is no first line of Matrix Market; {form}.", 1)
+    if len(words) == 4 and words[2] in LAYOUTS and words[3] in SYMMETRIES:
+        raise MatrixFileError(
+            f"{shown} lacks the field before {words[3]!r}; {form}. Put real there where the lines have a value, "
+            "pattern where they have none.",
+            1,
+        )
+    if len(words) == 4 and words[2] in LAYOUTS and words[3] in KINDS:
+        raise MatrixFileError(
+            f"{shown} lacks the symmetry at its end; {form}. Add general if all entries are listed.", 1
+        )
+    if len(words) < 5:
+        raise MatrixFileError(f"{shown} has {len(words)} words of five; {form}.", 1)
+
+
 def _check_word(what: str, word: str, known: tuple[str, ...]) -> None:
     if word not in known:
         raise MatrixFileError(f"The {what} in the first line is {quote(word)}; expected {' or '.join(known)}.", 1)
 
 
-def _size_line(lines: Lines, limits: ReadLimits) -> str:
+def _size_line(lines: Lines) -> str:
     """The first line that is neither a comment nor blank."""
-    skipped = 0
-    while (line := lines.next_line()) is not None:
-        text = line.strip(b" \t")
-        if text and not text.startswith(b"%"):
-            return text.decode("utf-8", "backslashreplace")
-        skipped += len(line) + 1
-        if skipped > limits.comment_bytes:
-            raise TooLargeError(f"Line {lines.number}: the comments are longer than {limits.comment_bytes} bytes.")
-    raise MatrixFileError("The file ends before the size line ('rows columns entries').", lines.number)
+    lines.skip_comments()
+    line = lines.next_line()
+    if line is None:
+        raise MatrixFileError("The file ends before the size line ('rows columns entries').", lines.number)
+    return line.strip(b" \t").decode("utf-8", "backslashreplace")
 
 
 def _parse_sizes(line: str, coordinate: bool, number: int) -> list[int]:

@@ -18,6 +18,7 @@ from gpu_engine.matrix_io.market_header import Header, is_banner, read_header
 from gpu_engine.matrix_io.text import Lines
 
 MIRROR = {tokenizer.GENERAL: 0.0, tokenizer.SYMMETRIC: 1.0, tokenizer.SKEW: -1.0}
+COMMENTS = "%"
 ONE = np.ones(1)
 
 
@@ -33,7 +34,7 @@ class MatrixMarket:
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
         """The matrix of the file; raises MatrixFileError or TooLargeError."""
         with closing(content_blocks(path, limits)) as blocks:
-            return read_market(Lines(blocks, limits), content_bytes_max(path, limits), limits)
+            return read_market(Lines(blocks, limits, COMMENTS), content_bytes_max(path, limits), limits)
 
 
 def read_market(lines: Lines, text_bytes: int, limits: ReadLimits) -> ReadResult:

@@ -1,25 +1,56 @@
 """Text of untrusted files, handed out in whole lines."""
 
+import re
 from collections.abc import Iterator
 
 from gpu_engine.errors import MatrixFileError, TooLargeError
 from gpu_engine.matrix_io.base import ReadLimits
 
 
+def _begin(comments: str) -> bytes:
+    """A regular expression of the begin of a comment."""
+    return rb"[ \t]*+[%s]" % comments.encode() if comments else rb"(?!)"
+
+
+def comment_lines(comments: str) -> re.Pattern[bytes]:
+    """What matches all whole comments and blank lines at a place; a comment begins with one of the characters."""
+    return re.compile(rb"(?>(?>%s[^\n]*+|[ \t]*+\r?+)\n)*+" % _begin(comments))
+
+
 class Lines:
     """The lines of a text file, first one by one, then the rest in blocks that end at a line's end.
 
-    `number` is the 1-based number of the last line that was handed out.
+    comments  the characters with which a comment begins; only a comment may be longer than the limit of a line
+    `number` is the 1-based number of the last line that was handed out or passed over.
     """
 
-    def __init__(self, blocks: Iterator[bytes], limits: ReadLimits) -> None:
+    def __init__(self, blocks: Iterator[bytes], limits: ReadLimits, comments: str = "") -> None:
         self._blocks = blocks
-        self._line_bytes = limits.line_bytes
+        self._limits = limits
+        self._comment = re.compile(_begin(comments))
+        self._comments = comment_lines(comments)
         self._buffer = b""
         self._position = 0
         self._ended = False
         self.number = 0
         self.final_newline = True
+
+    def skip_comments(self) -> None:
+        """Passes over comments and blank lines; raises TooLargeError for more bytes of them than the limit."""
+        total = 0
+        while True:
+            passed = self._comments.match(self._buffer, self._position)
+            end = passed.end() if passed else self._position
+            self.number += self._buffer.count(b"\n", self._position, end)
+            total, self._position = total + end - self._position, end
+            if self._buffer.find(b"\n", end) >= 0 or self._ended:
+                return
+            total += self._shorten()
+            self._refill()
+            if total > self._limits.comment_bytes:
+                raise TooLargeError(
+                    f"Line {self.number + 1}: the comments are longer than {self._limits.comment_bytes} bytes."
+                )
 
     def next_line(self) -> bytes | None:
         """The next line without its end, or None after the last; a missing last newline is supplied."""
@@ -40,7 +71,17 @@ class Lines:
                 block, self._position = self._buffer[self._position : end], end
                 yield block
             else:
+                self._shorten()
                 self._refill()
+
+    def _shorten(self) -> int:
+        """Drops all of an unfinished comment but its begin, so that it may be of any length; how many bytes."""
+        comment = self._comment.match(self._buffer, self._position)
+        if comment is None:
+            return 0
+        dropped = len(self._buffer) - comment.end()
+        self._buffer, self._position = comment[0], 0
+        return dropped
 
     def _refill(self) -> None:
         """Appends the next block to the unfinished line in the buffer."""
@@ -49,11 +90,16 @@ class Lines:
         block = next(self._blocks, None)
         if block is None:
             self._ended, self.final_newline, block = True, not tail, b"\n" if tail else b""
+            if tail.endswith(b"\r"):
+                raise MatrixFileError(
+                    "The last line ends with CR alone; send the whole file, with LF or CRLF line ends.",
+                    self.number + 1,
+                )
         if (nul := block.find(b"\0")) >= 0:
             line = self.number + 1 + block.count(b"\n", 0, nul)
             raise MatrixFileError("A NUL byte: this is not a text file. Export it as Matrix Market text.", line)
         self._buffer, self._position = tail + block, 0
 
     def _check_length(self, length: int, number: int) -> None:
-        if length > self._line_bytes:
-            raise TooLargeError(f"Line {number} is longer than {self._line_bytes} bytes, the limit of a line.")
+        if length > self._limits.line_bytes:
+            raise TooLargeError(f"Line {number} is longer than {self._limits.line_bytes} bytes, the limit of a line.")

@@ -34,6 +34,7 @@ BAD: dict[str, tuple[bytes, int | None, str]] = {
     "nan": (REAL + b"3 3 1\n1 1 nan\n", 3, "not finite"),
     "NaN(0x1)": (REAL + b"3 3 1\n1 1 NaN(0x1)\n", 3, "not finite"),
     "infinity": (REAL + b"3 3 1\n1 1 -Infinity\n", 3, "not finite"),
+    "half the smallest number": (REAL + b"3 3 1\n1 1 2.4703282292062327e-324\n", 3, "underflows"),
     "1e400": (REAL + b"3 3 2\n1 1 1\n2 1 1e400\n", 4, "'1e400' overflows"),
     "1e-400": (REAL + b"3 3 1\n1 1 1e-400\n", 3, "'1e-400' underflows"),
     "Fortran exponent that overflows": (REAL + b"3 3 1\n1 1 1D999\n", 3, "overflows"),
@@ -70,6 +71,8 @@ BAD: dict[str, tuple[bytes, int | None, str]] = {
     "skew with diagonal": (SKEW + b"3 3 1\n2 2 1\n", 3, "diagonal"),
     "skew with a diagonal of many digits": (SKEW + b"3 3 1\n2 2 1.00000000000000000000001\n", 3, "diagonal"),
     "CR alone": (REAL.replace(b"\n", b"\r") + b"1 1 1\r1 1 1.0\r", 1, "CR alone"),
+    "CR at the end": (REAL + b"1 1 1\n1 1 1.0\r", 3, "CR alone"),
+    "CR behind the end": (REAL + b"1 1 1\n1 1 1.0\n\r", 4, "CR alone"),
     "CR within a line": (REAL + b"1 1 1\n1 1\r1.0\n", 3, "carriage return"),
     "CR behind an entry": (REAL + b"1 1 1\n1 1 1.0\r5\n", 3, "carriage return"),
     "complex": (REAL.replace(b"real", b"complex") + b"1 1 1\n1 1 1 0\n", 1, "only real"),
@@ -78,7 +81,12 @@ BAD: dict[str, tuple[bytes, int | None, str]] = {
     "unknown symmetry": (REAL.replace(b"general", b"generic"), 1, "symmetry"),
     "unknown layout": (REAL.replace(b"coordinate", b"csr"), 1, "layout"),
     "vector": (REAL.replace(b"matrix", b"vector"), 1, "object"),
-    "a word of the banner missing": (REAL.replace(b" general", b""), 1, "expected '%%MatrixMarket"),
+    "no symmetry": (REAL.replace(b" general", b""), 1, "lacks the symmetry at its end; expected '%%MatrixMarket"),
+    "no field, as of ORNL": (REAL.replace(b" real", b""), 1, "lacks the field before 'general'; expected '%%Matrix"),
+    "neither": (REAL.replace(b" real general", b""), 1, "has 3 words of five"),
+    "a word more": (REAL.replace(b"\n", b" x\n"), 1, "is no first line of Matrix Market"),
+    "a non-breaking space in the banner": (REAL.lower().replace(b"e r", b"e\xc2\xa0r"), 1, "has 4 words of five"),
+    "a vertical tab in the banner": (REAL.replace(b"e r", b"e\x0br"), 1, "has 4 words of five"),
     "pattern array": (ARRAY.replace(b"real", b"pattern") + b"1 1\n", 1, "no values"),
     "pattern skew": (SKEW.replace(b"real", b"pattern") + b"1 1 0\n", 1, "no values"),
     "array of 10^6 × 10^6": (ARRAY + b"1000000 1000000\n1\n", 2, "promises"),
@@ -96,6 +104,8 @@ BAD: dict[str, tuple[bytes, int | None, str]] = {
     "gzip of gzip": (gzip.compress(gzip.compress(REAL + b"1 1 1\n1 1 1\n")), 1, "twice"),
 }
 
+COMMENTS = ReadLimits(comment_bytes=MIB)
+
 LARGE: dict[str, tuple[bytes, ReadLimits]] = {
     "dimensions of 10^12": (REAL + b"1000000000000 1000000000000 1\n1 1 1\n", ReadLimits()),
     "2·10^9 rows in 69 bytes": (REAL + b"2000000000 3 1\n1 1 1.0\n", ReadLimits()),
@@ -106,10 +116,10 @@ LARGE: dict[str, tuple[bytes, ReadLimits]] = {
     "entries over the limit once mirrored": (SYMMETRIC + b"9 9 2\n2 1 1\n3 1 3\n", ReadLimits(nnz_max=3)),
     "text over the limit": (REAL + b"1 1 1\n1 1 1\n", ReadLimits(decompressed_bytes=50)),
     "a line of 200 kB": (REAL + b"1 1 1\n1 1 1" + b" " * 200_000 + b"\n", ReadLimits()),
-    "a first line of 20 MB": (b"%" * 20_000_000, ReadLimits()),
-    "a comment line of 5 kB": (REAL + b"%" * 5000 + b"\n1 1 1\n1 1 1\n", ReadLimits()),
-    "2 MiB of comments": (REAL + (b"%" * 1000 + b"\n") * 2100 + b"1 1 1\n1 1 1\n", ReadLimits()),
-    "2 MiB of blank lines in the header": (REAL + b"\n" * 2 * MIB + b"1 1 1\n1 1 1\n", ReadLimits()),
+    "a first line of 20 MB": (b"%%MatrixMarket" + b" " * 20_000_000, ReadLimits()),
+    "2 MiB of comments": (REAL + (b"%" * 1000 + b"\n") * 2100 + b"1 1 1\n1 1 1\n", COMMENTS),
+    "2 MiB of blank lines in the header": (REAL + b"\n" * 2 * MIB + b"1 1 1\n1 1 1\n", COMMENTS),
+    "a comment of 2 MiB": (REAL + b"%" * 2 * MIB + b"\n1 1 1\n1 1 1\n", COMMENTS),
     "100,000 empty gzip members": (gzip.compress(REAL) + gzip.compress(b"") * 100_000, ReadLimits()),
 }
 """Name → a file over one of these limits."""
