@@ -18,13 +18,11 @@ from pathlib import Path
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import InputError, MatrixFileError, TooLargeError, quote
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, read_matrix
-from gpu_engine.matrix_io.archive import END, parse_header
+from gpu_engine.matrix_io.archive import archive_members, is_archive
 from gpu_engine.matrix_io.base import GIB
 from gpu_engine.matrix_io.decompress import check_effort, content_blocks
 from gpu_engine.matrix_io.npz import ZIP_MAGIC
-from gpu_engine.matrix_io.stream import ByteStream
 
-TAR_BLOCK = len(END)
 COPY_BYTES = 2**20
 DIRECTORY_BYTES = 256
 """Most bytes of a zip directory that a member may take; they cover the search for the directory's end too."""
@@ -113,7 +111,7 @@ def _unpacked(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]
         if file.read(len(ZIP_MAGIC)) == ZIP_MAGIC:
             return _unzipped(path, folder, limits)
     with closing(content_blocks(path, limits.file)) as blocks:
-        if next(blocks, b"")[257:262] != b"ustar":
+        if not is_archive(next(blocks, b"")):
             raise MatrixFileError(
                 f"{quote(path.name)} is neither a folder nor a tar or zip archive; expected matrix files in one."
             )
@@ -123,20 +121,12 @@ def _unpacked(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]
 def _untarred(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]:
     found: dict[str, Path] = {}
     with closing(content_blocks(path, limits.file)) as blocks:
-        stream, headers = ByteStream(blocks, "archive"), 0
-        while (header := stream.take(TAR_BLOCK)) != END:
-            headers += 1
-            # A file may come with an extended header and with a folder that has one too.
-            _count(headers // 4, limits)
-            member = parse_header(header)
-            end = stream.position + -(-member.size // TAR_BLOCK) * TAR_BLOCK
+        # Each file may come with a folder.
+        for member, content in archive_members(blocks, 2 * limits.files + 1):
             if member.isreg():
                 _count(len(found) + 1, limits)
                 with _place(folder, member.name, found).open("xb") as file:
-                    for block in stream.blocks(member.size):
-                        file.write(block)
-            stream.skip(end - stream.position)
-        stream.drain()
+                    file.writelines(content)
     return found
 
 

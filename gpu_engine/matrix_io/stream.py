@@ -28,13 +28,18 @@ class ByteStream:
     def blocks(self, size: int) -> Iterator[bytes]:
         """So many bytes in pieces; raises MatrixFileError where the file ends before."""
         while size > 0:
-            if self.at_end():
-                raise MatrixFileError(f"The {self._what} ends too early; send the whole file.")
-            piece = self._block[self._at : self._at + size]
-            self._at += len(piece)
-            self.position += len(piece)
+            piece = self.some(size)
             size -= len(piece)
             yield piece
+
+    def some(self, size: int) -> bytes:
+        """From one to so many bytes; raises MatrixFileError where the file ends before."""
+        if self.at_end():
+            raise MatrixFileError(f"The {self._what} ends too early; send the whole file.")
+        piece = self._block[self._at : self._at + size]
+        self._at += len(piece)
+        self.position += len(piece)
+        return piece
 
     def at_end(self) -> bool:
         """Whether every byte has been handed out."""
