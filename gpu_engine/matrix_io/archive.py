@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.matrix_io.base import MIB, ReadLimits, ReadResult
@@ -98,10 +98,15 @@ def archive_members(blocks: Iterator[bytes], members_max: int) -> Iterator[Membe
                 _check(member)
                 source.allow(member.offset_data + member.size)
                 file = archive.extractfile(member) if member.isreg() else None
-                yield member, iter(lambda file=file: file.read(MIB) if file else b"", b"")
+                yield member, _pieces(file)
     except (tarfile.TarError, ValueError, IndexError, OverflowError, RecursionError) as error:
         raise _damaged(error) from error
     stream.drain()
+
+
+def _pieces(file: IO[bytes] | None) -> Iterator[bytes]:
+    while file and (piece := file.read(MIB)):
+        yield piece
 
 
 class _Source:

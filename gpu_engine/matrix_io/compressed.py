@@ -9,6 +9,7 @@ from gpu_engine.errors import MatrixFileError, TooLargeError
 from gpu_engine.matrix_io.assemble import Chunk, assemble
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult, check_shape
 
+ONE = np.ones(1)
 EXACT_MAX = 2**53
 """Whole numbers beyond this are not all fp64 numbers; the first that is not rounds to it."""
 
@@ -18,7 +19,7 @@ class Compressed:
     """A matrix as a file gave it: nothing of it has been checked.
 
     pointers  integers [n_major + 1]: where each row (or column, where `by_column`) begins
-    indices   integers [nnz], 0-based; values  numbers [nnz], or [1] where all are the same
+    indices   integers [nnz], 0-based; values  numbers [nnz], or None where all are 1
     mirror    factor of the entry across the diagonal that each entry stands for too; 0.0: none
     """
 
@@ -51,7 +52,7 @@ def build_entries(
     """The matrix of checked rows and columns with values that are not; raises MatrixFileError or TooLargeError."""
     rows, cols = entries.rows, entries.cols
     check_shape(n_rows, n_cols, rows.size, limits)
-    values = _checked_values(entries.values, rows.size)
+    values = ONE if entries.values is None else _checked_values(entries.values, rows.size)
     if mirror:
         _check_triangle(n_rows, n_cols, rows, cols, values, mirror)
     if rows.size + (int(np.count_nonzero(rows != cols)) if mirror else 0) > limits.nnz_max:
@@ -86,16 +87,27 @@ def _check_pointers(pointers: Any, n_major: int, nnz: int) -> None:
 
 def _checked_values(given: Any, nnz: int) -> Any:
     """A copy of the values as float64; raises MatrixFileError for what fp64 does not hold."""
-    if given.shape != (nnz,) and given.shape != (1,):
+    if given.shape != (nnz,):
         raise MatrixFileError(f"There are {given.size} values for {nnz} entries; the file is damaged.")
     values = given.astype(np.float64)
     if not np.isfinite(values).all():
         raise MatrixFileError("A value is not finite; a matrix to be measured needs finite values.")
     if given.dtype.kind in "iu" and given.dtype.itemsize == 8:
-        large = np.flatnonzero(np.abs(values) >= EXACT_MAX)
-        if any(int(given[k]) != int(values[k]) for k in large.tolist()):
+        large = given[np.abs(values) >= EXACT_MAX].astype(np.uint64)
+        # fp64 holds 53 bits from the highest to the lowest one; of a negative number the lowest is the same.
+        magnitudes = np.minimum(large, 0 - large) if given.dtype.kind == "i" else large
+        if np.any(magnitudes // (large & (0 - large)) >= EXACT_MAX):
             raise MatrixFileError("A whole number is beyond 2^53 and not exact in fp64; save the values as float64.")
     return values
+
+
+def whole(numbers: Any, what: str) -> Any:
+    """The same numbers as integers; raises MatrixFileError where one is not whole."""
+    if numbers.dtype.kind in "iu":
+        return numbers
+    if numbers.dtype.kind != "f" or not np.all((np.abs(numbers) < EXACT_MAX) & (np.trunc(numbers) == numbers)):
+        raise MatrixFileError(f"The {what} are no whole numbers but {numbers.dtype}; save the matrix again.")
+    return numbers.astype(np.int64)
 
 
 def _check_triangle(n_rows: int, n_cols: int, rows: Any, cols: Any, values: Any, mirror: float) -> None:

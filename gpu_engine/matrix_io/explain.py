@@ -70,7 +70,9 @@ def explain_value(token: str, kind: int) -> str:
         return f"The value {quote(token)} is hexadecimal; write it as a decimal number."
     if "," in token:
         return f"The value {quote(token)} has a comma; write a decimal point."
-    if kind == tokenizer.INTEGER and not WHOLE.fullmatch(token):
+    if kind == tokenizer.UNSIGNED and WHOLE.fullmatch(token) and token.startswith("-"):
+        return f"The value {quote(token)} is negative, but the header says unsigned-integer; say integer there."
+    if kind in (tokenizer.INTEGER, tokenizer.UNSIGNED) and not WHOLE.fullmatch(token):
         return f"The value {quote(token)} is not a whole number, but the header says integer; say real there."
     if not NUMBER.fullmatch(token):
         return f"The value {quote(token)} is not a decimal number."

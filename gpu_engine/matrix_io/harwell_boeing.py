@@ -1,13 +1,14 @@
 """Harwell-Boeing and Rutherford-Boeing files, assembled: fixed columns after a header that names Fortran formats.
 
 Duff, Grimes, Lewis: Users' Guide for the Harwell-Boeing Sparse Matrix Collection (1992), chapter 2; Duff, Grimes,
-Lewis: The Rutherford-Boeing Sparse Matrix Collection (1997), chapter 2.
+Lewis: The Rutherford-Boeing Sparse Matrix Collection (1997), chapter 2. Numbers mean what Fortran reads: Fortran 2018
+(ISO/IEC 1539-1), 13.7.2.2 for I, 13.7.2.3 for E, F, D and G, 13.8.5 for the scale factor P.
 """
 
-import math
 import re
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +17,33 @@ import numpy as np
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult, check_shape
 from gpu_engine.matrix_io.compressed import Compressed, build
+from gpu_engine.matrix_io.decimals import exact, nearest
 from gpu_engine.matrix_io.decompress import content_blocks
 from gpu_engine.matrix_io.text import Lines
 
 MIRROR = {"U": 0.0, "R": 0.0, "S": 1.0, "Z": -1.0}
 TYPE = re.compile(r"[RPICQrpicq][USZHRuszhr][AEae](?=[ \d]|$)")
-FORMAT = re.compile(r"\((?:\d{1,2}P,?)?(\d{0,3})([IEFDG])(\d{1,2})(?:\.(\d{1,2})(?:E\d{1,2})?)?\)")
+FORMAT = re.compile(
+    r"\((?:(?P<scale>[+-]?\d{1,2})P,?)?(?P<repeat>\d{0,4})(?P<letter>I|E[NS]?|F|D|G)(?P<width>\d{1,4})"
+    r"(?:\.(?P<decimals>\d{1,3})(?:E\d{1,2})?)?\)",
+    re.ASCII,
+)
 FIELD_STARTS = (0, 14, 28, 42, 56)
 FORMAT_COLUMNS = ((0, 16), (16, 32), (32, 52))
 LINE_CHARACTERS_MAX = 4096
-ONE = np.ones(1)
 NUMBERS_PER_PART = 100_000
 """Numbers that are held as Python's objects at once."""
 
-FORTRAN_EXPONENT = bytes.maketrans(b"dD", b"ee")
-WHOLE = re.compile(rb" *-?[0-9]{1,18} *")
-DECIMAL = re.compile(rb" *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eEdD][+-]?[0-9]+)? *")
+WHOLE = re.compile(rb" *([+-]?[0-9]+) *")
+DECIMAL = re.compile(
+    rb" *(?P<sign>[+-]?)(?=\.?[0-9])(?P<whole>[0-9]*)(?P<point>\.?)(?P<fraction>[0-9]*)"
+    rb"(?:[eEdD] *(?P<power>[+-]?[0-9]+)|(?P<bare>[+-][0-9]+))? *"
+)
+PLAIN = re.compile(rb"[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eEdD][+-]?[0-9]+)?")
+"""What every program reads as the same number, whatever the format says."""
+
+INDEX_DIGITS_MAX = 18
+BLANKS = re.compile(rb"[ \t]+")
 
 
 class HarwellBoeing:
@@ -51,18 +63,23 @@ class HarwellBoeing:
             header = _header(lines, limits)
             pointers = _section(lines, header.formats[0], header.n_cols + 1, "column pointers")
             rows = _section(lines, header.formats[1], header.entries, "row indices")
-            values = ONE if header.pattern else _section(lines, header.formats[2], header.entries, "values")
+            values = None if header.pattern else _section(lines, header.formats[2], header.entries, "values")
             parts = Compressed(header.n_rows, header.n_cols, pointers - 1, rows - 1, values, True, header.mirror)
         return build(parts, limits, *(["The file has no values; every entry is 1."] if header.pattern else []))
 
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """So many fields of that many characters a line; `real` where they are decimal numbers."""
+    """So many fields of that many characters a line; `real` where they are decimal numbers.
+
+    decimals  of a number without a point; scale  power of ten that a number without an exponent is divided by
+    """
 
     repeat: int
     width: int
     real: bool
+    decimals: int = 0
+    scale: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +122,7 @@ def _next(lines: Lines) -> str:
 
 def _numbers(line: str, number: int, first: int, end: int) -> list[int]:
     """The whole numbers in those columns of a header line; a blank one is 0."""
-    fields = [line[start : start + 14].strip() for start in FIELD_STARTS[first:end]]
+    fields = [line[start : start + 14].strip(" ") for start in FIELD_STARTS[first:end]]
     for field in fields:
         if not re.fullmatch(r"[0-9]*", field):
             raise MatrixFileError(
@@ -124,20 +141,21 @@ def _check_kind(kind: str, number: int) -> None:
 def _format(text: str, real: bool, number: int) -> _Format:
     """A Fortran format of whole numbers, or of decimal ones where `real`; Rutherford-Boeing has whole values too."""
     match = FORMAT.fullmatch(text.upper().replace(" ", ""))
-    if match is None or (match[2] != "I" and not real):
+    if match is None or (match["letter"] != "I" and not real) or (match["letter"] == "I" and match["scale"]):
         example = "(3E25.16)" if real else "(16I5)"
         raise MatrixFileError(f"{quote(text)} is not a format of numbers; expected one like {example}.", number)
-    repeat, width = int(match[1] or 1), int(match[3])
+    repeat, width = int(match["repeat"] or 1), int(match["width"])
     if not (repeat and width and repeat * width <= LINE_CHARACTERS_MAX):
         raise MatrixFileError(
             f"The format {quote(text)} makes no line of 1 to {LINE_CHARACTERS_MAX} characters.", number
         )
-    return _Format(repeat, width, match[2] != "I")
+    return _Format(repeat, width, match["letter"] != "I", int(match["decimals"] or 0), int(match["scale"] or 0))
 
 
 def _section(lines: Lines, form: _Format, count: int, what: str) -> Any:
-    """So many numbers: int64, or float64 of a decimal format."""
-    convert, dtype = (_decimal, np.float64) if form.real else (_whole, np.int64)
+    """So many numbers: int64 of indices, float64 of values."""
+    valued = what == "values"
+    convert = partial(_decimal, form=form) if form.real else _whole_value if valued else _index
     parts, numbers = [], []
     while count > 0:
         line = lines.next_line()
@@ -146,44 +164,62 @@ def _section(lines: Lines, form: _Format, count: int, what: str) -> Any:
         here = min(form.repeat, count)
         if not lines.final_newline and len(line) < here * form.width:
             raise MatrixFileError("The last line has no newline and is cut short; send the whole file.", lines.number)
-        for field in _fields(line, form, here, lines.number):
+        for match in _fields(line, form, here, what, lines.number):
             try:
-                numbers.append(convert(field))
+                numbers.append(convert(match))
             except ValueError as error:
-                shown = quote(field.decode("latin-1").strip())
-                raise MatrixFileError(f"{shown} among the {what} {error}.", lines.number) from None
+                raise MatrixFileError(f"{_shown(match[0])} among the {what} {error}.", lines.number) from None
         count -= form.repeat
         if len(numbers) >= NUMBERS_PER_PART:
-            parts.append(np.array(numbers, dtype))
+            parts.append(np.array(numbers, np.float64 if valued else np.int64))
             numbers = []
-    return np.concatenate([*parts, np.array(numbers, dtype)])
+    return np.concatenate([*parts, np.array(numbers, np.float64 if valued else np.int64)])
 
 
-def _fields(line: bytes, form: _Format, count: int, number: int) -> list[bytes]:
-    """The fields of a line, by the blanks between them or, where numbers touch, by columns.
+def _fields(line: bytes, form: _Format, count: int, what: str, number: int) -> list[re.Match[bytes]]:
+    """The numbers of a line: by columns, as Fortran reads them.
 
-    Where both ways give numbers they agree; SciPy's hb_write declares wider columns than it writes.
+    Or by blanks, where by columns there is none: SciPy's hb_write declares wider columns than it writes. What Fortran
+    would read by joining what blanks part is refused.
     """
-    fields = line.split()
-    if len(fields) == count:
-        return fields
-    if line[count * form.width :].strip():
+    pattern = DECIMAL if form.real else WHOLE
+    fields = [line[begin : begin + form.width] for begin in range(0, count * form.width, form.width)]
+    excess = line[count * form.width :].strip(b" ")
+    found = [match for field in fields if (match := pattern.fullmatch(field))]
+    if len(found) == count and not excess:
+        return found
+    words = BLANKS.split(line.strip(b" \t"))
+    plain = PLAIN if form.real else WHOLE
+    joined = [field.replace(b" ", b"") for field in fields]
+    would_join = not excess and all(not field or pattern.fullmatch(field) for field in joined)
+    if len(words) == count and all(map(plain.fullmatch, words)) and not (would_join or form.scale):
+        return [match for word in words if (match := pattern.fullmatch(word))]
+    if excess:
         raise MatrixFileError(f"The line has more than {count} numbers of {form.width} characters.", number)
-    return [line[begin : begin + form.width] for begin in range(0, count * form.width, form.width)]
+    wrong = next(field for field in fields if not pattern.fullmatch(field))
+    kind = "decimal" if form.real else "whole"
+    raise MatrixFileError(f"{_shown(wrong)} among the {what} is not a {kind} number.", number)
 
 
-def _whole(field: bytes) -> int:
-    if not WHOLE.fullmatch(field):
-        raise ValueError("is not a whole number")
-    return int(field)
+def _shown(field: bytes) -> str:
+    return quote(field.decode("latin-1").strip(" "))
 
 
-def _decimal(field: bytes) -> float:
-    match = DECIMAL.fullmatch(field)
-    # Fortran would shift a number without a point by the decimals of the format.
-    if not match or b"." not in field:
-        raise ValueError("is not a decimal number with a point")
-    value = float(field.translate(FORTRAN_EXPONENT))
-    if not math.isfinite(value) or (value == 0.0 and match[1].strip(b"0.")):
-        raise ValueError("overflows or underflows fp64")
-    return value
+def _index(match: re.Match[bytes]) -> int:
+    if len(match[1].lstrip(b"+-0")) > INDEX_DIGITS_MAX:
+        raise ValueError(f"has more than {INDEX_DIGITS_MAX} digits, as no index has")
+    return int(match[1])
+
+
+def _whole_value(match: re.Match[bytes]) -> float:
+    return exact(match[1].decode())
+
+
+def _decimal(match: re.Match[bytes], form: _Format) -> float:
+    """The number that Fortran reads: the format says where a point is that is not written, and what to scale by."""
+    power = match["power"] or match["bare"]
+    exponent = int(power) if power else -form.scale
+    if not match["point"]:
+        exponent -= form.decimals
+    digits = match["sign"] + match["whole"] + b"." + match["fraction"]
+    return nearest(f"{digits.decode()}e{exponent}")

@@ -15,6 +15,7 @@ KINDS = {
     "real": tokenizer.REAL,
     "double": tokenizer.REAL,
     "integer": tokenizer.INTEGER,
+    "unsigned-integer": tokenizer.UNSIGNED,
     "pattern": tokenizer.PATTERN,
 }
 SYMMETRIES = {"general": tokenizer.GENERAL, "symmetric": tokenizer.SYMMETRIC, "skew-symmetric": tokenizer.SKEW}

@@ -15,12 +15,13 @@ import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.matrix_io.base import MIB, ReadLimits, ReadResult
-from gpu_engine.matrix_io.compressed import Compressed, build
+from gpu_engine.matrix_io.compressed import Compressed, build, whole
 from gpu_engine.matrix_io.decompress import check_effort, content_blocks
 from gpu_engine.matrix_io.stream import ByteStream
 
 MAGIC = b"MATLAB"
 HEADER_BYTES = 128
+VERSION_AT = 124
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """Types of data elements that hold numbers."""
 
@@ -40,8 +41,8 @@ class MatlabFile:
     name = "MATLAB .mat v5"
 
     def recognises(self, head: bytes) -> bool:
-        """Whether the content begins with MATLAB's words."""
-        return head.startswith(MAGIC)
+        """Whether the content begins with MATLAB's words, or its header ends as the document says."""
+        return head.startswith(MAGIC) or head[VERSION_AT:HEADER_BYTES] in (b"\0\1IM", b"\1\0MI")
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
         """The matrix of the file; raises MatrixFileError or TooLargeError."""
@@ -138,23 +139,27 @@ class _Variables:
                 self._matrix(inner, "Problem.A")
             inner.skip()
 
-    def _keep(self, element: "_Element", flags: int, shape: tuple[int, int], name: str) -> None:
+    def _keep(self, element: "_Element", flags: int, shape: tuple[int, ...], name: str) -> None:
         """Reads the arrays of a sparse matrix, if they may still be wanted."""
+        if not name or len(shape) != 2:
+            what = f"{len(shape)} dimensions" if name else "no name"
+            raise MatrixFileError(
+                f"A sparse matrix of the .mat file has {what}, which MATLAB never writes; save again."
+            )
         self._sparse.append(name)
         if self.name == "Problem.A" or (len(self._sparse) > 1 and name != "Problem.A"):
             return
         if flags & COMPLEX_FLAG:
             raise MatrixFileError(f"The matrix {quote(name)} is complex; only real matrices are measured.")
         rows, pointers, values = (element.numbers(what) for what in ("rows", "column pointers", "values"))
+        rows, pointers = whole(rows, "row indices"), whole(pointers, "column pointers")
         nnz = int(pointers[-1]) if pointers.size else 0
-        if any(array.dtype.kind not in "iu" for array in (rows, pointers)) or not 0 <= nnz <= min(
-            rows.size, values.size
-        ):
+        if not 0 <= nnz <= min(rows.size, values.size):
             raise MatrixFileError(
                 f"The matrix {quote(name)} has {rows.size} rows and {values.size} values for {nnz} entries."
             )
         # MATLAB keeps room for entries to come behind the last one.
-        self._kept, self.name = Compressed(*shape, pointers, rows[:nnz], values[:nnz], by_column=True), name
+        self._kept, self.name = Compressed(shape[0], shape[1], pointers, rows[:nnz], values[:nnz], by_column=True), name
 
 
 class _Element:
@@ -205,14 +210,17 @@ def _byte_order(header: bytes) -> str:
     return order
 
 
-def _preamble(element: _Element, prefix: str) -> tuple[int, tuple[int, int], str]:
-    """(array flags, (rows, columns), name) at the begin of a variable."""
+def _preamble(element: _Element, prefix: str) -> tuple[int, tuple[int, ...], str]:
+    """(array flags, sizes, name) at the begin of a variable."""
     flags = element.numbers("the flags of a variable", 8)
     shape = element.numbers("the shape of a variable", NAME_BYTES_MAX)
-    name = _text(element.numbers("the name of a variable", NAME_BYTES_MAX).tobytes())
-    if flags.size != 2 or flags.dtype.kind != "u" or shape.size < 2 or shape.dtype.kind not in "iu" or shape.min() < 0:
+    name = element.numbers("the name of a variable", NAME_BYTES_MAX)
+    types = [array.dtype.newbyteorder("=").str[1:] for array in (flags, shape, name)]
+    if types[0] != "u4" or types[1] not in ("i4", "u4") or flags.size != 2 or shape.size < 2 or shape.min() < 0:
         raise MatrixFileError("A variable of the .mat file has damaged flags or a damaged shape; save it again.")
-    return int(flags[0]), (int(shape[0]), int(shape[1])), prefix or name
+    if types[2] != "i1":
+        raise MatrixFileError("A variable of the .mat file has a damaged name; save it again.")
+    return int(flags[0]), tuple(shape.tolist()), prefix or _text(name.tobytes())
 
 
 def _text(content: bytes) -> str:

@@ -105,7 +105,7 @@ class _Entries:
 
     def _convert(self, block: bytes, count: int) -> None:
         """Values that the compiled path cannot round correctly by itself, through Python's float."""
-        convert = exact if self._header.kind == tokenizer.INTEGER else nearest
+        convert = nearest if self._header.kind == tokenizer.REAL else exact
         for entry, first, end, line in self._inexact[:count].tolist():
             token = block[first:end].decode("ascii")
             try:

@@ -3,7 +3,9 @@
 NumPy's loader is not used: it unpickles where it is asked to, and trusts the shapes that an array names.
 """
 
+import ast
 import io
+import lzma
 import math
 import re
 import struct
@@ -17,7 +19,7 @@ import numpy as np
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.matrix_io.assemble import Chunk
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult
-from gpu_engine.matrix_io.compressed import Compressed, build, build_entries, checked_indices
+from gpu_engine.matrix_io.compressed import Compressed, build, build_entries, checked_indices, whole
 from gpu_engine.matrix_io.decompress import check_effort
 
 ZIP_MAGIC = b"PK\x03\x04"
@@ -27,11 +29,18 @@ DIRECTORY_BYTES_MAX = 128 * 1024
 BLOCK_BYTES = 64 * 1024
 ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
 COMMON = ("format", "shape", "data")
+NAMES = {*COMMON, *(name for names in ARRAYS.values() for name in names)}
+KINDS = {"data": "iufb", "shape": "iu"}
+"""Kinds of numbers that an array may hold; indices that are decimals must be whole."""
+
 NPY_MAGIC = b"\x93NUMPY"
-NPY_HEADER_MAX = 1024
-NPY_HEADER = re.compile(
-    r"\{'descr': '([<>=|]?[biufSU]\d{1,2})', 'fortran_order': (?:True|False), 'shape': \(([\d, ]*)\),? ?\}[ ]*\n"
-)
+NPY_HEADER_MAX = 10_000
+"""As in NumPy, whose writers pad headers to less than 200 bytes."""
+
+NPY_KEYS = {"descr", "fortran_order", "shape"}
+DESCR = re.compile(r"[<>=|]?[A-Za-z]\w{0,15}", re.ASCII)
+TEXT_BYTES_MAX = 1024
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 
 
 class SciPyNpz:
@@ -54,12 +63,22 @@ class SciPyNpz:
         except (
             zipfile.BadZipFile,
             zlib.error,
+            lzma.LZMAError,
             EOFError,
             NotImplementedError,
             UnicodeDecodeError,
             struct.error,
         ) as error:
-            raise MatrixFileError(f"The zip archive is damaged ({quote(error)}); save or send it again.") from error
+            raise _damaged(error) from error
+        except OSError as error:
+            # bzip2 tells of damage so, without the number that an error of the disk has.
+            if error.errno is not None:
+                raise
+            raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> MatrixFileError:
+    return MatrixFileError(f"The zip archive is damaged ({quote(error)}); save or send it again.")
 
 
 class _Bounded(io.BufferedReader):
@@ -85,14 +104,11 @@ def _members(archive: zipfile.ZipFile, path: Path, limits: ReadLimits) -> dict[s
         raise MatrixFileError(
             "This zip archive is no sparse matrix of SciPy (scipy.sparse.save_npz). Unpack it and upload the .mtx file."
         )
-    if len(members) != len(infos) or len(members) > len(COMMON) + 3:
-        raise MatrixFileError("The .npz file has members beside the arrays of a matrix; save it with save_npz again.")
+    infos = [info for info in infos if info.filename.removesuffix(".npy") in NAMES]
+    if len(infos) != len(members.keys() & NAMES):
+        raise MatrixFileError("The .npz file has two members of one name; save it with save_npz again.")
     for info in infos:
-        if (
-            info.header_offset < 0
-            or info.flag_bits & 1
-            or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-        ):
+        if info.header_offset < 0 or info.flag_bits & 1 or info.compress_type not in PACKINGS:
             raise MatrixFileError(
                 "The .npz file is encrypted or packed in an unusual way; save it with save_npz again."
             )
@@ -107,7 +123,7 @@ def _matrix(members: dict[str, zipfile.ZipInfo], archive: zipfile.ZipFile, limit
     layout = _layout(members, archive)
     arrays = {name: _array(archive, members[name]) for name in (*ARRAYS[layout], "shape", "data")}
     for name, array in arrays.items():
-        if array.ndim != 1 or array.dtype.kind not in ("iufb" if name == "data" else "iu"):
+        if array.ndim != 1 or array.dtype.kind not in KINDS.get(name, "iuf"):
             raise MatrixFileError(
                 f"The array {name} is {array.dtype} with {array.ndim} axes; expected one axis of numbers."
             )
@@ -115,28 +131,36 @@ def _matrix(members: dict[str, zipfile.ZipInfo], archive: zipfile.ZipFile, limit
     if len(shape) != 2 or min(shape) < 0:
         raise MatrixFileError(f"The shape of the matrix is {quote(shape)}; expected rows and columns.")
     n_rows, n_cols = shape
-    first, second = (arrays[name] for name in ARRAYS[layout])
+    first, second = (whole(arrays[name], name) for name in ARRAYS[layout])
+    names = members.keys() - {*arrays, "format", "_is_array"}
+    notes = [f"{len(names)} other arrays of the file were left out."] if names else []
     if layout == "coo":
         if first.shape != second.shape or first.shape != arrays["data"].shape:
             raise MatrixFileError(
                 f"There are {first.size} rows, {second.size} columns and {arrays['data'].size} values."
             )
         rows, cols = checked_indices(first, n_rows, "row"), checked_indices(second, n_cols, "column")
-        return build_entries(n_rows, n_cols, Chunk(rows, cols, arrays["data"]), limits)
-    return build(Compressed(n_rows, n_cols, first, second, arrays["data"], layout == "csc"), limits)
+        return build_entries(n_rows, n_cols, Chunk(rows, cols, arrays["data"]), limits, *notes)
+    indices, values = second, arrays["data"]
+    if first.size and 0 <= int(first[-1]) < indices.size == values.size:
+        # SciPy keeps room for entries to come behind the last one.
+        indices, values = indices[: int(first[-1])], values[: int(first[-1])]
+    return build(Compressed(n_rows, n_cols, first, indices, values, layout == "csc"), limits, *notes)
 
 
 def _layout(members: dict[str, zipfile.ZipInfo], archive: zipfile.ZipFile) -> str:
     """csr, csc or coo; raises unless the file has its arrays and no others."""
-    named = _array(archive, members["format"]) if members["format"].file_size < 2 * NPY_HEADER_MAX else np.empty(0)
+    named = (
+        _array(archive, members["format"])
+        if members["format"].file_size < NPY_HEADER_MAX + TEXT_BYTES_MAX
+        else np.empty(0)
+    )
     layout = named.item() if named.shape == () and named.dtype.kind in "SU" else ""
     layout = layout.decode("ascii", "backslashreplace") if isinstance(layout, bytes) else layout
     if layout not in ARRAYS:
         raise MatrixFileError(f"The matrix is saved as {quote(layout)}; call .tocsr() on it before save_npz.")
-    expected = {*COMMON, *ARRAYS[layout]}
-    if members.keys() - {"_is_array"} != expected:
-        names = ", ".join(sorted(expected))
-        raise MatrixFileError(f"A {layout} matrix has the arrays {names}; this file has others. Save it again.")
+    if missing := ", ".join(sorted({*COMMON, *ARRAYS[layout]} - members.keys())):
+        raise MatrixFileError(f"The file lacks {missing}, which a {layout} matrix has; save it with save_npz again.")
     return layout
 
 
@@ -164,15 +188,27 @@ def _header(member: Any, name: str) -> tuple[np.dtype[Any], tuple[int, ...], int
     size = int.from_bytes(length, "little")
     if start[:6] != NPY_MAGIC or start[6:7] not in (b"\1", b"\2", b"\3") or size > NPY_HEADER_MAX:
         raise MatrixFileError(f"The member {quote(name)} is no NumPy array; save the matrix with save_npz again.")
-    match = NPY_HEADER.fullmatch(member.read(size).decode("latin-1"))
-    if match is None:
-        raise MatrixFileError(
-            f"The array {quote(name)} does not hold plain numbers; objects, complex numbers and records are not read."
-        )
-    shape = tuple(map(int, re.findall(r"\d+", match[2])))
+    descr, shape = _described(member.read(size).decode("latin-1"), name)
     if len(shape) > 1:
         raise MatrixFileError(f"The array {quote(name)} has {len(shape)} axes; the arrays of a matrix have one.")
-    return _dtype(match[1], name), shape, 8 + len(length) + size
+    return _dtype(descr, name), shape, 8 + len(length) + size
+
+
+def _described(text: str, name: str) -> tuple[str, tuple[int, ...]]:
+    """The type and shape in a header: a Python dictionary of three keys in any order, as NumPy's document says."""
+    try:
+        # Python 2 wrote large whole numbers as 7L.
+        said = ast.literal_eval(re.sub(r"(?<=\d)L(?=[,)])", "", text).strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        said = None
+    if isinstance(said, dict) and said.keys() == NPY_KEYS and isinstance(said["fortran_order"], bool):
+        descr, shape = said["descr"], said["shape"]
+        sizes = isinstance(shape, tuple) and all(type(size) is int and size >= 0 for size in shape)
+        if sizes and isinstance(descr, str) and DESCR.fullmatch(descr):
+            return descr, shape
+    raise MatrixFileError(
+        f"The array {quote(name)} does not hold plain numbers; objects, complex numbers and records are not read."
+    )
 
 
 def _dtype(descr: str, name: str) -> np.dtype[Any]:
@@ -180,6 +216,8 @@ def _dtype(descr: str, name: str) -> np.dtype[Any]:
         dtype = np.dtype(descr)
     except TypeError as error:
         raise MatrixFileError(f"The array {quote(name)} has the unknown type {quote(descr)}.") from error
-    if not 1 <= dtype.itemsize <= (8 if dtype.kind not in "SU" else NPY_HEADER_MAX):
+    if dtype.kind not in "biufSU":
+        raise MatrixFileError(f"The array {quote(name)} is {dtype}, no plain numbers; save the values as float64.")
+    if not 1 <= dtype.itemsize <= (8 if dtype.kind not in "SU" else TEXT_BYTES_MAX):
         raise MatrixFileError(f"The array {quote(name)} is {dtype}; save the values as float64.")
     return dtype

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-PATTERN, INTEGER, REAL = 0, 1, 2
+PATTERN, INTEGER, REAL, UNSIGNED = 0, 1, 2, 3
 GENERAL, SYMMETRIC, SKEW = 0, 1, 2
 OK, BAD_LINE, TOO_MANY, BOTH_TRIANGLES, SKEW_DIAGONAL, TOO_LONG = 0, 1, 2, 3, 4, 5
 
@@ -190,7 +190,9 @@ def _entry(text: Any, at: int, kind: int, n_rows: int, n_cols: int) -> tuple[int
         at = _skip_blanks(text, at)
     first, value, exact = at, 1.0, True
     if kind != PATTERN and row >= 0 and col >= 0:
-        value, at, exact = _number(text, at, kind == INTEGER)
+        if kind == UNSIGNED and text[at] == MINUS:
+            return 0, 0, 0.0, first, -1, True
+        value, at, exact = _number(text, at, kind != REAL)
     if row < 0 or col < 0 or at < 0:
         return 0, 0, 0.0, first, -1, True
     return row, col, value, first, at, exact

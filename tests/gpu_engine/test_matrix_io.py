@@ -52,6 +52,7 @@ GOOD: dict[str, tuple[bytes, list[list[float]]]] = {
     "real": (REAL + b"2 3 3\n1 1 1.5\n2 3 -2e2\n1 2 .5\n", [[1.5, 0.5, 0], [0, 0, -200]]),
     "double is real": (REAL.replace(b"real", b"double") + b"1 1 1\n1 1 7\n", [[7]]),
     "integer": (INTEGER + b"1 2 2\n1 1 -3\n1 2 +4\n", [[-3, 4]]),
+    "without signs": (INTEGER.replace(b"integer", b"unsigned-integer") + b"1 2 2\n1 1 3\n1 2 +4\n", [[3, 4]]),
     "integer beyond 2^53 that fp64 holds": (INTEGER + b"1 1 1\n1 1 18014398509481984\n", [[2.0**54]]),
     "pattern": (PATTERN + b"2 2 2\n1 2\n2 1\n", [[0, 1], [1, 0]]),
     "symmetric": (SYMMETRIC + b"2 2 2\n1 1 5\n2 1 3\n", [[5, 3], [3, 0]]),

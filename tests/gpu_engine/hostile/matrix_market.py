@@ -49,6 +49,11 @@ BAD: dict[str, tuple[bytes, int | None, str]] = {
     "a sign alone": (REAL + b"3 3 1\n1 1 -\n", 3, "not a decimal number"),
     "Arabic value": (REAL + "3 3 1\n1 1 ٣\n".encode(), 3, "not a decimal number"),
     "9.7 in an integer file": (INTEGER + b"3 3 1\n1 1 9.7\n", 3, "header says integer"),
+    "-1 in a file without signs": (
+        INTEGER.replace(b"integer", b"unsigned-integer") + b"3 3 1\n1 1 -1\n",
+        3,
+        "is negative, but the header says unsigned-integer",
+    ),
     "1e3 in an integer file": (INTEGER + b"3 3 1\n1 1 1e3\n", 3, "header says integer"),
     "integer of 23 digits": (INTEGER + b"3 3 1\n1 1 99999999999999999999999\n", 3, "beyond 2^53"),
     "2^53 + 1": (INTEGER + b"3 3 1\n1 1 9007199254740993\n", 3, "beyond 2^53"),

@@ -44,6 +44,12 @@ def _patched(content: bytes, old: bytes, new: bytes) -> bytes:
     return content.replace(old, new)
 
 
+def _damaged(content: bytes, after: bytes) -> bytes:
+    """The content with other bytes behind the first place of some."""
+    place = content.index(after) + len(after)
+    return content[:place] + bytes(byte ^ 0x5A for byte in content[place : place + 12]) + content[place + 12 :]
+
+
 STORED = files.WHOLE["npz, stored"]
 LENGTHS = struct.pack("<II", len(dict(files.csr_members())["data.npy"]), len(dict(files.csr_members())["data.npy"]))
 
@@ -52,8 +58,6 @@ BAD = {
     "a pickle as indptr": (npz(indptr=PICKLED), "plain numbers"),
     "a pickle as format": (npz(format=PICKLED), "plain numbers"),
     "a pickle as shape": (npz(shape=PICKLED), "plain numbers"),
-    "a pickle beside the arrays": (npz(extra=PICKLED), "has others"),
-    "a pickle without .npy": (files.zipped([*files.csr_members(), ("x.pkl", pickle.dumps(Marked()))]), "beside"),
     "a bare pickle as data.npy": (npz(data=b"\x93" + pickle.dumps(Marked())), "no NumPy array"),
     "an object array of SciPy's": (
         npz(data=_says("{'descr': 'O', 'fortran_order': False, 'shape': (7,), }")),
@@ -77,7 +81,8 @@ BAD = {
     "no axes": (npz(data=1.0), "0 axes"),
     "complex": (npz(data=DATA * 1j), "plain numbers"),
     "text as data": (npz(data=np.array(["1"] * 7)), "expected one axis of numbers"),
-    "fractional indices": (npz(indices=DATA), "indices is float64"),
+    "fractional indices": (npz(indices=DATA / 4), "indices are no whole numbers"),
+    "one value for all": (npz(data=DATA[:1]), "1 values for 7 entries"),
     "boolean indices": (npz(indices=DATA > 1), "indices is bool"),
     "fractional shape": (npz(shape=(4.0, 3.0)), "shape is float64"),
     "long double": (npz(data=DATA.astype(np.longdouble)), "plain numbers|as float64"),
@@ -86,7 +91,7 @@ BAD = {
     "indptr starts at 1": (npz(indptr=[1, 2, 3, 4, 7]), "run from 1 to 7"),
     "indptr ends at -1": (npz(indptr=[0, 2, 3, 4, -1]), "run from 0 to -1"),
     "indptr ends past the entries": (npz(indptr=[0, 2, 3, 4, 700]), "run from 0 to 700"),
-    "indptr ends before the entries": (npz(indptr=[0, 2, 3, 4, 6]), "run from 0 to 6"),
+    "indptr ends before the entries, of which one lacks": (npz(indptr=[0, 2, 3, 4, 5], data=DATA[:6]), "to 5"),
     "indptr decreases": (npz(indptr=[0, 5, 3, 4, 7]), "decrease"),
     "indptr leaps to 2^62": (npz(indptr=[0, 2**62, 3, 4, 7]), "decrease"),
     "unsigned indptr leaps to 2^64 - 1": (npz(indptr=np.array([0, 2**64 - 1, 3, 4, 7], np.uint64)), "decrease"),
@@ -117,11 +122,11 @@ BAD = {
     "an unknown layout": (npz(format=b"xyz"), "saved as 'xyz'"),
     "a layout that is a number": (npz(format=7.0), "saved as ''"),
     "two layouts": (npz(format=[b"csr", b"csc"]), "saved as ''"),
-    "a layout of 10 kB": (npz(format=b"x" * 10_000), "saved as|plain numbers"),
-    "csr said to be coo": (npz(format=b"coo"), "has the arrays col"),
-    "indptr missing": (npz(indptr=None), "has others"),
-    "data missing": (npz(data=None), "has others"),
-    "shape missing": (npz(shape=None), "has others"),
+    "a layout of 10 kB": (npz(format=b"x" * 10_000), "saved as|as float64"),
+    "csr said to be coo": (npz(format=b"coo"), "lacks col, row"),
+    "indptr missing": (npz(indptr=None), "lacks indptr"),
+    "data missing": (npz(data=None), "lacks data"),
+    "shape missing": (npz(shape=None), "lacks shape"),
     "format missing": (npz(format=None), "no sparse matrix of SciPy"),
     "coo with fewer rows": (
         npz(format=b"coo", indptr=None, indices=None, row=[0], col=[0, 1], data=[1.0, 2]),
@@ -135,14 +140,18 @@ BAD = {
         npz(format=b"coo", indptr=None, indices=None, row=[0], col=[-1], data=[1.0]),
         "column index -1",
     ),
-    "ten arrays": (npz(**{f"x{number}": DATA for number in range(10)}), "beside"),
-    "a member with ../": (files.zipped([*files.csr_members(), ("../x.npy", files.npy(DATA))]), "has others"),
-    "a member twice": (_patched(files.zipped([*files.csr_members(), ("dat_.npy", b"")]), b"dat_", b"data"), "beside"),
+    "a member twice": (
+        _patched(files.zipped([*files.csr_members(), ("dat_.npy", b"")]), b"dat_", b"data"),
+        "two members",
+    ),
     "a zip of an .mtx": (files.zipped([("m.mtx", MARKET)]), "no sparse matrix of SciPy"),
     "a zip without members": (b"PK\5\6" + bytes(18), "empty or split"),
     "an .npz of NumPy": (files.saved(np.savez, DATA), "no sparse matrix of SciPy"),
-    "bzip2 within zip": (files.zipped(files.csr_members(), zipfile.ZIP_BZIP2), "unusual way"),
-    "LZMA within zip": (files.zipped(files.csr_members(), zipfile.ZIP_LZMA), "unusual way"),
+    "damaged bzip2 within zip": (
+        _damaged(files.zipped(files.csr_members(), zipfile.ZIP_BZIP2), b"BZh91AY"),
+        "damaged",
+    ),
+    "damaged LZMA within zip": (_damaged(files.zipped(files.csr_members(), zipfile.ZIP_LZMA), b"\x5d\0\0"), "damaged"),
     "an unknown packing": (
         _patched(STORED, b"PK\1\2\x14\3\x14\0\0\0\0\0", b"PK\1\2\x14\3\x14\0\0\0\x63\0"),
         "unusual way",
