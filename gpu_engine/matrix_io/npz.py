@@ -31,7 +31,7 @@ ARRAYS = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("r
 COMMON = ("format", "shape", "data")
 NAMES = {*COMMON, *(name for names in ARRAYS.values() for name in names)}
 KINDS = {"data": "iufb", "shape": "iu"}
-"""Kinds of numbers that an array may hold; indices that are decimals must be whole."""
+"""Kinds of numbers that an array may hold; indices may be decimals that are whole."""
 
 NPY_MAGIC = b"\x93NUMPY"
 NPY_HEADER_MAX = 10_000
@@ -155,7 +155,7 @@ def _layout(members: dict[str, zipfile.ZipInfo], archive: zipfile.ZipFile) -> st
         if members["format"].file_size < NPY_HEADER_MAX + TEXT_BYTES_MAX
         else np.empty(0)
     )
-    layout = named.item() if named.shape == () and named.dtype.kind in "SU" else ""
+    layout = named.item() if named.size == 1 and named.dtype.kind in "SU" else ""
     layout = layout.decode("ascii", "backslashreplace") if isinstance(layout, bytes) else layout
     if layout not in ARRAYS:
         raise MatrixFileError(f"The matrix is saved as {quote(layout)}; call .tocsr() on it before save_npz.")

@@ -75,12 +75,13 @@ class Lines:
                 self._refill()
 
     def _shorten(self) -> int:
-        """Drops all of an unfinished comment but its begin, so that it may be of any length; how many bytes."""
+        """Drops all of an unfinished comment but its ends, so that it may be of any length; how many bytes."""
         comment = self._comment.match(self._buffer, self._position)
         if comment is None:
             return 0
         dropped = len(self._buffer) - comment.end()
-        self._buffer, self._position = comment[0], 0
+        end = b"\r" if self._buffer.endswith(b"\r") else b""
+        self._buffer, self._position = comment[0] + end, 0
         return dropped
 
     def _refill(self) -> None:
