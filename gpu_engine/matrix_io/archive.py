@@ -25,7 +25,7 @@ EXTENDED_BYTES_MAX = 64 * 1024
 HEADERS_BYTES_MAX = 256 * 1024
 """Of all headers between two members, which tarfile holds in memory."""
 
-STREAM_BYTES = 128 * tarfile.BLOCKSIZE
+STREAM_BYTES = MIB
 MATRIX_MEMBER = re.compile(r"(?:\./)?([^/]+)/\1\.mtx")
 EXTENDED = (
     tarfile.XHDTYPE,

@@ -5,12 +5,14 @@ Lewis: The Rutherford-Boeing Sparse Matrix Collection (1997), chapter 2. Numbers
 (ISO/IEC 1539-1), 13.7.2.2 for I, 13.7.2.3 for E, F, D and G, 13.8.5 for the scale factor P.
 """
 
+import math
 import re
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -42,6 +44,7 @@ DECIMAL = re.compile(
 PLAIN = re.compile(rb"[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eEdD][+-]?[0-9]+)?")
 """What every program reads as the same number, whatever the format says."""
 
+FORTRAN_EXPONENT = bytes.maketrans(b"dD", b"ee")
 INDEX_DIGITS_MAX = 18
 BLANKS = re.compile(rb"[ \t]+")
 
@@ -156,7 +159,8 @@ def _section(lines: Lines, form: _Format, count: int, what: str) -> Any:
     """So many numbers: int64 of indices, float64 of values."""
     valued = what == "values"
     convert = partial(_decimal, form=form) if form.real else _whole_value if valued else _index
-    parts, numbers = [], []
+    parts: list[Any] = []
+    numbers: list[float] = []
     while count > 0:
         line = lines.next_line()
         if line is None:
@@ -164,11 +168,11 @@ def _section(lines: Lines, form: _Format, count: int, what: str) -> Any:
         here = min(form.repeat, count)
         if not lines.final_newline and len(line) < here * form.width:
             raise MatrixFileError("The last line has no newline and is cut short; send the whole file.", lines.number)
-        for match in _fields(line, form, here, what, lines.number):
-            try:
-                numbers.append(convert(match))
-            except ValueError as error:
-                raise MatrixFileError(f"{_shown(match[0])} among the {what} {error}.", lines.number) from None
+        matches = _fields(line, form, here, what, lines.number)
+        try:
+            numbers += map(convert, matches)
+        except ValueError as error:
+            raise MatrixFileError(f"Among the {what} {error}.", lines.number) from None
         count -= form.repeat
         if len(numbers) >= NUMBERS_PER_PART:
             parts.append(np.array(numbers, np.float64 if valued else np.int64))
@@ -185,9 +189,9 @@ def _fields(line: bytes, form: _Format, count: int, what: str, number: int) -> l
     pattern = DECIMAL if form.real else WHOLE
     fields = [line[begin : begin + form.width] for begin in range(0, count * form.width, form.width)]
     excess = line[count * form.width :].strip(b" ")
-    found = [match for field in fields if (match := pattern.fullmatch(field))]
-    if len(found) == count and not excess:
-        return found
+    found = list(map(pattern.fullmatch, fields))
+    if not excess and all(found):
+        return cast(list[re.Match[bytes]], found)
     words = BLANKS.split(line.strip(b" \t"))
     plain = PLAIN if form.real else WHOLE
     joined = [field.replace(b" ", b"") for field in fields]
@@ -206,20 +210,33 @@ def _shown(field: bytes) -> str:
 
 
 def _index(match: re.Match[bytes]) -> int:
-    if len(match[1].lstrip(b"+-0")) > INDEX_DIGITS_MAX:
-        raise ValueError(f"has more than {INDEX_DIGITS_MAX} digits, as no index has")
+    if len(match[0]) > INDEX_DIGITS_MAX and len(match[1].lstrip(b"+-0")) > INDEX_DIGITS_MAX:
+        raise ValueError(f"{_shown(match[0])} has more than {INDEX_DIGITS_MAX} digits, as no index has")
     return int(match[1])
 
 
 def _whole_value(match: re.Match[bytes]) -> float:
-    return exact(match[1].decode())
+    return _named(match, exact, match[1].decode())
 
 
 def _decimal(match: re.Match[bytes], form: _Format) -> float:
     """The number that Fortran reads: the format says where a point is that is not written, and what to scale by."""
+    if b"." in match[0] and (not form.scale or match["power"]):
+        # Nearly every number is one that Python reads too; float refuses what is Fortran's alone.
+        with suppress(ValueError):
+            if 0.0 < abs(value := float(match[0].translate(FORTRAN_EXPONENT))) < math.inf:
+                return value
     power = match["power"] or match["bare"]
     exponent = int(power) if power else -form.scale
     if not match["point"]:
         exponent -= form.decimals
     digits = match["sign"] + match["whole"] + b"." + match["fraction"]
-    return nearest(f"{digits.decode()}e{exponent}")
+    return _named(match, nearest, f"{digits.decode()}e{exponent}")
+
+
+def _named(match: re.Match[bytes], convert: Callable[[str], float], token: str) -> float:
+    """What the token converts to; the error names what stands in the file."""
+    try:
+        return convert(token)
+    except ValueError as error:
+        raise ValueError(f"{_shown(match[0])} {error}") from None

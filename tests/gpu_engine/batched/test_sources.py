@@ -75,6 +75,12 @@ def test_every_format_is_read_from_a_folder_and_from_an_archive(tmp_path: Path) 
             np.testing.assert_array_equal(matrix.to_scipy().todense(), DENSE)
 
 
+def test_names_of_any_length_are_whole(tmp_path: Path) -> None:
+    names = [f"{'a' * 60}/{'b' * 60}/{number}.mtx" for number in range(2)]
+    found = list(read_matrices(saved(tmp_path, tarred([(name, ONE) for name in names]))))
+    assert [name for name, _ in found] == names
+
+
 def test_options_are_those_of_edge_lists(tmp_path: Path) -> None:
     source = saved(tmp_path, tarred([("a.txt", b"0 1\n1 2\n")]))
     ((_, matrix),) = read_matrices(source, options=ReadOptions(directed=True))

@@ -4,6 +4,7 @@ Python's own tarfile is not asked: the reader uses it.
 """
 
 import random
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -63,7 +64,7 @@ class Tar:
     def put(self, rng: random.Random, name: str, content: bytes) -> None:
         """A file under a name of any length, spelled in one of the ways there are."""
         raw = name.encode()
-        match = market.re.fullmatch(r"(?:\./)?([^/]+)/\1\.mtx", name)
+        match = re.fullmatch(r"(?:\./)?([^/]+)/\1\.mtx", name)
         if match:
             self.matrix.append(content)
         ways = ["gnu", "pax", "pax size"]
@@ -162,9 +163,7 @@ def agrees_with_tar(content: bytes, meaning: Meaning) -> bool:
     if not program:
         return True
     listed = subprocess.run([program, "-t"], input=content, capture_output=True, check=False)
-    names = [
-        line for line in listed.stdout.decode().splitlines() if market.re.fullmatch(r"(?:\./)?([^/]+)/\1\.mtx", line)
-    ]
+    names = [line for line in listed.stdout.decode().splitlines() if re.fullmatch(r"(?:\./)?([^/]+)/\1\.mtx", line)]
     if listed.returncode or len(names) != 1:
         return False
     found = subprocess.run([program, "-xO", names[0]], input=content, capture_output=True, check=True)

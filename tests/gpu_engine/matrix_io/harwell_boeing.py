@@ -98,7 +98,8 @@ def read(content: bytes) -> Meaning:
         parse_form(header[3][begin:end], begin == 32)
         for begin, end in ((0, 16), (16, 32), (32, 52))[: 2 + (kind[0] != "P")]
     ]
-    at, reasons, sections = 4 + (int(counts[4] or 0) > 0), [""], []
+    at, reasons = 4 + (int(counts[4] or 0) > 0), [""]
+    sections: list[list[float]] = []
     need(max(n_cols, entries) < 10**6, "too large to be whole")
     for form, count in zip(forms, (n_cols + 1, entries, entries), strict=False):
         numbers: list[float] = []

@@ -142,15 +142,14 @@ def written(rng: random.Random, field: str, symmetry: str, coordinate: bool) -> 
     places = [(r, c) for c in range(n_cols) for r in range(n_rows) if r - c >= below]
     if coordinate:
         places = rng.choices(places, k=rng.randint(0, 6)) if places else []
-    token = {"integer": whole_token, "pattern": lambda _: ""}.get(field, decimal_token)
-    if field == "unsigned-integer":
-        token = lambda given: whole_token(given).lstrip("-")  # noqa: E731
+    token = whole_token if field.endswith("integer") else decimal_token
     gap, edge, end = rng.choice([" ", "  ", "\t"]), rng.choice(["", "", " "]), rng.choice(["\n", "\n", "\r\n"])
     lines = [f"%%MatrixMarket matrix {'coordinate' if coordinate else 'array'} {field} {symmetry}"]
     lines += rng.choice([[], ["%"], ["% a comment", "", " % indented"], ["%" * 9000], ["% é"]])
     lines.append(gap.join(map(str, (n_rows, n_cols, len(places)) if coordinate else (n_rows, n_cols))))
     for row, col in places:
-        words = (str(row + 1), str(col + 1), token(rng)) if coordinate else (token(rng),)
+        number = "" if field == "pattern" else token(rng).lstrip("-" if field == "unsigned-integer" else "")
+        words = (str(row + 1), str(col + 1), number) if coordinate else (number,)
         lines.append(edge + gap.join(filter(None, words)) + edge)
         lines += rng.choice([[], [], [], [""]])
     return (end.join(lines) + rng.choice([end, end, ""])).encode()
