@@ -148,13 +148,13 @@ def _number(text: Any, at: int, integer: bool) -> tuple[float, int, bool]:
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += 1
-    mantissa, digits, scale, seen, point = np.uint64(0), 0, 0, 0, False
+    mantissa, further, scale, seen, point = np.uint64(0), 0, 0, 0, False
     while True:
         byte = text[at]
         if ZERO <= byte < ZERO + 10:
+            # Counted before the mantissa grows: beyond 64 bits it may wrap to zero again.
+            further += 1 if mantissa > 0 else 0
             mantissa = mantissa * np.uint64(10) + np.uint64(byte - ZERO)
-            # Not the mantissa says whether a digit counts: beyond 64 bits it may wrap to zero again.
-            digits += 1 if digits > 0 or byte != ZERO else 0
             scale -= 1 if point else 0
             seen += 1
         elif byte == POINT and not point and not integer:
@@ -169,9 +169,9 @@ def _number(text: Any, at: int, integer: bool) -> tuple[float, int, bool]:
         scale += exponent
     if at < 0 or not _at_token_end(text, at):
         return 0.0, -1, True
-    if digits == 0:
+    if mantissa == 0 and further == 0:
         return (-0.0 if negative else 0.0), at, True
-    if digits > DIGITS_MAX or (integer and mantissa > EXACT):
+    if further >= DIGITS_MAX or (integer and mantissa > EXACT):
         return 0.0, at, False
     value, exact = _to_double(mantissa, scale)
     return (-value if negative else value), at, exact
@@ -190,10 +190,8 @@ def _entry(text: Any, at: int, kind: int, n_rows: int, n_cols: int) -> tuple[int
         at = _skip_blanks(text, at)
     first, value, exact = at, 1.0, True
     if kind != PATTERN and row >= 0 and col >= 0:
-        if kind == UNSIGNED and text[at] == MINUS:
-            return 0, 0, 0.0, first, -1, True
         value, at, exact = _number(text, at, kind != REAL)
-    if row < 0 or col < 0 or at < 0:
+    if row < 0 or col < 0 or at < 0 or (kind == UNSIGNED and text[first] == MINUS):
         return 0, 0, 0.0, first, -1, True
     return row, col, value, first, at, exact
 
