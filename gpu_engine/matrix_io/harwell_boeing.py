@@ -8,7 +8,7 @@ Lewis: The Rutherford-Boeing Sparse Matrix Collection (1997), chapter 2. Numbers
 import math
 import re
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,11 @@ PLAIN = re.compile(rb"[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eEdD][+-]?[0-9]+)?")
 """What every program reads as the same number, whatever the format says."""
 
 FORTRAN_EXPONENT = bytes.maketrans(b"dD", b"ee")
+DECIMAL_CHARACTERS = b"0123456789+-.eEdD "
+WHOLE_CHARACTERS = b"0123456789+- "
+QUICK_WIDTH = 15
+"""Whole numbers of so many characters are exact in fp64."""
+
 INDEX_DIGITS_MAX = 18
 BLANKS = re.compile(rb"[ \t]+")
 
@@ -168,16 +173,37 @@ def _section(lines: Lines, form: _Format, count: int, what: str) -> Any:
         here = min(form.repeat, count)
         if not lines.final_newline and len(line) < here * form.width:
             raise MatrixFileError("The last line has no newline and is cut short; send the whole file.", lines.number)
-        matches = _fields(line, form, here, what, lines.number)
-        try:
-            numbers += map(convert, matches)
-        except ValueError as error:
-            raise MatrixFileError(f"Among the {what} {error}.", lines.number) from None
+        if (quick := _quick(line, form, here)) is not None:
+            numbers += quick
+        else:
+            matches = _fields(line, form, here, what, lines.number)
+            try:
+                numbers += map(convert, matches)
+            except ValueError as error:
+                raise MatrixFileError(f"Among the {what} {error}.", lines.number) from None
         count -= form.repeat
         if len(numbers) >= NUMBERS_PER_PART:
             parts.append(np.array(numbers, np.float64 if valued else np.int64))
             numbers = []
     return np.concatenate([*parts, np.array(numbers, np.float64 if valued else np.int64)])
+
+
+def _quick(line: bytes, form: _Format, count: int) -> list[float] | None:
+    """The numbers of a line in which each field is one that Python reads as Fortran does; None: look closer."""
+    end = count * form.width
+    odd = line.translate(None, DECIMAL_CHARACTERS if form.real else WHOLE_CHARACTERS)
+    # As many points as fields: Python refuses two in one, so that each has its own and none is meant by the format.
+    usual = line.count(b".") == count and not form.scale if form.real else form.width <= QUICK_WIDTH
+    if odd or not usual or len(line.rstrip(b" ")) > end:
+        return None
+    convert: Callable[[bytes], float] = float if form.real else int
+    plain = line.translate(FORTRAN_EXPONENT)
+    try:
+        numbers = [convert(plain[begin : begin + form.width]) for begin in range(0, end, form.width)]
+    except ValueError:
+        return None
+    # A zero may be an underflow.
+    return None if form.real and (0.0 in numbers or math.inf in map(abs, numbers)) else numbers
 
 
 def _fields(line: bytes, form: _Format, count: int, what: str, number: int) -> list[re.Match[bytes]]:
@@ -221,11 +247,6 @@ def _whole_value(match: re.Match[bytes]) -> float:
 
 def _decimal(match: re.Match[bytes], form: _Format) -> float:
     """The number that Fortran reads: the format says where a point is that is not written, and what to scale by."""
-    if b"." in match[0] and (not form.scale or match["power"]):
-        # Nearly every number is one that Python reads too; float refuses what is Fortran's alone.
-        with suppress(ValueError):
-            if 0.0 < abs(value := float(match[0].translate(FORTRAN_EXPONENT))) < math.inf:
-                return value
     power = match["power"] or match["bare"]
     exponent = int(power) if power else -form.scale
     if not match["point"]:
