@@ -67,7 +67,7 @@ def folders(monkeypatch: pytest.MonkeyPatch, parent: Path, **chosen: Path) -> li
     for variable, place in places.items():
         monkeypatch.setenv(variable, place)
         if variable not in chosen:
-            Path(place).mkdir()
+            Path(place).mkdir(mode=0o700)
     return list(doctor._folders(Settings()))
 
 
@@ -127,7 +127,7 @@ def test_an_address_of_another_machine_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_home_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o755)
-    found = doctor._home(settings(tmp_path))
+    found = next(doctor._folders(settings(tmp_path)))
     assert found.status == "warn"
     assert "can be read by other users" in found.found
     assert found.advice == f"Run `chmod 700 {tmp_path / 'home'}`."
