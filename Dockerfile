@@ -32,7 +32,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 # New volumes take over the owner of the folder that they cover.
 RUN useradd --uid 10001 --create-home sparsight \
-    && install -d -o sparsight -g sparsight /var/lib/sparsight /var/lib/sparsight-matrices
+    && install -d -m 700 -o sparsight -g sparsight /var/lib/sparsight /var/lib/sparsight-matrices
 COPY --from=build /opt/sparsight /opt/sparsight
 ENV PATH=/opt/sparsight/bin:$PATH \
     PYTHONUNBUFFERED=1 \
