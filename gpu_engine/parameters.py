@@ -28,8 +28,8 @@ def parameter(default: Any, description: str, **bounds: Any) -> Any:
 def parse_params(cls: type[T], values: Mapping[str, Any]) -> T:
     """An instance of the dataclass from plain (JSON) values, defaults for the rest.
 
-    Types understood: bool, int, float, str, Literal, `X | None` and `tuple[X, ...]` of these, of which a value that is
-    given twice is there once.
+    Types understood: bool, int, float, str, Literal, `X | None` and `tuple[X, ...]` of these. A value that is given
+    twice in a tuple of a `parameter` is there once; tuples of other fields, such as those of records, stay as they are.
     Raises ParameterError for an unknown name, a missing or ill-typed value, and one out of bounds.
     """
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
@@ -54,8 +54,8 @@ def _parse(name: str, value: Any, hint: Any, bounds: Mapping[str, Any]) -> Any:
         hint = next(option for option in get_args(hint) if option is not type(None))
     if get_origin(hint) is tuple and isinstance(value, list | tuple):
         if bounds.get("min_length", 0) <= len(value) <= bounds.get("max_length", math.inf):
-            items = (_parse(f"{name}[{i}]", item, get_args(hint)[0], bounds) for i, item in enumerate(value))
-            return tuple(dict.fromkeys(items))
+            items = tuple(_parse(f"{name}[{i}]", item, get_args(hint)[0], bounds) for i, item in enumerate(value))
+            return tuple(dict.fromkeys(items)) if "max_length" in bounds else items
     elif _is_of(value, hint) and _within(value, bounds):
         return float(value) if hint is float else value
     raise ParameterError(f"{name} is {quote(value)}; expected {_expected(hint, bounds)}.")

@@ -21,7 +21,7 @@ def sample(scale: float = 0.01) -> Recording:
     matrices = (grid(), recordings.describe("web", "web-Test", BATTERY["tall"](), recordings.collected("T/web")))
     found = tuple(m for matrix in matrices for m in study_of(matrix.id, H200.id, scale))
     found = tuple(dataclasses.replace(m, environment={"driver": "580.1"}) for m in found)
-    trace = Trace("grid|csr/vector|warm|", {"step": (1.0, 2.0)})
+    trace = Trace("grid|csr/vector|warm|", {"step": (1.0, 2.0, 2.0)})
     return Recording("formats", "2026-11-20T12:00:00+00:00", H200, PROFILE, matrices, found, (trace,))
 
 

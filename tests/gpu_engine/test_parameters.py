@@ -23,6 +23,7 @@ class Oven:
 @dataclass(frozen=True)
 class Needy:
     size: int
+    counts: tuple[int, ...] = ()
 
 
 def test_defaults_and_given_values() -> None:
@@ -33,6 +34,10 @@ def test_defaults_and_given_values() -> None:
     assert type(oven.degrees) is float
     assert parse_params(Oven, {"label": None}).label is None
     assert parse_params(Oven, {"steps": [3, 1, 3]}).steps == (3, 1)
+
+
+def test_what_is_no_list_of_choices_keeps_its_repeats() -> None:
+    assert parse_params(Needy, {"size": 1, "counts": [3, 1, 3]}).counts == (3, 1, 3)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,15 @@ from tests.battery import BATTERY
 def row(**stored: object) -> MatrixRow:
     """A matrix with these features, as JSON brings them back from the database."""
     found = {name: value for name, value in stored.items() if value == value}
-    return MatrixRow(id="m", name="m", state=MatrixState.READY, sha256="", features=json.loads(dumps(found)), error={})
+    return MatrixRow(
+        id="m",
+        name="m",
+        state=MatrixState.READY,
+        sha256="",
+        features=json.loads(dumps(found)),
+        error={},
+        created_at=0.0,
+    )
 
 
 def test_the_advice_is_the_advisors() -> None:
