@@ -1,7 +1,7 @@
 """BatchKernel: the contract of every way to multiply a batch."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ class BatchKernel:
     bytes_needed bytes of the layout of a batch, known before anything large is allocated
     moved_bytes  bytes of the layout that any product must read at least; default: all that it stores
     remark       layout → what a record says of how the batch was stored; default: nothing
+    libraries    version of each library that it calls, by name
     """
 
     name: str
@@ -37,6 +38,7 @@ class BatchKernel:
     source: CudaSource | None = None
     moved_bytes: Callable[[Any], int] | None = None
     remark: Callable[[Any], str] | None = None
+    libraries: Callable[[], Mapping[str, str]] = dict
 
     def product(self, backend: str) -> BatchProduct | None:
         """The product of `cpu` or `cuda`."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import scipy
+
 from gpu_engine.batched.base import BatchKernel, BatchProduct
 from gpu_engine.batched.batch import Batch
 from gpu_engine.competitors import BEST, COMPETITORS, cusparse
@@ -153,8 +155,16 @@ PEERS: tuple[BatchKernel, ...] = (
         _with_streams,
         _csr_bytes,
         cuda=_branches,
+        libraries=cusparse.version,
     ),
-    BatchKernel("scipy/loop", "SciPy on one problem after the other.", _with_scipy, _csr_bytes, cpu=_loop),
+    BatchKernel(
+        "scipy/loop",
+        "SciPy on one problem after the other.",
+        _with_scipy,
+        _csr_bytes,
+        cpu=_loop,
+        libraries=lambda: {"SciPy": scipy.__version__},
+    ),
 )
 
 LOOPS = tuple(kernel.name for kernel in PEERS)
@@ -179,6 +189,7 @@ def _diagonal_kernels(form: Format) -> tuple[BatchKernel, ...]:
             store,
             bytes_needed,
             cuda=_diagonal_product(cusparse.ALGORITHMS[kernel.variant]),
+            libraries=cusparse.version,
         )
         for kernel in form.kernels
     )

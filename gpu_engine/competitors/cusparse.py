@@ -62,6 +62,14 @@ def _handle(device: int) -> ctypes.c_void_p:  # noqa: ARG001 (a handle belongs t
     return new_handle()
 
 
+@functools.cache
+def version() -> dict[str, str]:
+    """The release of the library that is loaded: {"cuSPARSE": "12.6.2"}."""
+    number = ctypes.c_int()
+    _call("cusparseGetVersion", new_handle(), ctypes.byref(number))
+    return {"cuSPARSE": f"{number.value // 1000}.{number.value // 100 % 10}.{number.value % 100}"}
+
+
 def _pointer(array: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.data.ptr)
 
@@ -251,7 +259,12 @@ def _format(
     *algorithms: str,
 ) -> Format:
     kernels = tuple(
-        Kernel(variant, f"cuSPARSE {variant.upper()}, preprocessed.", cuda=_product(ALGORITHMS[variant]))
+        Kernel(
+            variant,
+            f"cuSPARSE {variant.upper()}, preprocessed.",
+            cuda=_product(ALGORITHMS[variant]),
+            libraries=version,
+        )
         for variant in algorithms
     )
     return Format(

@@ -1,7 +1,7 @@
 """Format and Kernel: the contract of everything in FORMATS."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,6 +42,7 @@ class Kernel:
     source       the CUDA file behind `cuda`
     parts        kernels of other formats that it launches, where it has no source of its own
     moved_bytes  bytes of the layout that any run must read at least; default: all that it stores
+    libraries    version of each library that it calls, by name
     """
 
     variant: str
@@ -51,6 +52,7 @@ class Kernel:
     source: CudaSource | None = None
     parts: tuple["Kernel", ...] = ()
     moved_bytes: Callable[[Any], int] | None = None
+    libraries: Callable[[], Mapping[str, str]] = dict
 
     def runs_on(self, backend: str) -> bool:
         """Whether the kernel exists for `cpu` or `cuda`."""

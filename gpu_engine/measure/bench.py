@@ -25,29 +25,28 @@ LAYOUT_SHARE = {"cpu": 1 / 8, "cuda": 1 / 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Something to sample: `call` launches one product on the current stream and never allocates.
+class Timed:
+    """Something to sample.
 
-    before  what makes the state that the call starts from, untimed; None where it starts from any
+    prepare  gets it ready for a cache state, once before the rounds: what it returns takes a turn, in seconds
     """
 
     name: str
-    call: Callable[[], None]
-    before: Callable[[], None] | None = None
+    prepare: Callable[[Cache], Callable[[], float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """One entry's turn in one round."""
+class Turn:
+    """One turn of something timed in one round."""
 
-    entry: str
+    name: str
     cache: Cache
     round: int
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The medians of an entry's rounds in seconds per call, and the median clock beside them."""
+    """Seconds per call, a median for each round, and the median clock beside them."""
 
     samples_s: tuple[float, ...]
     clock_hz: float | None
@@ -74,16 +73,16 @@ class Timing:
 
 
 class Rounds:
-    """Interleaved rounds: in each, every entry has one turn per cache state, in an order drawn anew.
+    """Interleaved rounds: in each, everything timed has one turn per cache state, in an order drawn anew.
 
-    Iterating runs them; each Slice is handed out before it is measured, so that the caller can say what is running.
+    Iterating runs them; each Turn is handed out before it is taken, so that the caller can say what is running.
     """
 
     def __init__(
-        self, stopwatch: Stopwatch, entries: Sequence[Entry], caches: Sequence[Cache], rounds: int, seed: int = 0
+        self, stopwatch: Stopwatch, timed: Sequence[Timed], caches: Sequence[Cache], rounds: int, seed: int = 0
     ) -> None:
         self._stopwatch = stopwatch
-        self._entries = entries
+        self._timed = timed
         self._caches = caches
         self._rounds = rounds
         self._random = random.Random(seed)
@@ -91,28 +90,24 @@ class Rounds:
         self._clocks: dict[tuple[str, Cache], list[float]] = {}
 
     def __len__(self) -> int:
-        return self._rounds * len(self._entries) * len(self._caches)
+        return self._rounds * len(self._timed) * len(self._caches)
 
-    def __iter__(self) -> Iterator[Slice]:
-        slices = {
-            (e.name, cache): self._stopwatch.prepare(e.call, cache, e.before)
-            for e in self._entries
-            for cache in self._caches
-        }
+    def __iter__(self) -> Iterator[Turn]:
+        turns = {(t.name, cache): t.prepare(cache) for t in self._timed for cache in self._caches}
         for number in range(self._rounds):
             for cache in self._caches:
-                for entry in self._random.sample(self._entries, len(self._entries)):
-                    yield Slice(entry.name, cache, number)
-                    key = entry.name, cache
-                    self._medians.setdefault(key, []).append(statistics.median(slices[key]()))
+                for timed in self._random.sample(self._timed, len(self._timed)):
+                    yield Turn(timed.name, cache, number)
+                    key = timed.name, cache
+                    self._medians.setdefault(key, []).append(turns[key]())
                     clock = self._stopwatch.clock_hz()
                     if clock is not None:
                         self._clocks.setdefault(key, []).append(clock)
 
-    def timing(self, entry: str, cache: Cache) -> Timing:
-        """The timing of an entry once the rounds are over."""
-        clocks = self._clocks.get((entry, cache))
-        return Timing(tuple(self._medians[entry, cache]), statistics.median(clocks) if clocks else None)
+    def timing(self, name: str, cache: Cache) -> Timing:
+        """What was timed under a name, once the rounds are over; raises KeyError where nothing was."""
+        clocks = self._clocks.get((name, cache))
+        return Timing(tuple(self._medians[name, cache]), statistics.median(clocks) if clocks else None)
 
 
 class Bench:
@@ -174,9 +169,23 @@ class Bench:
             return FLOOR_SLACK * moved_bytes / max(point.best for point in profile.bandwidth)
         return FLOOR_SLACK * moved_bytes / profile.memory.best
 
-    def rounds(self, entries: Sequence[Entry], caches: Sequence[Cache], rounds: int) -> Rounds:
-        """Interleaved rounds over the entries."""
-        return Rounds(self.stopwatch, entries, caches, rounds)
+    def turns(
+        self, call: Callable[[], None], before: Callable[[], None] | None = None
+    ) -> Callable[[Cache], Callable[[], float]]:
+        """How a call is timed: `call` launches one product on the current stream and never allocates.
+
+        before  what makes the state that the call starts from, untimed; None where it starts from any
+        """
+
+        def prepare(cache: Cache) -> Callable[[], float]:
+            samples = self.stopwatch.prepare(call, cache, before)
+            return lambda: statistics.median(samples())
+
+        return prepare
+
+    def rounds(self, timed: Sequence[Timed], caches: Sequence[Cache], rounds: int) -> Rounds:
+        """Interleaved rounds over what is timed."""
+        return Rounds(self.stopwatch, timed, caches, rounds)
 
 
 @contextmanager

@@ -4,14 +4,17 @@ A name is `format/kernel+precision`: `fp64`, `fp32`, `cpms2` and `cpms4` (two an
 matrix values: the rank vector is scaled by 1/out-degree), and `free-cpms2`, `free-cpms4`.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gpu_engine.cuda.load import digest
 from gpu_engine.errors import ParameterError, quote
-from gpu_engine.pagerank.cuda_pulls import FP32, FP64, Storage
+from gpu_engine.formats.base import POINTERS
+from gpu_engine.pagerank.cuda_pulls import BETWEEN, FP32, FP64, Storage, source_of
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.run import PLAIN, Ranks
 from gpu_engine.pagerank.schedule import Schedule
@@ -62,6 +65,14 @@ class RankKernel:
     def schedule(self, params: dict[str, Any]) -> Schedule:
         """The schedule of a run with these parameters; of numbers, full precision throughout."""
         return Schedule(segments=self.segments, **params) if self.segments else PLAIN  # type: ignore[arg-type]
+
+    def source_hash(self, backend: str) -> str:
+        """First 16 hex digits of the sha256 of the sources that a record of this backend was measured with."""
+        if backend == "cuda":
+            return digest(source_of(self.layout, self.storage, self.free, POINTERS[0]).text + BETWEEN.text)
+        from gpu_engine.pagerank import cpu, cpu_ranks
+
+        return digest(inspect.getsource(cpu) + inspect.getsource(cpu_ranks))
 
     def ranks(self, graph: TransitionMatrix, params: PageRankParams, xp: Any, convert: bool = True) -> Ranks:
         """The state of a run on the device of the module `xp`, NumPy or CuPy.

@@ -7,13 +7,14 @@ from typing import Literal
 from gpu_engine.batched import kernels_on
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.composition import Composition
-from gpu_engine.batched.measuring import BatchRun, Plan, skipped
+from gpu_engine.batched.measuring import Plan, Products
 from gpu_engine.competitors.batches import peer_names, peers_on
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
-from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Progress, Record
+from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.sampling import alike, measure
 
 ROWS_MAX = 16_384
 """Rows of a small matrix; one with more is measured by itself."""
@@ -103,7 +104,6 @@ class BatchedStudy:
         self, params: BatchedParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
         """Measures the cases of `todo`; those of one batch share their rounds."""
-        yield from bench.calibrate()
         plan = Plan(
             known_kernels(bench.stopwatch.backend),
             params.caches,
@@ -112,14 +112,8 @@ class BatchedStudy:
             params.loop_max,
             params.energy_s,
         )
-        done = 0
-        for matrix_id, axes in dict.fromkeys((case.matrix_id, case.axes) for case in todo):
-            cases = [case for case in todo if (case.matrix_id, case.axes) == (matrix_id, axes)]
-            for record in _measured(plan, cases, matrices, bench):
-                if isinstance(record, Progress):
-                    record = Progress(done + record.done * len(cases), record.message)
-                yield record
-            done += len(cases)
+        batches = alike(todo, lambda case: (case.matrix_id, case.axes))
+        return measure(bench, (_products(plan, cases, matrices, bench) for cases in batches))
 
 
 def known_kernels(backend: str) -> tuple[BatchKernel, ...]:
@@ -151,19 +145,20 @@ def _is_small(n_rows: int, nnz: int) -> bool:
     return nnz > 0 and n_rows <= ROWS_MAX
 
 
-def _measured(plan: Plan, cases: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench) -> Iterator[Record]:
-    """The records of the cases of one batch."""
-    axes, matrix = dict(cases[0].axes), matrices[cases[0].matrix_id]
+def _products(plan: Plan, cases: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench) -> Products:
+    """The batch of some cases."""
+    axes = dict(cases[0].axes)
     count = int(axes["batch"])
     if axes["compose"] == "mixed":
         small = {name: found for name in matrices if _is_small((found := matrices[name]).n_rows, found.nnz)}
-        composition = Composition.mixed(tuple(small.values()), count)
-        yield from BatchRun(plan, cases, composition, bench, tuple(small)).records()
-    elif not matrix.nnz:
-        yield from skipped(cases, "the matrix has no entries", bench)
-    elif matrix.n_rows > ROWS_MAX:
-        yield from skipped(
-            cases, f"the matrix has {matrix.n_rows} rows; a batch is of matrices up to {ROWS_MAX}", bench
-        )
-    else:
-        yield from BatchRun(plan, cases, Composition.copies(matrix, count), bench).records()
+        return Products(plan, cases, lambda: Composition.mixed(tuple(small.values()), count), bench, tuple(small))
+    return Products(plan, cases, lambda: _copies(matrices[cases[0].matrix_id], count), bench)
+
+
+def _copies(matrix: CsrMatrix, count: int) -> Composition:
+    """Copies of a matrix; raises ParameterError where it is empty or too large."""
+    if not matrix.nnz:
+        raise ParameterError("the matrix has no entries")
+    if matrix.n_rows > ROWS_MAX:
+        raise ParameterError(f"the matrix has {matrix.n_rows} rows; a batch is of matrices up to {ROWS_MAX}")
+    return Composition.copies(matrix, count)

@@ -11,8 +11,9 @@ from gpu_engine.formats import kernel_names
 from gpu_engine.measure import Bench
 from gpu_engine.orders import ordered
 from gpu_engine.parameters import parameter
-from gpu_engine.products import ProductRun, SamplingPlan
-from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Progress, Record
+from gpu_engine.products import Products, SamplingPlan
+from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.sampling import by_matrix, measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +59,9 @@ class FormatsStudy:
         self, params: FormatsParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
         """Measures the cases of `todo`; those of one matrix share their rounds."""
-        yield from bench.calibrate()
         plan = SamplingPlan(params.caches, params.rounds, params.reference, params.energy_s, params.order)
-        done = 0
-        for matrix_id in dict.fromkeys(case.matrix_id for case in todo):
-            cases = [case for case in todo if case.matrix_id == matrix_id]
-            for record in ProductRun(plan, cases, matrices[matrix_id], bench).records():
-                if isinstance(record, Progress):
-                    record = Progress(done + record.done * len(cases), record.message)
-                yield record
-            done += len(cases)
+        found = (Products(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
+        return measure(bench, found)
 
 
 def chosen_kernels(params: FormatsParams, backend: str) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.graph import PageRankParams
 from gpu_engine.pagerank.kernels import RankKernel, kernels_on
-from gpu_engine.pagerank.measuring import Plan, RankRun
+from gpu_engine.pagerank.measuring import Plan, RankRuns
 from gpu_engine.pagerank.schedule import Schedule
 from gpu_engine.parameters import parameter, parse_params
-from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Progress, Record
+from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.sampling import by_matrix, measure
 
 ITERATIONS_EXPECTED = 100
 AtEnd = Literal["fp64", "segments"]
@@ -79,19 +80,12 @@ class PagerankStudy:
         self, params: PagerankParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
         """Measures the cases of `todo`; those of one matrix share their rounds."""
-        yield from bench.calibrate()
         known = {(v.kernel.name, v.axes): v for v in _variants(params, bench.device.backend)}
         chosen = {case.key: known[case.kernel, case.axes] for case in todo}
         kernels = {key: (v.kernel, v.schedule, v.at_end == "fp64") for key, v in chosen.items()}
         plan = Plan(params, kernels, params.rounds, params.energy_s, params.top)
-        done = 0
-        for matrix_id in dict.fromkeys(case.matrix_id for case in todo):
-            cases = [case for case in todo if case.matrix_id == matrix_id]
-            for record in RankRun(plan, cases, matrices[matrix_id], bench).records():
-                if isinstance(record, Progress):
-                    record = Progress(done + record.done * len(cases), record.message)
-                yield record
-            done += len(cases)
+        found = (RankRuns(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
+        return measure(bench, found)
 
 
 def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:

@@ -11,14 +11,15 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.fleet import VIRTUAL_MAX, ProductName, devices_of
-from gpu_engine.multigpu.measuring import Plan, ScalingRun
+from gpu_engine.multigpu.measuring import Plan, SharedWorks
 from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.partition import Partitioning, find_partitioning
 from gpu_engine.multigpu.rank_work import RANKS
 from gpu_engine.multigpu.spmv import STRATEGIES, find_strategy
 from gpu_engine.multigpu.work import CutName, Setting, WorkName
 from gpu_engine.parameters import parameter
-from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Progress, Record
+from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.sampling import by_matrix, measure
 
 NODES_MAX = 8
 CPU_DEVICES = (1, 2, 4)
@@ -97,20 +98,13 @@ class ScalingStudy:
         self, params: ScalingParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
         """Measures the cases of `todo`; those of one matrix, partitioning and work share their rounds."""
-        yield from bench.calibrate()
         # A process that measures may see fewer GPUs than the one that listed the cases.
         counts = tuple({int(dict(case.axes)["devices"]): None for case in todo})
         chosen = settings(dataclasses.replace(params, devices=counts), bench.device)
         known = {(setting.kernel, setting.axes): setting for setting in chosen}
         plan = Plan({case.key: known[case.kernel, case.axes] for case in todo}, params.rounds, params.nodes)
-        done = 0
-        for matrix_id in dict.fromkeys(case.matrix_id for case in todo):
-            cases = [case for case in todo if case.matrix_id == matrix_id]
-            for record in ScalingRun(plan, cases, matrices[matrix_id], bench).records():
-                if isinstance(record, Progress):
-                    record = Progress(done + record.done * len(cases), record.message)
-                yield record
-            done += len(cases)
+        found = (SharedWorks(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
+        return measure(bench, found)
 
 
 def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:

@@ -6,7 +6,7 @@ import pytest
 from gpu_engine.errors import DeviceError
 from gpu_engine.formats import csr
 from gpu_engine.formats.csr import vector
-from gpu_engine.measure import Entry, open_bench
+from gpu_engine.measure import Timed, open_bench
 from gpu_engine.records import DeviceInfo, MatrixInfo, Measurement, Record
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 from gpu_engine.verdict import compare
@@ -49,11 +49,11 @@ def test_a_kernel_is_the_same_as_itself(gpu: DeviceInfo) -> None:
         x, y = bench.xp.ones(matrix.n_cols), bench.xp.empty(matrix.n_rows)
         kernel = vector.KERNEL.cuda
         assert kernel is not None
-        entries = [Entry(str(number), lambda: kernel(layout, x, y)) for number in range(5)]
-        rounds = bench.rounds(entries, ("warm",), 15)
+        timed = [Timed(str(number), bench.turns(lambda: kernel(layout, x, y))) for number in range(5)]
+        rounds = bench.rounds(timed, ("warm",), 15)
         for _ in rounds:
             pass
-    timings = [rounds.timing(entry.name, "warm") for entry in entries]
+    timings = [rounds.timing(entry.name, "warm") for entry in timed]
     gap = abs(timings[1].median_s / timings[0].median_s - 1)
     records = [
         Measurement("c", "m", gpu.id, "csr", "csr/vector", "ok", "warm", reference_gap=gap, **t.fields())

@@ -13,7 +13,7 @@ from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError, UnknownDeviceError
 from gpu_engine.formats import csr
 from gpu_engine.formats.csr.layout import CsrLayout
-from gpu_engine.measure import Bench, Entry, Rounds, open_bench
+from gpu_engine.measure import Bench, Rounds, Timed, open_bench
 from gpu_engine.measure.statistics import interval, quartiles
 from gpu_engine.records import (
     BandwidthPoint,
@@ -146,7 +146,7 @@ def test_a_matrix_without_entries_is_skipped(bench: Bench) -> None:
 def test_kernels_of_one_matrix_are_sampled_in_groups_that_fit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = BATTERY["band"]()
     # Room for about one format beside the matrix itself.
-    monkeypatch.setattr(bench.stopwatch, "memory_bytes", round((2 * matrix.stored_bytes + 20 * matrix.nnz) / 0.8))
+    monkeypatch.setattr(bench.stopwatch, "memory_bytes", round((2 * matrix.stored_bytes + 20 * matrix.nnz) / 0.6))
     kernels = ("csr/vector", "csri/warp", "coo/segmented", "ell/thread", "jad/thread")
     found = measurements(run(bench, matrix, FormatsParams(kernels=kernels, rounds=9)))
     assert {m.state for m in found.values()} == {"ok"}
@@ -155,9 +155,9 @@ def test_kernels_of_one_matrix_are_sampled_in_groups_that_fit(bench: Bench, monk
 
 def test_rounds_interleave_all_entries(bench: Bench) -> None:
     calls: list[str] = []
-    entries = [Entry(name, lambda name=name: calls.append(name)) for name in "abc"]  # type: ignore[misc]
-    rounds = Rounds(bench.stopwatch, entries, ("warm", "cold"), 9)
-    turns = [(s.round, s.cache, s.entry) for s in rounds]
+    timed = [Timed(name, bench.turns(lambda name=name: calls.append(name))) for name in "abc"]  # type: ignore[misc]
+    rounds = Rounds(bench.stopwatch, timed, ("warm", "cold"), 9)
+    turns = [(t.round, t.cache, t.name) for t in rounds]
     assert len(turns) == len(rounds) == 9 * 2 * 3
     assert sorted(turns) == sorted((r, c, e) for r in range(9) for c in ("warm", "cold") for e in "abc")
     assert len({tuple(e for r, c, e in turns if (r, c) == (n, "warm")) for n in range(9)}) > 1
@@ -268,8 +268,11 @@ def test_a_warm_sample_is_the_time_of_one_of_many_calls(bench: Bench, clock: Clo
 
 
 def test_rounds_time_each_entry_from_the_state_that_it_asks_for(bench: Bench, clock: Clock) -> None:
-    entries = [Entry(name, clock.work(name, s), clock.work(f"-{name}", 50.0)) for name, s in (("a", 1.0), ("b", 2.0))]
-    rounds = bench.rounds(entries, ("warm",), 9)
+    timed = [
+        Timed(name, bench.turns(clock.work(name, s), clock.work(f"-{name}", 50.0)))
+        for name, s in (("a", 1.0), ("b", 2.0))
+    ]
+    rounds = bench.rounds(timed, ("warm",), 9)
     assert len(list(rounds)) == 18
     assert {name: rounds.timing(name, "warm").samples_s for name in "ab"} == {"a": (1.0,) * 9, "b": (2.0,) * 9}
     assert clock.done[::2] == [f"-{name}" for name in clock.done[1::2]]

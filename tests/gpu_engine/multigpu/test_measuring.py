@@ -16,11 +16,12 @@ from gpu_engine.errors import DeviceMemoryError, KernelError
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.multigpu import measuring
-from gpu_engine.multigpu.measuring import VIRTUAL, Plan, ScalingRun
+from gpu_engine.multigpu.measuring import VIRTUAL, Plan, SharedWorks
 from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.multigpu.work import Setting, Subject, WorkName
 from gpu_engine.multigpu.works import WORKS
 from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement, Progress, Record, Started
+from gpu_engine.sampling import SampleRun
 from tests.battery import dense
 
 GRID = generate("stencil", {"points": 5, "nx": 9, "ny": 8})
@@ -45,7 +46,7 @@ def bench() -> Iterator[Bench]:
 def records(bench: Bench, settings: Sequence[Setting], matrix: CsrMatrix = GRID, nodes: int = 1) -> list[Record]:
     cases = [Case("m", setting.kernel, "warm", setting.axes) for setting in settings]
     plan = Plan({case.key: s for case, s in zip(cases, settings, strict=True)}, 9, nodes)
-    return list(ScalingRun(plan, cases, matrix, bench).records())
+    return list(SampleRun(SharedWorks(plan, cases, matrix, bench)).records())
 
 
 def measured(bench: Bench, settings: Sequence[Setting], matrix: CsrMatrix = GRID, **rest: Any) -> list[Measurement]:
@@ -242,6 +243,6 @@ def test_arrays_are_for_the_most_devices_that_there_are(
     both = DeviceInfo("cuda:all", "cuda", "2 × A GPU", 1, 1, "GPU-1,GPU-2")
     plan = Plan({str(count): dataclasses.replace(COLD, devices=count) for count in counts}, 9, 1)
     bench: Any = SimpleNamespace(device=both, xp=np)
-    subject = ScalingRun(plan, [], dense([[1, 2], [3, 4]]), bench)._subject()
+    subject = SharedWorks(plan, [], dense([[1, 2], [3, 4]]), bench)._subject()
     assert subject.matrix.values.tolist() == [1.0, 2.0, 3.0, 4.0]
     assert asked == [expected]

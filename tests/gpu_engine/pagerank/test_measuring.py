@@ -1,6 +1,7 @@
 """The records of one graph on a CPU: in which order they come, and what they say, by value."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,9 +15,10 @@ from gpu_engine.measure import Bench, open_bench
 from gpu_engine.pagerank import PageRankParams, iterations_by_segments, reference, transition_matrix, verify
 from gpu_engine.pagerank.cpu_ranks import SegmentedRanks
 from gpu_engine.pagerank.kernels import kernels_on
-from gpu_engine.pagerank.measuring import Plan, RankRun
+from gpu_engine.pagerank.measuring import Plan, RankRuns
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import BandwidthPoint, Case, DeviceProfile, Measurement, Progress, Record, Started, Trace
+from gpu_engine.sampling import SampleRun
 from tests.battery import dense
 from tests.gpu_engine.pagerank.emulated import emulate
 from tests.gpu_engine.pagerank.graphs import NO_LINKS, TRIANGLE, WORKED
@@ -48,7 +50,7 @@ def run(
     """The records of these kernels, all of a CPU for none, with the schedule of the paper."""
     chosen = {Case("m", kernel.name, "warm"): kernel for kernel in kernels_on("cpu", names)}
     plan = Plan(params, {c.key: (k, k.schedule({}), True) for c, k in chosen.items()}, ROUNDS, energy_s, top)
-    return list(RankRun(plan, list(chosen), matrix, bench).records())
+    return list(SampleRun(RankRuns(plan, list(chosen), matrix, bench)).records())
 
 
 def measurements(records: list[Record]) -> dict[str, Measurement]:
@@ -255,8 +257,15 @@ def test_kernels_that_do_not_fit_together_have_rounds_of_their_own(
     monkeypatch.setattr(bench.stopwatch, "memory_bytes", 1)
     records = run(bench, TRIANGLE, "csr/thread+fp64", "csr/thread+free")
     order = [(type(r).__name__, r.case.split("|")[1]) for r in records if isinstance(r, Started | Measurement)]
-    names = ("csr/thread+fp64", "csr/thread+free")
-    assert order == [step for n in names for step in (*[("Started", n)] * (1 + ROUNDS), ("Measurement", n))]
+    first, second = ("csr/thread+fp64", "csr/thread+free")
+    ended = 1 + ROUNDS
+    assert order[: ended + 1] == [*[("Started", first)] * ended, ("Measurement", first)]
+    # The reference is in the rounds of the second one too.
+    assert Counter(order[ended + 1 :]) == {
+        ("Started", first): ended,
+        ("Started", second): ended,
+        ("Measurement", second): 1,
+    }
     done = [r.done for r in records if isinstance(r, Progress)]
     assert done == sorted(done)
 

@@ -1,0 +1,207 @@
+"""SampleRun: the one measuring engine. Candidates are prepared and verified, then sampled in interleaved rounds."""
+
+import dataclasses
+import os
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from gpu_engine.errors import SparsightError
+from gpu_engine.experiment import CASE_ERRORS, SKIPS, Candidate, Experiment, Fields
+from gpu_engine.measure import Bench, Rounds, Timed
+from gpu_engine.records import Cache, Case, Measurement, MeasurementState, Progress, Record, Started
+
+REPEAT = "probe/repeat"
+"""The reference candidate once more, which is no case."""
+
+PREPARATION = 0.3
+"""Share of the progress that converting and checking takes."""
+
+ROOM = 0.6
+"""Share of the memory for all that is sampled together; conversions need the rest."""
+
+VERIFICATIONS = min(8, os.cpu_count() or 1)
+"""Results that are verified at a time on the host while the device goes on; each takes memory there."""
+
+
+class SampleRun:
+    """All cases of an experiment, each reported once."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment, self._bench = experiment, experiment.bench
+        self._measured: list[Measurement] = []
+        self._reported: set[str] = set()
+
+    def records(self) -> Iterator[Record]:
+        """Measures group by group; a case that fails or does not fit yields its reason instead of a time."""
+        yield Progress(0.0, self._experiment.beginning)
+        try:
+            with self._bench.stopwatch.guard():
+                candidates = self._experiment.load()
+        except CASE_ERRORS as error:
+            for case in self._experiment.cases:
+                yield _without_time(self._blank(case), error)
+            return
+        groups = list(self._groups(candidates))
+        for number, group in enumerate(groups):
+            for record in self._group(group):
+                if isinstance(record, Progress):
+                    record = Progress((number + record.done) / len(groups), record.message)
+                yield record
+        yield from self._experiment.derived(self._measured)
+
+    def _groups(self, candidates: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+        """Candidates of one kind whose layouts fit the memory together; the first of a kind is in all its groups."""
+        room = ROOM * self._bench.stopwatch.memory_bytes - self._experiment.held_bytes
+        group: list[Candidate] = []
+        for c in candidates:
+            if group and c.kind != group[0].kind:
+                yield group
+                group = []
+            elif group and _bytes_of((*group, c)) > max(room, _bytes_of(group)):
+                yield group
+                group = [group[0]]
+            group.append(c)
+        if group:
+            yield group
+
+    def _group(self, group: Sequence[Candidate]) -> Iterator[Record]:
+        with self._experiment.group():
+            yield from self._prepare(group)
+            rounds = self._rounds(group)
+            yield from self._sample(group, rounds)
+            yield from self._report(group, rounds)
+            for c in group:
+                c.release()
+
+    def _prepare(self, group: Sequence[Candidate]) -> Iterator[Record]:
+        """One after the other, while results of those before are verified; what goes wrong is a candidate's own."""
+        with ThreadPoolExecutor(VERIFICATIONS) as verifiers:
+            pending = deque[tuple[Candidate, Future[Fields]]]()
+            for number, c in enumerate(group):
+                yield from (Started(case.key) for case in tuple(c.cases.values())[:1])
+                yield Progress(PREPARATION * number / len(group), f"checking {c.kernel}")
+                c.fields, c.error = {}, None
+                try:
+                    with self._bench.stopwatch.guard():
+                        pending.append((c, verifiers.submit(c.prepare())))
+                except CASE_ERRORS as error:
+                    c.fail(error)
+                if len(pending) > VERIFICATIONS:
+                    _verified(*pending.popleft())
+            for c, result in pending:
+                _verified(c, result)
+
+    def _rounds(self, group: Sequence[Candidate]) -> Rounds:
+        ready = [c for c in group if c.error is None]
+        timed = [Timed(c.name, c.turns) for c in ready] + [Timed(REPEAT, c.turns) for c in ready[:1]]
+        timed += self._experiment.probes() if ready else ()
+        return self._bench.rounds(timed, self._experiment.caches, self._experiment.rounds)
+
+    def _sample(self, group: Sequence[Candidate], rounds: Rounds) -> Iterator[Record]:
+        keys = {(c.name, cache): case.key for c in group for cache, case in c.cases.items()}
+        shown: tuple[Cache, int] | None = None
+        for number, turn in enumerate(rounds):
+            if shown != (turn.cache, turn.round):
+                shown = turn.cache, turn.round
+                done = PREPARATION + (1 - PREPARATION) * number / len(rounds)
+                yield Progress(done, f"round {turn.round + 1} of {self._experiment.rounds}, {turn.cache}")
+            if (turn.name, turn.cache) in keys:
+                yield Started(keys[turn.name, turn.cache])
+
+    def _report(self, group: Sequence[Candidate], rounds: Rounds) -> Iterator[Record]:
+        """The records of each candidate that no group before has reported, in the order of the cases."""
+        order = {case.key: number for number, case in enumerate(self._experiment.cases)}
+        gaps = {cache: _reference_gap(group, cache, rounds) for cache in self._experiment.caches}
+        found: list[tuple[int, Sequence[Record]]] = []
+        for c in group:
+            if c.name in self._reported:
+                continue
+            self._reported.add(c.name)
+            traces = tuple(c.traces()) if c.error is None else ()
+            for cache in self._experiment.caches:
+                m = self._measurement(c, cache, rounds, gaps[cache])
+                self._measured.append(m)
+                if cache in c.cases:
+                    found.append((order[m.case], (*traces, m)))
+        for _, records in sorted(found, key=lambda entry: entry[0]):
+            yield from records
+
+    def _measurement(self, c: Candidate, cache: Cache, rounds: Rounds, gap: float | None) -> Measurement:
+        case = c.cases.get(cache) or dataclasses.replace(self._experiment.cases[0], kernel=c.kernel, cache=cache)
+        blank = self._blank(case)
+        base = dataclasses.replace(blank, environment={**blank.environment, **c.environment}, **c.fields)
+        if c.error is not None:
+            return _without_time(base, c.error)
+        timing, least = rounds.timing(c.name, cache), c.least_s(cache)
+        if timing.median_s < least:
+            note = f"refused: {timing.median_s:.3e} s is under {least:.3e} s, the floor of the bytes that it moves"
+            return dataclasses.replace(base, state="failed", note=note)
+        energy = c.energy_j() if cache == "warm" else None
+        common = {**timing.fields(), "reference_gap": gap, "energy_j": energy}
+        return dataclasses.replace(base, **common, **c.rates(timing, cache, rounds))
+
+    def _blank(self, case: Case) -> Measurement:
+        return Measurement(
+            case=case.key,
+            matrix_id=case.matrix_id,
+            device=self._bench.device.id,
+            format=case.format,
+            kernel=case.kernel,
+            state="ok",
+            cache=case.cache,
+            environment=self._bench.environment,
+            **self._experiment.known(case),
+        )
+
+
+def measure(bench: Bench, experiments: Iterable[Experiment]) -> Iterator[Record]:
+    """The records of one experiment after the other; progress counts their cases."""
+    yield from bench.calibrate()
+    done = 0
+    for experiment in experiments:
+        for record in SampleRun(experiment).records():
+            if isinstance(record, Progress):
+                record = Progress(done + record.done * len(experiment.cases), record.message)
+            yield record
+        done += len(experiment.cases)
+
+
+def alike(cases: Iterable[Case], key: Callable[[Case], Hashable]) -> Iterator[list[Case]]:
+    """The cases in groups of one key, in the order in which the keys come first."""
+    groups: dict[Hashable, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(key(case), []).append(case)
+    yield from groups.values()
+
+
+def by_matrix(cases: Iterable[Case]) -> Iterator[list[Case]]:
+    """The cases of one matrix after the other."""
+    return alike(cases, lambda case: case.matrix_id)
+
+
+def _bytes_of(group: Iterable[Candidate]) -> float:
+    """What a group leaves on the device: a layout that several share counts once."""
+    shared = {c.layout: c.bytes_needed for c in group if c.layout is not None}
+    return sum(shared.values()) + sum(c.bytes_needed for c in group if c.layout is None)
+
+
+def _verified(c: Candidate, result: Future[Fields]) -> None:
+    """What the verification said becomes the candidate's own: its fields, or its error."""
+    try:
+        c.fields |= result.result()
+    except CASE_ERRORS as error:
+        c.fail(error)
+
+
+def _reference_gap(group: Sequence[Candidate], cache: Cache, rounds: Rounds) -> float | None:
+    reference = next((c for c in group if c.error is None), None)
+    if reference is None:
+        return None
+    first, again = (rounds.timing(name, cache).median_s for name in (reference.name, REPEAT))
+    return abs(again / first - 1)
+
+
+def _without_time(base: Measurement, error: SparsightError) -> Measurement:
+    state: MeasurementState = "skipped" if isinstance(error, SKIPS) else "failed"
+    return dataclasses.replace(base, state=state, note=error.message)

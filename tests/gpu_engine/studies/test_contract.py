@@ -1,0 +1,68 @@
+"""What every study says of every case, whatever it measures."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpu_engine.device import find_device
+from gpu_engine.measure import Bench, open_bench
+from gpu_engine.parameters import parse_params
+from gpu_engine.records import BandwidthPoint, DeviceProfile, MatrixInfo, Measurement
+from gpu_engine.studies import STUDIES
+from gpu_engine.studies.base import Study
+from tests.battery import BATTERY
+
+FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
+"""A profile so fast that no real time can be under a floor."""
+
+FEW: dict[str, dict[str, Any]] = {
+    "formats": {"kernels": ["csr/scalar", "csr/vector"], "rounds": 9},
+    "pagerank": {"kernels": ["csr/thread+fp64", "csr/thread+free"]},
+    "batched": {"kernels": ["csr/scalar", "scipy/loop"], "batches": [3], "compose": ["copies"]},
+    "scaling": {"devices": [1, 2], "partitionings": ["pCSR"]},
+}
+"""Parameters that spare time; a study that is not here is measured with its defaults."""
+
+LIBRARIES = {"scipy": "SciPy", "cusparse": "cuSPARSE"}
+"""What the environment names the libraries by the format of their kernels."""
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
+    with open_bench(device, FAST) as opened:
+        yield opened
+
+
+def measured(study: Study, bench: Bench) -> list[Measurement]:
+    matrix = BATTERY["band"]()
+    info = MatrixInfo("m", "m", matrix.n_rows, matrix.n_cols, matrix.nnz)
+    params = parse_params(study.Params, FEW.get(study.name, {}))
+    cases = study.cases(params, [info], bench.device)
+    found = [r for r in study.run(params, cases, {"m": matrix}, bench) if isinstance(r, Measurement)]
+    assert [m.case for m in found] == [case.key for case in cases]
+    return found
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+def test_a_time_has_all_that_a_verdict_on_it_needs(study: Study, bench: Bench) -> None:
+    for m in measured(study, bench):
+        assert m.state == "ok", m.note
+        assert m.reference_gap is not None
+        assert m.floor_s is not None
+        assert m.gflops is not None
+        assert len(m.environment["source"]) == 16
+        assert m.environment.keys() >= bench.environment.keys()
+        if m.format in LIBRARIES:
+            assert m.environment[LIBRARIES[m.format]]
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+def test_what_does_not_fit_is_skipped(study: Study) -> None:
+    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
+    with open_bench(device, FAST, layout_bytes=1) as small:
+        found = measured(study, small)
+    assert {(m.state, m.median_s) for m in found} == {("skipped", None)}
+    assert all("allowed" in m.note for m in found)

@@ -1,0 +1,295 @@
+"""The measuring engine with scripted candidates: who is sampled with whom, what enters twice, what an error does."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from gpu_engine.device import find_device
+from gpu_engine.errors import (
+    DeviceLostError,
+    DeviceMemoryError,
+    KernelError,
+    LayoutTooLargeError,
+    ParameterError,
+    SparsightError,
+)
+from gpu_engine.experiment import Candidate, Experiment, Fields, best_of
+from gpu_engine.measure import Bench, Rounds, Timing, open_bench
+from gpu_engine.records import (
+    BandwidthPoint,
+    Cache,
+    Case,
+    DeviceProfile,
+    Measurement,
+    Progress,
+    Record,
+    Started,
+    Trace,
+)
+from gpu_engine.sampling import SampleRun, by_matrix, measure
+
+ROUNDS = 9
+PROFILE = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with open_bench(dataclasses.replace(find_device("cpu"), cache_bytes=2**20), PROFILE, 1000) as opened:
+        yield opened
+
+
+class Scripted(Candidate):
+    """Takes `seconds` a turn, where it enters again those that follow; what it does is written into `log`."""
+
+    def __init__(self, kernel: str, log: list[str], seconds: Sequence[float] = (1.0, 1.1), **changes: Any) -> None:
+        caches: tuple[Cache, ...] = changes.pop("caches", ("warm",))
+        super().__init__(kernel, kernel, {cache: Case("m", kernel, cache) for cache in caches})
+        self.log, self.seconds = log, list(seconds)
+        self.raises: SparsightError | None = changes.pop("raises", None)
+        self.doubt: SparsightError | None = changes.pop("doubt", None)
+        self.least = changes.pop("least", 0.0)
+        for name, value in changes.items():
+            setattr(self, name, value)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"source": f"of {self.kernel}"}
+
+    def prepare(self) -> Callable[[], Fields]:
+        self.log.append(f"prepare {self.kernel}")
+        self.fields["stored_bytes"] = 12
+        if self.raises:
+            raise self.raises
+        return self._verify
+
+    def _verify(self) -> Fields:
+        if self.doubt:
+            raise self.doubt
+        return {"max_error": 0.5}
+
+    def turns(self, cache: Cache) -> Callable[[], float]:
+        seconds = self.seconds.pop(0)
+
+        def turn() -> float:
+            self.log.append(f"turn {self.kernel}")
+            return seconds
+
+        return turn
+
+    def least_s(self, cache: Cache) -> float:
+        return float(self.least)
+
+    def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:
+        return {"gflops": 1 / timing.median_s}
+
+    def traces(self) -> Iterator[Trace]:
+        self.fields["iterations"] = 3
+        yield Trace(self.cases["warm"].key, {"gamma": (1.0,)})
+
+    def energy_j(self) -> float:
+        return 2.5
+
+    def release(self) -> None:
+        self.log.append(f"release {self.kernel}")
+
+
+class Scenes(Experiment):
+    """Candidates as they are handed in."""
+
+    def __init__(self, bench: Bench, *candidates: Scripted, fails: SparsightError | None = None) -> None:
+        cases = [case for c in candidates for case in c.cases.values()]
+        super().__init__(cases, ("cold", "warm"), ROUNDS, bench)
+        self.candidates, self.fails = candidates, fails
+
+    def known(self, case: Case) -> Fields:
+        return {"devices": 7}
+
+    def load(self) -> Sequence[Candidate]:
+        if self.fails:
+            raise self.fails
+        return self.candidates
+
+
+def measured(records: Sequence[Record]) -> dict[str, Measurement]:
+    return {r.case.split("|")[1]: r for r in records if isinstance(r, Measurement)}
+
+
+def test_all_are_sampled_in_the_same_rounds_and_the_first_one_twice(bench: Bench) -> None:
+    log: list[str] = []
+    found = measured(list(SampleRun(Scenes(bench, Scripted("a", log), Scripted("b", log, [4.0]))).records()))
+    turns = [entry[-1] for entry in log if entry.startswith("turn")]
+    rounds = [sorted(turns[i : i + 3]) for i in range(0, 3 * ROUNDS, 3)]
+    assert rounds == [["a", "a", "b"]] * ROUNDS
+    assert (found["a"].median_s, found["b"].median_s) == (1.0, 4.0)
+    assert [m.reference_gap for m in found.values()] == [pytest.approx(0.1)] * 2
+    assert log[-2:] == ["release a", "release b"]
+
+
+def test_a_record_says_all_that_its_candidate_does(bench: Bench) -> None:
+    (trace, m) = [
+        r for r in SampleRun(Scenes(bench, Scripted("a", []))).records() if isinstance(r, Measurement | Trace)
+    ]
+    assert trace == Trace("m|a|warm|", {"gamma": (1.0,)})
+    assert isinstance(m, Measurement)
+    assert (m.state, m.gflops, m.max_error, m.stored_bytes, m.iterations) == ("ok", 1.0, 0.5, 12, 3)
+    assert (m.devices, m.energy_j, m.environment["source"]) == (7, 2.5, "of a")
+    assert set(bench.environment) < set(m.environment)
+
+
+def test_energy_is_of_warm_calls_alone(bench: Bench) -> None:
+    candidate = Scripted("a", [], [1.0] * 4, caches=("cold", "warm"))
+    records = [r for r in SampleRun(Scenes(bench, candidate)).records() if isinstance(r, Measurement)]
+    assert [(m.cache, m.energy_j) for m in records] == [("cold", None), ("warm", 2.5)]
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (LayoutTooLargeError("too large"), "skipped"),
+        (DeviceMemoryError("full"), "skipped"),
+        (ParameterError("not here"), "skipped"),
+        (KernelError("wrong"), "failed"),
+    ],
+)
+@pytest.mark.parametrize("when", ["raises", "doubt"])
+def test_an_error_is_the_candidates_own(bench: Bench, error: SparsightError, state: str, when: str) -> None:
+    log: list[str] = []
+    changes: dict[str, Any] = {when: error}
+    wrong = Scripted("wrong", log, **changes)
+    found = measured(list(SampleRun(Scenes(bench, wrong, Scripted("a", log), Scripted("b", log, [2.0]))).records()))
+    assert (found["wrong"].state, found["wrong"].note, found["wrong"].median_s) == (state, error.message, None)
+    assert found["wrong"].devices == 7
+    # The next one is the reference.
+    assert found["a"].state == "ok"
+    assert found["b"].reference_gap == pytest.approx(0.1)
+    assert "turn wrong" not in log
+    assert log.index("release wrong") < log.index("turn a")
+
+
+def test_where_nothing_is_right_nothing_is_sampled(bench: Bench) -> None:
+    found = measured(list(SampleRun(Scenes(bench, Scripted("a", [], raises=KernelError("wrong")))).records()))
+    assert [(m.state, m.reference_gap) for m in found.values()] == [("failed", None)]
+
+
+@pytest.mark.parametrize("error", [ParameterError("empty"), DeviceMemoryError("full"), KernelError("wrong")])
+def test_what_loading_raises_is_said_of_every_case(bench: Bench, error: SparsightError) -> None:
+    records = list(SampleRun(Scenes(bench, Scripted("a", []), Scripted("b", []), fails=error)).records())
+    state = "failed" if isinstance(error, KernelError) else "skipped"
+    assert [(m.state, m.note, m.devices) for m in measured(records).values()] == [(state, error.message, 7)] * 2
+
+
+@pytest.mark.parametrize("where", ["fails", "raises"])
+def test_a_lost_device_ends_the_run(bench: Bench, where: str) -> None:
+    lost = DeviceLostError("gone")
+    scenes = Scenes(bench, Scripted("a", [], raises=lost)) if where == "raises" else Scenes(bench, fails=lost)
+    with pytest.raises(DeviceLostError):
+        list(SampleRun(scenes).records())
+
+
+def test_a_time_under_the_least_is_refused(bench: Bench) -> None:
+    (m,) = measured(list(SampleRun(Scenes(bench, Scripted("a", [], least=1.5))).records())).values()
+    assert (m.state, m.median_s, m.gflops) == ("failed", None, None)
+    assert m.note.startswith("refused: 1.000e+00 s is under 1.500e+00 s")
+
+
+def prepared(log: Sequence[str]) -> list[str]:
+    """The groups, each as the names of what was prepared for it."""
+    groups, last = [""], "prepare"
+    for step, name in (entry.split() for entry in log):
+        if step == "prepare" and last != "prepare":
+            groups.append("")
+        groups[-1] += name if step == "prepare" else ""
+        last = step
+    return groups
+
+
+def test_only_candidates_of_one_kind_are_sampled_together(bench: Bench) -> None:
+    log: list[str] = []
+    kinds = Scripted("a", log, kind=1), Scripted("b", log, kind=1), Scripted("c", log, kind=2)
+    found = measured(list(SampleRun(Scenes(bench, *kinds)).records()))
+    assert prepared(log) == ["ab", "c"]
+    assert [m.state for m in found.values()] == ["ok"] * 3
+
+
+def test_groups_fit_the_memory_and_each_has_the_reference(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.stopwatch, "memory_bytes", 1000)
+    log: list[str] = []
+    # 600 bytes are room: the reference and two others, of which the layout of three counts once.
+    sizes = {"a": (200, None), "b": (200, "x"), "c": (200, "x"), "d": (200, "x"), "e": (200, None), "f": (900, None)}
+    scenes = Scenes(
+        bench,
+        *(Scripted(n, log, [1.0] * 6, bytes_needed=size, layout=layout) for n, (size, layout) in sizes.items()),
+    )
+    records = list(SampleRun(scenes).records())
+    assert prepared(log) == ["abcde", "af"]
+    # Reported once, in the order of the cases.
+    assert [r.case.split("|")[1] for r in records if isinstance(r, Measurement)] == list("abcdef")
+
+
+def test_it_is_said_what_begins_and_progress_never_falls(bench: Bench) -> None:
+    records = list(SampleRun(Scenes(bench, Scripted("a", []), Scripted("b", [], kind=2))).records())
+    begun = [r.case for r in records if isinstance(r, Started)]
+    assert begun == ["m|a|warm|"] * (1 + ROUNDS) + ["m|b|warm|"] * (1 + ROUNDS)
+    done = [r.done for r in records if isinstance(r, Progress)]
+    assert done == sorted(done)
+    assert done[0] == 0.0
+    assert done[-1] < 1.0
+
+
+def test_progress_counts_the_cases_of_all_experiments(bench: Bench) -> None:
+    scenes = [Scenes(bench, Scripted("a", []), Scripted("b", [])), Scenes(bench, Scripted("c", []))]
+    done = [r.done for r in measure(bench, scenes) if isinstance(r, Progress)]
+    assert done == sorted(done)
+    assert [d for d in done if d in (0.0, 2.0)] == [0.0, 0.0, 2.0, 2.0]
+    assert max(done) < 3.0
+
+
+def test_cases_are_grouped_by_matrix_in_their_order() -> None:
+    cases = [Case(matrix, kernel, "warm") for kernel in "ab" for matrix in "nm"]
+    assert [[case.key for case in group] for group in by_matrix(cases)] == [
+        ["n|a|warm|", "n|b|warm|"],
+        ["m|a|warm|", "m|b|warm|"],
+    ]
+
+
+class Layout:
+    stored_bytes = 24
+
+
+def test_a_layout_is_made_once_in_a_group_and_so_is_its_error(bench: Bench) -> None:
+    scenes, made = Scenes(bench), []
+
+    def convert() -> Layout:
+        made.append(1)
+        return Layout()
+
+    with scenes.group():
+        layout, fields = scenes.converted("x", 1000, convert)
+        assert scenes.converted("x", 1000, convert)[0] is layout
+        assert fields["stored_bytes"] == 24
+        # Once for the peak of the memory, once for the time.
+        assert len(made) == 2
+        for _ in range(2):
+            with pytest.raises(LayoutTooLargeError):
+                scenes.converted("y", 1001, convert)
+        assert len(made) == 2
+    with scenes.group():
+        assert scenes.converted("x", 1000, convert)[0] is not layout
+
+
+def test_the_best_of_some_kernels_is_a_case_of_its_own() -> None:
+    case = Case("m", "cusparse/best", "warm")
+
+    def of(kernel: str, cache: Cache, seconds: float | None) -> Measurement:
+        key = Case("m", kernel, cache).key
+        return Measurement(key, "m", "cpu", "cusparse", kernel, "ok", cache, median_s=seconds, note="why")
+
+    slow, quick = of("cusparse/one", "warm", 2.0), of("cusparse/two", "warm", 1.0)
+    failed, other = of("cusparse/three", "warm", None), of("cusparse/one", "cold", 0.1)
+    names = {"cusparse/one", "cusparse/two", "cusparse/three"}
+    best = best_of([slow, quick, failed, other], names, case)
+    assert (best.case, best.kernel, best.note, best.median_s) == (case.key, case.kernel, "two", 1.0)
+    none = best_of([failed], names, case)
+    assert (none.kernel, none.median_s, none.note) == (case.kernel, None, "no algorithm of the library ran: why")
