@@ -1,12 +1,12 @@
 """BatchKernel: the contract of every way to multiply a batch."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gpu_engine.batched.batch import Batch
-from gpu_engine.cuda.load import CudaSource, digest
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats.base import source_hash
 
 BatchProduct = Callable[[Any, Any, Any, bool], None]
 """`(layout, x, y, adds)`: y := A·x for every problem, or y := A·x + y where it `adds`.
@@ -50,7 +50,4 @@ class BatchKernel:
 
     def source_hash(self, backend: str) -> str:
         """First 16 hex digits of the sha256 of the source that a record of this backend was measured with."""
-        if backend == "cuda" and self.source is not None:
-            return digest(self.source.text)
-        module = inspect.getmodule(self.cpu)
-        return digest(inspect.getsource(module)) if module is not None else ""
+        return source_hash(self.product(backend), self.source if backend == "cuda" else None)

@@ -70,10 +70,7 @@ class Kernel:
         """First 16 hex digits of the sha256 of the source that a record of this backend was measured with."""
         if self.parts:
             return digest(" ".join(part.source_hash(backend) for part in self.parts))
-        if backend == "cuda" and self.source is not None:
-            return digest(self.source.text)
-        module = inspect.getmodule(self.cpu)
-        return digest(inspect.getsource(module)) if module is not None else ""
+        return source_hash(self.product(backend), self.source if backend == "cuda" else None)
 
 
 @dataclass(frozen=True)
@@ -99,6 +96,14 @@ class Format:
     def name_of(self, kernel: Kernel) -> str:
         """`format/variant`: how records, parameters and pages name a kernel."""
         return f"{self.name}/{kernel.variant}"
+
+
+def source_hash(product: Callable[..., None] | None, source: CudaSource | None) -> str:
+    """First 16 hex digits of the sha256 of a CUDA source, else of the module of a function; empty without either."""
+    if source is not None:
+        return digest(source.text)
+    module = inspect.getmodule(product)
+    return digest(inspect.getsource(module)) if module is not None else ""
 
 
 def array_module(array: Any) -> Any:

@@ -40,7 +40,7 @@ def measured(study: Study, bench: Bench) -> list[Measurement]:
     matrix = BATTERY["band"]()
     info = MatrixInfo("m", "m", matrix.n_rows, matrix.n_cols, matrix.nnz)
     params = parse_params(study.Params, FEW.get(study.name, {}))
-    cases = study.cases(params, [info], bench.device)
+    cases = tuple(study.cases(params, [info], bench.device))
     found = [r for r in study.run(params, cases, {"m": matrix}, bench) if isinstance(r, Measurement)]
     assert [m.case for m in found] == [case.key for case in cases]
     return found
@@ -53,7 +53,7 @@ def test_a_time_has_all_that_a_verdict_on_it_needs(study: Study, bench: Bench) -
         assert m.reference_gap is not None
         assert m.floor_s is not None
         assert m.gflops is not None
-        assert len(m.environment["source"]) == 16
+        assert len(m.environment["source"]) == 16, m.kernel
         assert m.environment.keys() >= bench.environment.keys()
         if m.format in LIBRARIES:
             assert m.environment[LIBRARIES[m.format]]
