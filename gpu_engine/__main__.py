@@ -19,7 +19,7 @@ from gpu_engine.matrix_io import ReadLimits, read_matrix
 from gpu_engine.measure import open_bench
 from gpu_engine.noise import noise
 from gpu_engine.parameters import parse_params
-from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps, results_document
+from gpu_engine.records import Case, MatrixInfo, Measurement, Progress, Record, Trace, dumps, results_document
 from gpu_engine.studies import STUDIES, study
 from gpu_engine.studies.base import check_device
 
@@ -163,7 +163,7 @@ class _Lines:
 def _pieces(m: Measurement) -> Iterator[str]:
     """What is said of a case, the most important first; of one without a time only which it is."""
     problems = f" {m.problems:6} problems" if m.problems is not None else ""
-    shared = f" {m.case.rpartition('|')[2]}" if m.devices is not None else ""
+    shared = f" {Case.parse(m.case).axes_text}" if m.devices is not None else ""
     yield f" {problems} {m.kernel:18} {m.cache:4}{shared}"
     if m.median_s is None:
         return
@@ -186,7 +186,7 @@ def _tell_noise(measurements: Sequence[Measurement]) -> None:
     """A line for each matrix, cache state and axes whose times name no leader."""
     groups: dict[tuple[str, str, str], list[Measurement]] = {}
     for m in measurements:
-        groups.setdefault((m.matrix_id, m.cache, m.case.rpartition("|")[2]), []).append(m)
+        groups.setdefault((m.matrix_id, m.cache, Case.parse(m.case).axes_text), []).append(m)
     for key, group in groups.items():
         if busy := noise(group):
             _say(f"{' '.join(filter(None, key))}: {busy}")

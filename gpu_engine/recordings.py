@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar, cast
 
 from gpu_engine import features
 from gpu_engine.csr_matrix import CsrMatrix, fingerprint
@@ -35,6 +35,9 @@ from gpu_engine.records import (
 from gpu_engine.studies import study
 
 T = TypeVar("T")
+
+SourceKind = Literal["upload", "generated", "collection"]
+"""Where the values of a matrix come from."""
 
 RECORDED = Path(str(files("gpu_engine") / "recorded"))
 """The recordings that come with the product."""
@@ -91,6 +94,11 @@ def generated(family: str, params: Mapping[str, Any]) -> dict[str, Any]:
 def collected(name: str) -> dict[str, Any]:
     """The source of a matrix of the SuiteSparse Matrix Collection: `Group/Name`."""
     return {"kind": "collection", "name": name}
+
+
+def kind_of(source: Mapping[str, Any]) -> SourceKind:
+    """What a source is; whoever reads one asks here, so that a kind that nobody writes is a type error."""
+    return cast(SourceKind, source.get("kind"))
 
 
 def describe(matrix_id: str, name: str, matrix: CsrMatrix, source: Mapping[str, Any]) -> MatrixRecord:
@@ -220,9 +228,9 @@ def _about_matrices(recording: Recording) -> Iterable[str]:
 
 def _is_source(source: Mapping[str, Any]) -> bool:
     """Whether `generated` or `collected` gives such a source; raises ParameterError for a call that is none."""
-    if source.get("kind") == "generated":
+    if kind_of(source) == "generated":
         return bool(generated(str(source.get("family")), source.get("params", {})))
-    return source.get("kind") == "collection" and isinstance(source.get("name"), str)
+    return kind_of(source) == "collection" and isinstance(source.get("name"), str)
 
 
 def _about_measurements(recording: Recording) -> Iterable[str]:

@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 Cache = Literal["cold", "warm"]
 CACHES: tuple[Cache, ...] = ("cold", "warm")
@@ -27,7 +27,19 @@ class Case:
     @property
     def key(self) -> str:
         """`matrix|kernel|cache|axis=value,…`: stable across processes, attempts and releases."""
-        return f"{self.matrix_id}|{self.kernel}|{self.cache}|{','.join(f'{name}={value}' for name, value in self.axes)}"
+        return f"{self.matrix_id}|{self.kernel}|{self.cache}|{self.axes_text}"
+
+    @property
+    def axes_text(self) -> str:
+        """`axis=value,…`, as the key has it."""
+        return ",".join(f"{name}={value}" for name, value in self.axes)
+
+    @classmethod
+    def parse(cls, key: str) -> "Case":
+        """The case of a key; a matrix may have any name, and a value may have an `=` of its own."""
+        matrix_id, kernel, cache, axes = key.rsplit("|", 3)
+        pairs = (axis.partition("=") for axis in axes.split(",") if axis)
+        return cls(matrix_id, kernel, cast(Cache, cache), tuple((name, value) for name, _, value in pairs))
 
     @property
     def format(self) -> str:
@@ -221,6 +233,11 @@ class Measurement:
     samples_s: tuple[float, ...] = _said(
         "Seconds: medians of the rounds in the order they were taken; only where they are asked for.", ()
     )
+
+    @property
+    def axes(self) -> dict[str, str]:
+        """The axes of its case, by name."""
+        return dict(Case.parse(self.case).axes)
 
 
 @dataclass(frozen=True, slots=True)

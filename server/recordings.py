@@ -11,7 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import ConflictError
-from gpu_engine.records import Measurement, Trace, dumps, measurement_from_json, trace_from_json
+from gpu_engine.recordings import kind_of
+from gpu_engine.records import Case, Measurement, Trace, dumps, measurement_from_json, trace_from_json
 from server.devices import RECORDED
 from server.models import DeviceRow, MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
 
@@ -96,13 +97,13 @@ def _results(session: Session, study: str, matrices: Sequence[str], devices: Seq
 def _renamed(fields: dict[str, Any], matrix_id: str, device: str) -> Measurement:
     """A measurement of a file under the ids that its matrix and device have here."""
     m = measurement_from_json(fields)
-    case = matrix_id + m.case.removeprefix(m.matrix_id)
+    case = dataclasses.replace(Case.parse(m.case), matrix_id=matrix_id).key
     return dataclasses.replace(m, case=case, matrix_id=matrix_id, device=device)
 
 
 def generate_call(row: MatrixRow) -> dict[str, Any]:
     """The body of the call that generates a recorded matrix here; empty for one of a collection."""
-    if row.source.get("kind") != "generated":
+    if kind_of(row.source) != "generated":
         return {}
     return {"family": row.source["family"], **row.source["params"], "name": row.name}
 
@@ -110,7 +111,7 @@ def generate_call(row: MatrixRow) -> dict[str, Any]:
 def refusal(row: MatrixRow) -> ConflictError:
     """Why nothing can be done with a recorded matrix, and what to do instead."""
     said = f"The matrix {row.id} came with recorded results and has no values; it can be neither measured nor deleted."
-    if row.source.get("kind") != "generated":
+    if kind_of(row.source) != "generated":
         name = row.source.get("name")
         return ConflictError(
             f"{said} Download {name} from the SuiteSparse Matrix Collection and upload it, then measure it here."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpu_engine.errors import InputError, NotFoundError, quote
-from gpu_engine.records import Measurement, measurement_from_json
+from gpu_engine.records import Case, Measurement, measurement_from_json
 from gpu_engine.verdict import NOISE_MAX, Verdict, VerdictKind, compare
 
 
@@ -79,7 +79,7 @@ def _measurements(results: Mapping[str, Any]) -> list[Measurement]:
 
 
 def _place(m: Measurement) -> tuple[str, ...]:
-    return m.matrix_id, m.device, m.cache, m.case.rpartition("|")[2]
+    return m.matrix_id, m.device, m.cache, Case.parse(m.case).axes_text
 
 
 def _pairs(

@@ -105,7 +105,7 @@ def batch_groups(shown: Shown) -> list[BatchGroup]:
     operation = operation_of(shown)
     found: dict[tuple[str, str, str, str, int], list[Measurement]] = {}
     for m in shown.measurements:
-        axes = axes_of(m)
+        axes = m.axes
         if axes.get("operation") == operation:
             key = m.matrix_id, m.device, m.cache, axes["compose"], int(axes["batch"])
             found.setdefault(key, []).append(m)
@@ -114,15 +114,9 @@ def batch_groups(shown: Shown) -> list[BatchGroup]:
     return sorted(groups, key=lambda g: (g.compose != "mixed", order[_series(g)], g.problems))
 
 
-def axes_of(m: Measurement) -> dict[str, str]:
-    """The axes of a case of a batch; the operation holds an `=` of its own."""
-    pairs = (axis.partition("=") for axis in m.case.split("|", 3)[-1].split(","))
-    return {name: value for name, _, value in pairs if name}
-
-
 def operations(shown: Shown) -> tuple[str, ...]:
     """The operations measured, the paper's first."""
-    found = dict.fromkeys(axes_of(m).get("operation", "") for m in shown.measurements)
+    found = dict.fromkeys(m.axes.get("operation", "") for m in shown.measurements)
     return tuple(sorted(filter(None, found), key=lambda operation: operation != ADDED))
 
 

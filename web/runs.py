@@ -54,15 +54,9 @@ class Run:
         return any(self.measurement.iterations_by_segments[:-1])
 
     @property
-    def axes(self) -> dict[str, str]:
-        """The axes of the case, as its key has them."""
-        pairs = self.measurement.case.split("|", 3)[-1].split(",")
-        return {name: value for name, _, value in (pair.partition("=") for pair in pairs) if name}
-
-    @property
     def parameters(self) -> str:
         """Parameters of PageRank that differ from their defaults: `part=lower`; runs compare where these are equal."""
-        return ", ".join(f"{name}={value}" for name, value in self.axes.items() if name in PARAMETERS)
+        return ", ".join(f"{name}={value}" for name, value in self.measurement.axes.items() if name in PARAMETERS)
 
     def array(self, name: str) -> tuple[float, ...]:
         """An array of the trace; empty where it has none."""
@@ -98,10 +92,10 @@ class RunGroup:
 
     def label(self, run: Run) -> str:
         """The kernel, and of several schedules of it what sets this one apart: `csr/thread+cpms4, first 2`."""
-        namesakes = [r.axes for r in self.runs if r.measurement.kernel == run.measurement.kernel]
-        names = [name for name in run.axes if name not in PARAMETERS]
+        namesakes = [r.measurement.axes for r in self.runs if r.measurement.kernel == run.measurement.kernel]
+        names = [name for name in run.measurement.axes if name not in PARAMETERS]
         apart = [name for name in names if len({axes.get(name) for axes in namesakes}) > 1]
-        return ", ".join((run.measurement.kernel, *(f"{name} {run.axes[name]}" for name in apart)))
+        return ", ".join((run.measurement.kernel, *(f"{name} {run.measurement.axes[name]}" for name in apart)))
 
 
 def run_groups(shown: Shown) -> list[RunGroup]:
@@ -135,8 +129,8 @@ def tolerance(run: Run, n: int) -> float:
 
     ‖v‖₁ ≤ √n·‖v‖₂ and ‖v‖₁ ≤ n·‖v‖∞.
     """
-    epsilon = float(run.axes.get("epsilon", PageRankParams().epsilon))
-    return epsilon * {"L2": math.sqrt(n), "Linf": float(n)}.get(run.axes.get("norm", "L1"), 1.0)
+    epsilon = float(run.measurement.axes.get("epsilon", PageRankParams().epsilon))
+    return epsilon * {"L2": math.sqrt(n), "Linf": float(n)}.get(run.measurement.axes.get("norm", "L1"), 1.0)
 
 
 def is_right(run: Run, n: int) -> bool:

@@ -7,7 +7,7 @@ from gpu_engine.multigpu.partition import PARTITIONINGS
 from gpu_engine.multigpu.spmv import STRATEGIES
 from gpu_engine.records import Measurement
 from web.comparison import leaders_of
-from web.scaling_cases import COLD, COMPUTE, STAYING, WORKS, SpeedUp, axes_of, is_virtual, phases_of, speed_up
+from web.scaling_cases import COLD, COMPUTE, STAYING, WORKS, SpeedUp, is_virtual, phases_of, speed_up
 from web.shown import Shown
 from web.units import count as in_digits
 
@@ -159,7 +159,7 @@ def work_groups(shown: Shown, works: Iterable[str] = WORKS) -> list[WorkGroup]:
     wanted, order = tuple(works), tuple(WORKS)
     found: dict[tuple[str, str, str, str, str], list[Measurement]] = {}
     for m in shown.measurements:
-        work = axes_of(m).get("work", "")
+        work = m.axes.get("work", "")
         if work in wanted:
             found.setdefault((m.matrix_id, m.device, m.cache, work, m.format), []).append(m)
     places = {key[:3]: place for place, key in reversed(list(enumerate(found)))}
@@ -211,7 +211,7 @@ Key = tuple[str, tuple[tuple[str, str], ...]]
 def _series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
     found: dict[Key, list[Measurement]] = {}
     for m in measurements:
-        options = tuple((name, value) for name, value in axes_of(m).items() if name not in ("work", "devices"))
+        options = tuple((name, value) for name, value in m.axes.items() if name not in ("work", "devices"))
         found.setdefault((m.kernel, options), []).append(m)
     made = [
         Series(*key, _apart(key, found), tuple(sorted(own, key=_devices)), _base(key, found))

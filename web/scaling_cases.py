@@ -47,12 +47,6 @@ class SpeedUp:
     kind: VerdictKind
 
 
-def axes_of(m: Measurement) -> dict[str, str]:
-    """The axes of a case, as its key has them."""
-    pairs = (axis.partition("=") for axis in m.case.split("|", 3)[-1].split(","))
-    return {name: value for name, _, value in pairs if name}
-
-
 def is_virtual(m: Measurement) -> bool:
     """Whether its devices are threads of a CPU."""
     return m.device.endswith("cpu") or m.note.startswith(VIRTUAL)
@@ -84,7 +78,7 @@ def share_of(m: Measurement, *phases: str) -> float | None:
 def hidden_share(m: Measurement) -> float | None:
     """The share of the exchange that goes on beside the products, from 0 to 1; None where none is meant to."""
     phases = phases_of(m)
-    if axes_of(m).get("overlap") != "on" or not m.median_s or not phases.get(EXCHANGE):
+    if m.axes.get("overlap") != "on" or not m.median_s or not phases.get(EXCHANGE):
         return None
     return min(1.0, max(0.0, (sum(phases.values()) - m.median_s) / phases[EXCHANGE]))
 

@@ -8,7 +8,7 @@ from gpu_engine.competitors import BEST
 from gpu_engine.gpu_bench.markdown import table
 from gpu_engine.gpu_bench.subjects import SIMILAR, Group, Subject
 from gpu_engine.recordings import MatrixRecord, Recording
-from gpu_engine.records import CACHES, Cache, Measurement
+from gpu_engine.records import CACHES, Cache, Case, Measurement
 
 CHAIN, BRANCHES = "cusparse/chain", "cusparse/branches"
 LIBRARIES = ("cusparse", "scipy")
@@ -68,10 +68,10 @@ class Batches:
         found: dict[tuple[str, str, Cache], list[Measurement]] = {}
         for m in recording.measurements:
             if m.median_s is not None:
-                found.setdefault((m.matrix_id, m.case.rpartition("|")[2], m.cache), []).append(m)
+                found.setdefault((m.matrix_id, Case.parse(m.case).axes_text, m.cache), []).append(m)
         self._batches = []
-        for (matrix, axes, cache), times in found.items():
-            given = dict(axis.split("=", 1) for axis in axes.split(","))
+        for (matrix, _, cache), times in found.items():
+            given = times[0].axes
             names = tuple(filter(None, times[0].environment.get("matrices", "").split(", ")))
             batch = Batch(matrices[matrix], int(given["batch"]), names, given["operation"], cache, tuple(times))
             self._batches.append((groups[matrix], batch))

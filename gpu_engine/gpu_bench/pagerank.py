@@ -29,7 +29,7 @@ def measure(
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankParams]:
     """Every kernel with the paper's schedule and with values that stay in segments; then other schedules."""
-    names = tuple(k.name for k in kernels_on(backend) if not k.single and _is_measured(k.name, subject, backend))
+    names = tuple(k.name for k in kernels_on(backend) if not k.single and _is_measured(k.name, subject))
     ends: tuple[str, ...] = ("fp64", "segments") if backend == "cuda" else ("fp64",)
     fixed = {"rounds": rounds, "energy_s": 0.0}
     yield PagerankParams(kernels=names, at_end=ends, **fixed)  # type: ignore[arg-type]
@@ -39,9 +39,7 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankPara
     yield PagerankParams(kernels=both, near=(1.0, 256.0), at_end=ends[-1:], **fixed)  # type: ignore[arg-type]
 
 
-def _is_measured(kernel: str, subject: Subject, backend: str) -> bool:
-    """Whether a run is short enough; of a collected matrix nothing is known of its longest row."""
+def _is_measured(kernel: str, subject: Subject) -> bool:
+    """Whether a run is short enough: one thread a page takes long where a page has many links."""
     layout, _, precision = kernel.partition("+")
-    if not layout.endswith("/thread") or subject.source.get("family") in EVEN:
-        return True
-    return backend == "cpu" if subject.source["kind"] == "collected" else precision in FEW
+    return not layout.endswith("/thread") or subject.source.get("family") in EVEN or precision in FEW

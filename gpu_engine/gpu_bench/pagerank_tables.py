@@ -40,8 +40,8 @@ class Runs:
 
     def usual(self, matrix: MatrixRecord, kernel: str) -> Measurement | None:
         """The run from one segment with near 16; of two ends the faster one."""
-        found = [m for m in self.of(matrix, kernel) if not _axes(m) or _axes(m).get("near") == "16"]
-        return min((m for m in found if _axes(m).get("first", "1") == "1"), key=_time, default=None)
+        found = [m for m in self.of(matrix, kernel) if not m.axes or m.axes.get("near") == "16"]
+        return min((m for m in found if m.axes.get("first", "1") == "1"), key=_time, default=None)
 
     def trace(self, m: Measurement) -> Trace:
         """The trace of a run."""
@@ -62,11 +62,6 @@ def report(_: Sequence[Subject], recording: Recording) -> str:
     for part in (_iterations, _pulls, _totals, _fastest, _schedules, _all):
         lines += part(runs)
     return "\n".join(lines) + "\n"
-
-
-def _axes(m: Measurement) -> dict[str, str]:
-    text = m.case.rpartition("|")[2]
-    return dict(axis.split("=") for axis in text.split(",")) if text else {}
 
 
 def _time(m: Measurement) -> float:
@@ -97,7 +92,7 @@ def _iterations(runs: Runs) -> Iterator[str]:
             name: next((m for m in (runs.usual(matrix, f"{f}+{name}") for f in LAYOUTS) if m), None)
             for name in ("fp64", "cpms2", "cpms4")
         }
-        everything = [m for m in runs.of(matrix) if _axes(m).get("near", "16") == "16"]
+        everything = [m for m in runs.of(matrix) if m.axes.get("near", "16") == "16"]
         worst = [
             f"{max(getattr(m, name) or 0.0 for m in everything):.1e}" if everything else "–"
             for name in ("residual", "distance", "mass_error")
@@ -176,11 +171,11 @@ def _totals(runs: Runs) -> Iterator[str]:
         for m in runs.of(matrix):
             layout, precision = _kernel(m)
             whole = runs.usual(matrix, f"{layout}+{FP64[precision]}") if precision in FP64 else None
-            if whole is None or _axes(m).get("near") != "16" or _axes(m).get("first") != "1":
+            if whole is None or m.axes.get("near") != "16" or m.axes.get("first") != "1":
                 continue
             gain, bound = _time(whole) / _time(m), (whole.floor_s or 0.0) / (m.floor_s or 1.0)
             share = (gain - 1) / (bound - 1) if bound > 1.005 else None
-            end = _axes(m).get("at_end", "fp64")
+            end = m.axes.get("at_end", "fp64")
             shown = "–" if share is None else f"{share:.2f}"
             rows.append([matrix.name, m.kernel, end, _ms(whole), _ms(m), f"{gain:.3f}", f"{bound:.3f}", shown])
             if share is not None:
@@ -223,7 +218,7 @@ def _schedules(runs: Runs) -> Iterator[str]:
     rows = []
     for matrix in runs.matrices:
         for m in runs.of(matrix):
-            axes, base = _axes(m), runs.usual(matrix, m.kernel)
+            axes, base = m.axes, runs.usual(matrix, m.kernel)
             if base is None or not axes or (axes["near"], axes["first"]) == ("16", "1"):
                 continue
             gain = f"{_time(base) / _time(m):.3f}"
@@ -235,7 +230,7 @@ def _schedules(runs: Runs) -> Iterator[str]:
 def _all(runs: Runs) -> Iterator[str]:
     """Every run."""
     rows = [
-        [matrix.name, m.kernel, ", ".join(f"{k} {v}" for k, v in _axes(m).items()), str(m.iterations), _ms(m)]
+        [matrix.name, m.kernel, ", ".join(f"{k} {v}" for k, v in m.axes.items()), str(m.iterations), _ms(m)]
         for matrix in runs.matrices
         for m in sorted(runs.of(matrix), key=_time)
     ]

@@ -41,7 +41,7 @@ def curves(timed: Sequence[Measurement], work: str, *axes: str) -> list[Curve]:
     """
     found: dict[tuple[str, ...], dict[int, Measurement]] = {}
     for m in timed:
-        given = dict(axis.split("=", 1) for axis in m.case.rpartition("|")[2].split(","))
+        given = m.axes
         if given["work"] == work:
             variant = m.kernel.partition("/")[2] + (f" ({given['product']})" if "product" in given else "")
             key = (m.matrix_id, m.partitioning, variant, *(given[axis] for axis in axes))

@@ -14,7 +14,7 @@ from gpu_engine.errors import InputError
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.matrix_io import ReadLimits, read_matrix
-from gpu_engine.recordings import MatrixRecord, describe
+from gpu_engine.recordings import MatrixRecord, describe, kind_of
 from gpu_engine.records import as_json, dumps
 
 NNZ_MAX = 2_000_000_000
@@ -36,7 +36,7 @@ class Shelf:
 
     def has_source(self, subject: Subject) -> bool:
         """Whether the matrix is here or can be made: a collected one needs its file."""
-        if subject.source["kind"] == "generated" or self._is_complete(subject):
+        if kind_of(subject.source) == "generated" or self._is_complete(subject):
             return True
         return self.collection is not None and self._file(subject).is_file()
 
@@ -53,7 +53,7 @@ class Shelf:
 
     def make(self, subject: Subject) -> MatrixRecord:
         """Makes one matrix and keeps it; the description is written last, and a matrix without one is made again."""
-        if subject.source["kind"] == "generated":
+        if kind_of(subject.source) == "generated":
             matrix = generate(subject.source["family"], subject.source["params"], NNZ_MAX)
         else:
             matrix = read_matrix(self._file(subject), ReadLimits()).matrix

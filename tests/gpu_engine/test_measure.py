@@ -164,6 +164,15 @@ def test_rounds_interleave_all_entries(bench: Bench) -> None:
     assert len(rounds.timing("a", "cold").samples_s) == 9
 
 
+def test_a_case_is_read_from_its_key() -> None:
+    case = Case("a|b.mtx", "csr/scalar", "warm", (("batch", "3"), ("operation", "y=Ax+y")))
+    assert case.key == "a|b.mtx|csr/scalar|warm|batch=3,operation=y=Ax+y"
+    assert Case.parse(case.key) == case
+    assert Case.parse("m|ell/thread|cold|") == Case("m", "ell/thread", "cold")
+    m = Measurement(case.key, case.matrix_id, "cpu", "csr", case.kernel, "ok", "warm")
+    assert m.axes == {"batch": "3", "operation": "y=Ax+y"}
+
+
 def test_unknown_kernels_and_devices_are_named() -> None:
     cpu = find_device("cpu")
     info = [MatrixInfo("m", "m", 1, 1, 1)]

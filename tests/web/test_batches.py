@@ -4,7 +4,6 @@ import pytest
 
 from tests.web.batch_samples import FEW, NOS3, WEST, copies, mixed, multiplied, refused, shown
 from web.batches import (
-    axes_of,
     bandwidth,
     batch_groups,
     gain,
@@ -19,7 +18,7 @@ from web.shown import MatrixFeatures, Shown
 
 
 def test_an_axis_ends_at_its_first_equals_sign() -> None:
-    assert axes_of(multiplied("csr/smart", 1.0)) == {"batch": "1000", "compose": "copies", "operation": "y=Ax+y"}
+    assert multiplied("csr/smart", 1.0).axes == {"batch": "1000", "compose": "copies", "operation": "y=Ax+y"}
 
 
 def test_a_group_is_one_batch_in_one_place_fastest_first() -> None:

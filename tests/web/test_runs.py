@@ -22,7 +22,7 @@ def test_a_kernel_says_how_values_are_stored(kernel: str, layout: str, precision
 def test_the_axes_tell_parameters_from_the_schedule() -> None:
     axes = (("part", "lower"), ("damping", "0.9"), *TWICE)
     run = Run(*ran("csr/thread+cpms2", (0, 66), axes=axes))
-    assert run.axes == dict(axes)
+    assert run.measurement.axes == dict(axes)
     assert run.parameters == "part=lower, damping=0.9"
     assert Run(*ran("csr/thread+fp64", 9)).parameters == ""
 

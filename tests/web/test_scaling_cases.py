@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 
 from tests.web.scaling_samples import LOPSIDED, NOTE, cold, iterated, resident, unworked, worked
-from web.scaling_cases import axes_of, hidden_share, imbalance, is_virtual, phases_of, share_of, speed_up
+from web.scaling_cases import hidden_share, imbalance, is_virtual, phases_of, share_of, speed_up
 
 
 def test_axes_are_those_of_the_case() -> None:
-    assert axes_of(iterated()[2]) == {"devices": "4", "work": "iterate", "exchange": "image", "overlap": "on"}
+    assert iterated()[2].axes == {"devices": "4", "work": "iterate", "exchange": "image", "overlap": "on"}
 
 
 def test_devices_of_a_cpu_are_virtual_here_and_in_recordings() -> None:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from gpu_engine.advisor import advise
 from gpu_engine.advisor.gpus import GPUS
 from gpu_engine.generators import GENERATORS
+from gpu_engine.recordings import kind_of
 from gpu_engine.records import DeviceInfo, MatrixInfo, dumps
 from gpu_engine.studies import STUDIES
 from server import catalogue, devices, recordings
@@ -201,10 +202,10 @@ def _url(query: dict[str, str]) -> str:
 
 
 def _source(source: dict[str, Any]) -> str:
-    if source.get("kind") == "generated":
+    if kind_of(source) == "generated":
         given = ", ".join(f"{name} {value}" for name, value in source.get("params", {}).items())
         return f"generated: {source.get('family')} ({given})" if given else f"generated: {source.get('family')}"
-    if source.get("kind") == "collection":
+    if kind_of(source) == "collection":
         return f"SuiteSparse Matrix Collection: {source.get('name')}"
     return f"uploaded, {units.size(source.get('bytes'))}"
 

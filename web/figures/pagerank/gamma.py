@@ -84,7 +84,7 @@ def _found(shown: Shown) -> list[Rows]:
     for group, runs in rows_of(shown, _has_gamma):
         unlike: dict[tuple[str, ...], Run] = {}
         for run in runs:
-            schedule = (run.axes.get(name, "") for name in SCHEDULE if run.in_fewer_bits)
+            schedule = (run.measurement.axes.get(name, "") for name in SCHEDULE if run.in_fewer_bits)
             unlike.setdefault((_precision(run), *schedule), run)
         found.append((group, list(unlike.values())))
     return found

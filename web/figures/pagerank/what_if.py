@@ -76,8 +76,8 @@ def table(shown: Shown) -> Table:
         said = f"{entry.group.label(entry.replayed)} replayed"
         rows.append((*named, said, _in_words(entry.schedule), by_segments(counts), count(len(entry.written))))
         for run in entry.measured:
-            m = run.measurement
-            own = ", ".join(f"{name} {run.axes[name]}" for name in SCHEDULE if name in run.axes) or MISSING
+            m, axes = run.measurement, run.measurement.axes
+            own = ", ".join(f"{name} {axes[name]}" for name in SCHEDULE if name in axes) or MISSING
             rows.append(
                 (*named, entry.group.label(run), own, by_segments(m.iterations_by_segments), count(m.iterations))
             )
