@@ -1,5 +1,6 @@
 """The verdict on two kernels measured in the same rounds: a pure function of their records."""
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +17,9 @@ EQUIVALENCE = {"cuda": 0.03, "cpu": 0.05}
 
 NOISE_MAX = 0.05
 """Where a kernel differs from itself by more, nothing is called the same, and nothing leads."""
+
+NO_REFERENCE = "No kernel entered these rounds twice, so that what one differs from itself by is not known."
+"""Added to the reason of a verdict on records without a reference kernel."""
 
 ROUNDS_MIN = 9
 """Fewer rounds cannot carry a rank test at 5 %."""
@@ -48,6 +52,13 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
     if not baseline.median_s or not other.median_s:
         return Verdict("ambiguous", None, "One of the two has no time.")
     ratio = baseline.median_s / other.median_s
+    verdict = _of_times(baseline, other, ratio)
+    if baseline.reference_gap is None and other.reference_gap is None:
+        return dataclasses.replace(verdict, reason=f"{verdict.reason} {NO_REFERENCE}")
+    return verdict
+
+
+def _of_times(baseline: Measurement, other: Measurement, ratio: float) -> Verdict:
     gap = abs(ratio - 1)
     limit = max(SMALLEST_GAP[_backend(other)], baseline.reference_gap or 0.0, other.reference_gap or 0.0)
     doubt = _no_evidence(baseline, other)

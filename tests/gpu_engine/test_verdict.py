@@ -4,7 +4,7 @@ import math
 import pytest
 
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare, interval_of_ratio
+from gpu_engine.verdict import NO_REFERENCE, compare, interval_of_ratio
 
 
 def timed(median: float, half: float = 0.0, device: str = "cuda:0", **fields: object) -> Measurement:
@@ -51,6 +51,13 @@ def test_compare(baseline: Measurement, other: Measurement, kind: str) -> None:
     verdict = compare(baseline, other)
     assert verdict.kind == kind, verdict.reason
     assert verdict.reason
+
+
+@pytest.mark.parametrize("other", [1.0, 1.5])
+def test_a_verdict_without_a_reference_kernel_says_so(other: float) -> None:
+    assert compare(timed(1.0), timed(other)).reason.endswith(NO_REFERENCE)
+    assert NO_REFERENCE not in compare(timed(1.0, reference_gap=0.0), timed(other)).reason
+    assert NO_REFERENCE not in compare(timed(1.0), timed(other, reference_gap=0.0)).reason
 
 
 def test_interval_of_ratio_adds_the_distances_in_squares() -> None:
