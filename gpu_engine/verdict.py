@@ -51,11 +51,18 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
         return Verdict("ambiguous", None, "Measured on different devices, matrices or cache states.")
     if not baseline.median_s or not other.median_s:
         return Verdict("ambiguous", None, "One of the two has no time.")
+    if _times(baseline) == _times(other):
+        return Verdict("same", 1.0, "Both are one measurement under two names.")
     ratio = baseline.median_s / other.median_s
     verdict = _of_times(baseline, other, ratio)
     if baseline.reference_gap is None and other.reference_gap is None:
         return dataclasses.replace(verdict, reason=f"{verdict.reason} {NO_REFERENCE}")
     return verdict
+
+
+def _times(m: Measurement) -> tuple[object, ...]:
+    """All that a record keeps of its rounds."""
+    return m.samples_s, m.min_s, m.q1_s, m.median_s, m.q3_s, m.ci_low_s, m.ci_high_s, m.clock_hz
 
 
 def _of_times(baseline: Measurement, other: Measurement, ratio: float) -> Verdict:

@@ -226,7 +226,7 @@ def _driver_advice() -> str:
 
 def _cupy(driver_major: int) -> Iterator[Check]:
     extra = "cuda13" if driver_major >= 13 else "cuda12"
-    install = f"Install it with `pip install 'sparsight[{extra}]'`."
+    install = f"Install it with `.venv/bin/pip install -e '.[{extra}]'` in the checkout."
     wheels = _cupy_wheels()
     if not wheels:
         yield Check("CuPy", "fail", "is missing, so the GPU cannot be used", install)

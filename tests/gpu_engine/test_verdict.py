@@ -53,7 +53,13 @@ def test_compare(baseline: Measurement, other: Measurement, kind: str) -> None:
     assert verdict.reason
 
 
-@pytest.mark.parametrize("other", [1.0, 1.5])
+def test_a_measurement_under_two_names_is_the_same_whatever_the_noise() -> None:
+    best = timed(1.0, half=0.3, reference_gap=0.5)
+    assert compare(best, dataclasses.replace(best, kernel="cusparse/best")).kind == "same"
+    assert compare(best, dataclasses.replace(best, min_s=0.39)).kind == "ambiguous"
+
+
+@pytest.mark.parametrize("other", [1.001, 1.5])
 def test_a_verdict_without_a_reference_kernel_says_so(other: float) -> None:
     assert compare(timed(1.0), timed(other)).reason.endswith(NO_REFERENCE)
     assert NO_REFERENCE not in compare(timed(1.0, reference_gap=0.0), timed(other)).reason
