@@ -77,7 +77,17 @@ def _of_times(baseline: Measurement, other: Measurement, ratio: float) -> Verdic
     if doubt:
         return Verdict("ambiguous", ratio, doubt)
     kind: VerdictKind = "faster" if ratio > 1 else "slower"
-    return Verdict(kind, ratio, f"{gap:.1%} {kind}; intervals and rounds lie apart.")
+    return Verdict(kind, ratio, f"{in_words(ratio)}; intervals and rounds lie apart.")
+
+
+def factor(ratio: float) -> float:
+    """Time over time, at least 1: how many times as fast or as slow, which the word beside it says."""
+    return max(ratio, 1 / ratio)
+
+
+def in_words(ratio: float) -> str:
+    """`1.25 times as fast` or `3.6 times as slow`."""
+    return f"{factor(ratio):.3g} times as {'fast' if ratio > 1 else 'slow'}"
 
 
 def interval_of_ratio(baseline: Measurement, other: Measurement) -> tuple[float, float] | None:

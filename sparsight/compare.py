@@ -6,7 +6,7 @@ from typing import Any
 
 from gpu_engine.errors import InputError, NotFoundError, quote
 from gpu_engine.records import Case, Measurement, measurement_from_json
-from gpu_engine.verdict import NOISE_MAX, Verdict, VerdictKind, compare
+from gpu_engine.verdict import NOISE_MAX, Verdict, VerdictKind, compare, in_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ def apart(baseline: Measurement, other: Measurement) -> Verdict:
         return verdict
     gap = abs(verdict.ratio - 1)
     if verdict.kind in ("faster", "slower") and gap > NOISE_MAX:
-        reason = f"{gap:.1%} {verdict.kind}, though not measured in the same rounds; intervals lie apart."
+        reason = f"{in_words(verdict.ratio)}, though not measured in the same rounds; intervals lie apart."
         return Verdict(verdict.kind, verdict.ratio, reason)
-    doubt = f"Not measured in the same rounds, and the gap of {gap:.1%} decides nothing. Measure both in one job."
+    doubt = f"Not measured in the same rounds, and a gap of {gap:.1%} decides nothing then. Measure both in one job."
     return Verdict("ambiguous", verdict.ratio, doubt)
 
 

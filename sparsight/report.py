@@ -9,7 +9,7 @@ from rich.console import Console
 
 from gpu_engine.noise import noise
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.verdict import compare, factor
 from sparsight.terminal import Column, print_table, say
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -32,8 +32,8 @@ def duration(seconds: float | None) -> str:
 
 
 def times(ratio: float | None) -> str:
-    """A ratio of times; empty for None."""
-    return "" if ratio is None else f"{ratio:.2f} ×"
+    """A ratio of times as it stands beside a verdict, at least 1; empty for None."""
+    return "" if ratio is None else f"{factor(ratio):.2f} ×"
 
 
 def share(part: float | None, whole: float | None) -> str:

@@ -79,5 +79,13 @@ def test_ratio_is_how_many_times_faster_the_other_is() -> None:
     assert compare(timed(1.0), timed(0.5, median_s=None)).ratio is None
 
 
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [(0.8, "1.25 times as fast"), (1.5, "1.5 times as slow"), (63.0, "63 times as slow"), (0.05, "20 times as fast")],
+)
+def test_a_ratio_is_time_over_time_and_at_least_one(other: float, words: str) -> None:
+    assert compare(timed(1.0), timed(other)).reason.startswith(words)
+
+
 def test_records_without_samples_are_judged_by_their_intervals() -> None:
     assert compare(timed(1.0, samples_s=()), timed(0.5, samples_s=())).kind == "faster"

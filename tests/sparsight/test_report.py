@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from gpu_engine.records import Measurement
-from sparsight.report import duration, print_results, share
+from sparsight.report import duration, print_results, share, times
 
 
 def measurement(kernel: str, median_s: float | None, **fields: object) -> Measurement:
@@ -111,3 +111,8 @@ def test_cache_states_have_tables_of_their_own_and_names_are_not_markup() -> Non
 
 def test_no_measurement_gives_no_table() -> None:
     assert rendered([], {}) == ("", [])
+
+
+@pytest.mark.parametrize(("ratio", "said"), [(0.02, "50.00 ×"), (3.618, "3.62 ×"), (1.0, "1.00 ×"), (None, "")])
+def test_a_ratio_beside_its_word_is_at_least_one(ratio: float | None, said: str) -> None:
+    assert times(ratio) == said
