@@ -4,7 +4,7 @@ import dataclasses
 import io
 import logging
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -63,15 +63,18 @@ def serve(
     worker: Annotated[bool, typer.Option(help="Run a worker beside the server.")] = True,
 ) -> None:
     """Serve the pages and the API, with a worker beside them, until Ctrl-C."""
-    from sparsight.serve import serve as run_server
-
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     options = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    settings = read_settings(**options)
+    # What is imported next makes a folder in the home, and would make the home for everybody to read.
+    with suppress(OSError):
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    from sparsight.serve import serve as run_server
 
     def announce(url: str) -> None:
         typer.echo(f"Sparsight is at {url}  (Ctrl-C stops it)")
 
-    run_server(read_settings(**options), worker, announce)
+    run_server(settings, worker, announce)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 import io
 import json
+import stat
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -220,3 +221,12 @@ def test_a_terminal_of_ascii_shows_every_name_and_json_stays_json(
 )
 def test_every_error_has_its_exit_code(kind: type[SparsightError], code: int) -> None:
     assert exit_of(kind("no")) == code
+
+
+def test_a_new_home_is_closed_before_anything_is_made_in_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Numba makes its folder in it when the server is imported."""
+    home, seen = tmp_path / "home", list[int]()
+    monkeypatch.setenv("SPARSIGHT_HOME", str(home))
+    monkeypatch.setattr("sparsight.serve.serve", lambda *_: seen.append(stat.S_IMODE(home.stat().st_mode)))
+    assert CliRunner().invoke(cli.app, ["serve"]).exit_code == Exit.DONE
+    assert seen == [0o700]
