@@ -1,17 +1,20 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-image check format chaos gpu-test gpu-bench
+.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-bench tables
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
 PYTHON ?= python3
 
 help:
 	@echo "make run [PORT=8000]   start Sparsight on this machine"
-	@echo "make test              run all tests"
+	@echo "make install           what the tests and checks need, into .venv"
+	@echo "make test              run the tests, but for the dearest [SINCE=COMMIT: but those of what has changed since]"
+	@echo "make test-all          run all tests, on all files and many more requests than make test"
 	@echo "make test-image        build the image and measure with the services of the compose file, by Docker or Podman"
 	@echo "make check             formatting, lint, types"
 	@echo "make gpu-test          test the engine on this machine's GPU, with PYTHON as it is"
 	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
+	@echo "make tables            write the tables of the recordings into docs/"
 	@echo "make chaos [KILLS=200] kill processes and dispatchers under a queue, on SQLite and Postgres"
 	@echo "make format            rewrite the sources in the house style"
 
@@ -19,32 +22,38 @@ run:
 	@tools/install
 	@exec .venv/bin/sparsight serve $(if $(PORT),--port $(PORT))
 
-test:
-	@tools/install test
+# One installation for all that follows, also where make runs several at a time.
+install:
+	@tools/install test check
+
+test: OPTIONS = $(if $(SINCE),--since $(SINCE))
+test-all: OPTIONS = --full
+test-all: export FUZZ_EXAMPLES ?= 80
+test-all: export HOSTILE ?= all
+test-all: export MUTATIONS ?= 20000
+# Hundreds of processes import our modules: what the first one has compiled is kept, whatever the environment says.
+test test-all: export PYTHONDONTWRITEBYTECODE =
+test test-all: install
 	@tools/package chromium chromium "the tests of the pages"
 	@tools/package bwrap bubblewrap "the tests of the deployment"
 	@docker compose version >/dev/null 2>&1 || tools/package docker-compose docker-compose "the tests of the deployment"
-	.venv/bin/python -m pytest -n 3 --dist loadgroup
+	.venv/bin/python -m pytest -n 3 --no-loadscope-reorder $(OPTIONS)
 
-test-image:
-	@tools/install test
+test-image: install
 	.venv/bin/python -m tools.test_image
 
-check:
-	@tools/install test check
+check: install
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	find gpu_engine -name '*.cu' -o -name '*.cuh' | xargs -r .venv/bin/clang-format --dry-run -Werror
 
-format:
-	@tools/install test check
+format: install
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
 	find gpu_engine -name '*.cu' -o -name '*.cuh' | xargs -r .venv/bin/clang-format -i
 
-chaos:
-	@tools/install test
+chaos: install
 	.venv/bin/python -m tools.chaos --kills $(or $(KILLS),200)
 
 gpu-test:
@@ -52,3 +61,6 @@ gpu-test:
 
 gpu-bench:
 	$(PYTHON) -m gpu_engine.gpu_bench $(BENCH)
+
+tables: install
+	.venv/bin/python -m gpu_engine.gpu_bench tables

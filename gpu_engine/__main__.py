@@ -1,8 +1,6 @@
 """`python -m gpu_engine STUDY FILE… [--device cuda:0] [--json out.json]`: a study without a server."""
 
 import argparse
-import json
-import re
 import shutil
 import sys
 import textwrap
@@ -13,13 +11,15 @@ from pathlib import Path
 from gpu_engine.batched.sources import read_matrices
 from gpu_engine.csr_matrix import CsrMatrix, fingerprint
 from gpu_engine.device import DEVICE_HELP, find_device
-from gpu_engine.errors import ParameterError, SparsightError
-from gpu_engine.generators import generate
+from gpu_engine.errors import SparsightError
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.tables import Table
+from gpu_engine.generators import generate, generator
 from gpu_engine.matrix_io import ReadLimits, read_matrix
 from gpu_engine.measure import open_bench
-from gpu_engine.noise import noise
-from gpu_engine.parameters import parse_params
-from gpu_engine.records import Case, MatrixInfo, Measurement, Progress, Record, Trace, dumps, results_document
+from gpu_engine.parameters import assignments, parse_params
+from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps
+from gpu_engine.results import findings_of, results_document
 from gpu_engine.studies import STUDIES, study
 from gpu_engine.studies.base import check_device
 
@@ -67,21 +67,7 @@ def _load(name: str) -> CsrMatrix:
     family, colon, text = name.partition(":")
     if not colon or Path(name).exists():
         return read_matrix(Path(name), ReadLimits()).matrix
-    return generate(family, _assignments(text))
-
-
-def _assignments(text: str) -> dict[str, object]:
-    """`a=1,b=[2,3],c=two` as {"a": 1, "b": [2, 3], "c": "two"}; values are JSON where they parse as JSON."""
-    values: dict[str, object] = {}
-    for part in filter(None, re.split(r",(?=\s*\w+=)", text)):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise ParameterError(f"{part!r} is not name=value.")
-        try:
-            values[name] = json.loads(value)
-        except ValueError:
-            values[name] = value
-    return values
+    return generate(family, assignments(generator(family).Params, text))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -100,25 +86,27 @@ def _parser() -> argparse.ArgumentParser:
         "--set",
         default="",
         metavar="NAME=VALUE,…",
-        help='parameters of the study, values as JSON: rounds=9,kernels=["csr/scalar"]',
+        help="parameters of the study: rounds=9,kernels=csr/scalar,csr/vector",
     )
     return parser
 
 
-def _run(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Trace]]:
+def _run(arguments: argparse.Namespace) -> StudyData:
     chosen = study(arguments.study)
     device = find_device(arguments.device, chosen.several)
     check_device(chosen, device)
-    params = parse_params(chosen.Params, _assignments(arguments.set))
+    params = parse_params(chosen.Params, assignments(chosen.Params, arguments.set))
     matrices = _Files(arguments.matrices)
     infos = []
+    known = {}
     for name, matrix in matrices.items():
         infos.append(MatrixInfo(name, Path(name).name, matrix.n_rows, matrix.n_cols, matrix.nnz))
+        known[name] = MatrixFeatures(infos[-1].name, matrix.n_rows, matrix.n_cols, matrix.nnz)
         _say(
             f"{name}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros, fingerprint {fingerprint(matrix)[:16]}"
         )
     measurements: list[Measurement] = []
-    traces: list[Trace] = []
+    traces: dict[tuple[str, str], Trace] = {}
     lines = _Lines()
     with open_bench(device) as bench:
         for record in chosen.run(params, tuple(chosen.cases(params, infos, device)), matrices, bench):
@@ -126,70 +114,64 @@ def _run(arguments: argparse.Namespace) -> tuple[list[Measurement], list[Trace]]
             if isinstance(record, Measurement):
                 measurements.append(record)
             elif isinstance(record, Trace):
-                traces.append(record)
-    lines.end()
-    return measurements, traces
+                traces[device.id, record.case] = record
+    data = StudyData(measurements, known, traces=traces)
+    lines.conclude(data)
+    return data
 
 
 class _Lines:
-    """Records as lines: the matrix where it changes, then of each case what fits the terminal, cut nowhere."""
+    """Records and tables as lines: whole columns and whole numbers, as many as fit the terminal."""
 
     def __init__(self) -> None:
         self._matrix = ""
         self._left_out = False
 
     def tell(self, record: Record) -> None:
-        """The line of a record."""
+        """The line of a record, below the matrix where it changes."""
         if isinstance(record, Progress):
             _say(f"  {record.message}", end="\r" if sys.stderr.isatty() else "\n")
         elif isinstance(record, Measurement):
             if record.matrix_id != self._matrix:
                 self._matrix = record.matrix_id
                 _say(self._matrix)
-            pieces = [piece for piece in _pieces(record) if piece]
-            ends = accumulate(len(piece) + 1 for piece in pieces)
-            kept = max(1, sum(end - 1 <= _width() for end in ends))
-            self._left_out |= kept < len(pieces)
-            sys.stderr.write(f"{' '.join(pieces[:kept])}\n")
+            self._fit([piece for piece in _pieces(record) if piece])
             if record.median_s is None:
                 _say(f"{record.state}: {record.note}")
 
-    def end(self) -> None:
-        """Says where the rest is, if lines had no room for it."""
+    def conclude(self, data: StudyData) -> None:
+        """What the measurements allow to say: sentences, and a table each."""
+        for finding in findings_of(data):
+            _say("")
+            for sentence in finding.sentences:
+                _say(f"{finding.title}: {sentence}")
+            self._table(finding.table)
         if self._left_out:
             _say("Of some lines the end is left out for want of room; a wider terminal shows it, and so does --json.")
 
+    def _table(self, table: Table) -> None:
+        heads = tuple(f"{head.text} {head.unit}".strip() for head in table.heads)
+        widths = [max(map(len, column)) for column in zip(heads, *table.rows, strict=True)]
+        for row in (heads, *table.rows):
+            cells = zip(row, widths, table.heads, strict=True)
+            self._fit([f" {text:>{width}}" if head.numeric else f" {text:{width}}" for text, width, head in cells])
+
+    def _fit(self, pieces: Sequence[str]) -> None:
+        """A line of the first pieces: those that fit the terminal, at least one."""
+        ends = accumulate(len(piece) + 1 for piece in pieces)
+        kept = max(1, sum(end - 1 <= _width() for end in ends))
+        self._left_out |= kept < len(pieces)
+        sys.stderr.write(f"{' '.join(pieces[:kept])}".rstrip() + "\n")
+
 
 def _pieces(m: Measurement) -> Iterator[str]:
-    """What is said of a case, the most important first; of one without a time only which it is."""
-    problems = f" {m.problems:6} problems" if m.problems is not None else ""
-    shared = f" {Case.parse(m.case).axes_text}" if m.devices is not None else ""
-    yield f" {problems} {m.kernel:18} {m.cache:4}{shared}"
-    if m.median_s is None:
-        return
-    if m.iterations is not None:
-        split = f" ({'+'.join(map(str, m.iterations_by_segments))})" if m.iterations_by_segments else ""
-        yield f"{m.median_s * 1e3:10.3f} ms"
-        yield f"{m.iterations} iterations{split}"
-        yield f"residual {m.residual:.1e}"
-        yield f"distance {m.distance:.1e}" if m.distance is not None else ""
-    else:
+    """What is said of a case as soon as it is there; of one without a time only which it is."""
+    yield f"  {m.kernel:18} {m.cache:4} {' '.join(f'{name}={value}' for name, value in m.axes.items())}".rstrip()
+    if m.median_s is not None:
         yield f"{m.median_s * 1e6:10.2f} µs"
-        yield f"{m.gflops:8.2f} GFLOP/s"
-        yield f"{(m.floor_s or 0) / (m.devices or 1) / m.median_s:6.1%} of floor"
-        yield f"{m.gather_floor_s / m.median_s:6.1%} of gather floor" if m.gather_floor_s is not None else ""
-        yield f"error {m.max_error:.2f} ε"
-    yield m.note
-
-
-def _tell_noise(measurements: Sequence[Measurement]) -> None:
-    """A line for each matrix, cache state and axes whose times name no leader."""
-    groups: dict[tuple[str, str, str], list[Measurement]] = {}
-    for m in measurements:
-        groups.setdefault((m.matrix_id, m.cache, Case.parse(m.case).axes_text), []).append(m)
-    for key, group in groups.items():
-        if busy := noise(group):
-            _say(f"{' '.join(filter(None, key))}: {busy}")
+        yield f"{m.gflops:8.2f} GFLOP/s" if m.gflops is not None else ""
+        yield f"error {m.max_error:.2f} ε" if m.max_error is not None else ""
+        yield m.note
 
 
 def _width() -> int:
@@ -208,21 +190,20 @@ def main() -> int:
     """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
     arguments = _parser().parse_args()
     try:
-        measurements, traces = _run(arguments)
+        data = _run(arguments)
     except SparsightError as error:
         _say(f"error: {error} {HINTS.get(error.hint, '')}".rstrip())
         return 2
     except OSError as error:
         _say(f"error: {error}")
         return 2
-    _tell_noise(measurements)
     if arguments.json:
-        text = dumps(results_document(measurements, traces, arguments.samples))
+        text = dumps(results_document(data, arguments.samples))
         if arguments.json == "-":
             sys.stdout.write(text + "\n")
         else:
             Path(arguments.json).write_text(text, encoding="utf-8")
-    return int(any(m.state == "failed" for m in measurements))
+    return int(any(m.state == "failed" for m in data.measurements))
 
 
 if __name__ == "__main__":

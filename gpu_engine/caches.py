@@ -7,7 +7,7 @@ from pathlib import Path
 HOME = Path("~/.sparsight")
 """Where SPARSIGHT_HOME does not say otherwise."""
 
-CACHES = {"NUMBA_CACHE_DIR": "numba", "CUPY_CACHE_DIR": "cupy"}
+CACHE_FOLDERS = {"NUMBA_CACHE_DIR": "numba", "CUPY_CACHE_DIR": "cupy"}
 """The variable that a library reads when it is imported, and its folder in the home."""
 
 
@@ -16,5 +16,5 @@ def place_caches() -> None:
     # Without a home of any kind the libraries look for a place themselves.
     with suppress(RuntimeError):
         home = Path(os.environ.get("SPARSIGHT_HOME", HOME)).expanduser().absolute()
-        for variable, folder in CACHES.items():
+        for variable, folder in CACHE_FOLDERS.items():
             os.environ.setdefault(variable, str(home / folder))

@@ -1,6 +1,7 @@
 """Experiment and Candidate: the contract of what a study measures of one matrix, and of what takes part in it."""
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timed, Timing
-from gpu_engine.records import Cache, Case, Measurement, Trace
+from gpu_engine.records import Cache, Case, Details, Measurement, Trace
 
 SKIPS = (LayoutTooLargeError, DeviceMemoryError, ParameterError)
 """Errors that skip a case."""
@@ -20,13 +21,13 @@ Fields = dict[str, Any]
 """Fields of a Measurement."""
 
 
-class Candidate:
-    """A kernel, a run or a work on its way into the rounds; each study derives its own.
+class Candidate(ABC):
+    """A kernel, a run or a workload that takes part in the rounds; each study derives its own.
 
-    name          under which it is timed: one of its own
+    name          under which it is timed; no other candidate has the same
     kernel        as records call it
-    cases         the case in each cache state; none of a candidate that others are only compared with or chosen from
-    bytes_needed  that it leaves on the device until the rounds are over, at most
+    cases         the case in each cache state; empty where its times only serve to derive other cases
+    bytes_needed  at most so many bytes stay on the device until the rounds are over
     layout        candidates of one layout share these bytes; None: its own
     kind          only candidates of one kind are sampled together
     fields        what a record says of it even where it has no time
@@ -43,53 +44,84 @@ class Candidate:
         self.error: SparsightError | None = None
 
     @property
+    @abstractmethod
     def environment(self) -> Mapping[str, str]:
         """What its times depend on beside the device: `source`, the hash of its kernel, and libraries that it calls."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prepare(self) -> Callable[[], Fields]:
-        """Converts and runs once; returns what verifies the result and says more of it, on the host.
+        """Converts and runs once; returns a function that verifies the result on the host and gives further fields.
 
-        Both raise what becomes the error of this candidate alone.
+        What either raises becomes the error of this candidate alone.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def turns(self, cache: Cache) -> Callable[[], float]:
-        """What takes a turn, in seconds."""
-        raise NotImplementedError
+        """A function that takes one turn and returns its seconds."""
 
+    @abstractmethod
     def least_s(self, cache: Cache) -> float:
-        """Seconds under which no time is believed, by the bytes that it moves."""
-        raise NotImplementedError
+        """Seconds that its bytes need at least: a shorter time is refused as a mistake."""
 
+    @abstractmethod
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:
-        """What a record says of it beside the timing, such as its rate and its floors."""
-        raise NotImplementedError
+        """Fields of its measurement beside the timing, such as its rate and its floors."""
 
     def energy_j(self) -> float | None:
         """Joules per call; None where they are not measured."""
         return None
 
     def traces(self) -> Iterator[Trace]:
-        """The arrays of its case; they may add to `fields`."""
+        """The traces of its case; making them may add to `fields`."""
         return iter(())
 
+    @abstractmethod
     def release(self) -> None:
         """Gives back what it left on the device."""
 
     def fail(self, error: SparsightError) -> None:
-        """It takes no part in the rounds."""
+        """Keeps the error and gives back what it left on the device: it takes no part in the rounds."""
         self.error = error
         self.release()
 
 
-class Experiment:
-    """What a study measures of one matrix or batch: its cases, and the candidates that answer them.
+class ProductCandidate(Candidate):
+    """A kernel that multiplies with a layout, which it keeps until it is released.
 
-    beginning   what the page shows while it loads
-    held_bytes  on the device beside the candidates, known after `load`
+    energy_s  seconds of repeats for the energy of a product; 0: not measured
     """
 
+    def __init__(self, name: str, cases: Mapping[Cache, Case], bench: Bench, energy_s: float) -> None:
+        super().__init__(name, name, cases)
+        self.bench, self._energy_s = bench, energy_s
+        self.arrays: Any = None
+
+    @abstractmethod
+    def product(self) -> Callable[[], None]:
+        """A call of the product; what keeps the call does not keep the layout."""
+
+    def turns(self, cache: Cache) -> Callable[[], float]:
+        """Turns of the product."""
+        return self.bench.turns(self.product())(cache)
+
+    def energy_j(self) -> float | None:
+        """Of a product."""
+        return self.bench.stopwatch.energy_j(self.product(), self._energy_s) if self._energy_s else None
+
+    def release(self) -> None:
+        """Gives back the layout."""
+        self.arrays = None
+
+
+class Experiment(ABC):
+    """What a study measures of one matrix or batch: its cases, and the candidates that answer them.
+
+    details     the class of what only its measurements say
+    beginning   what the page shows while it loads
+    held_bytes  bytes on the device beside the candidates, known after `load`
+    """
+
+    details: type[Details] = Details
     beginning = "computing the reference product"
     held_bytes: float = 0.0
 
@@ -99,18 +131,18 @@ class Experiment:
         self._conversions: dict[Hashable, tuple[Any, Fields] | SparsightError] = {}
 
     def known(self, case: Case) -> Fields:  # noqa: ARG002
-        """What the record of a case says whatever becomes of it."""
+        """Fields of a case's measurement, whether it gets a time or not."""
         return {}
 
+    @abstractmethod
     def load(self) -> Sequence[Candidate]:
-        """What all need, and the candidates; what it raises skips or fails all of them.
+        """Loads what all candidates need and returns them; an error that it raises skips or fails all cases.
 
         The first of a kind enters every round twice, as the reference: what it differs from itself by.
         """
-        raise NotImplementedError
 
     def probes(self) -> Sequence[Timed]:
-        """What is timed beside the candidates."""
+        """What is timed in the same rounds beside the candidates."""
         return ()
 
     @contextmanager
@@ -137,7 +169,7 @@ class Experiment:
         return found
 
     def derived(self, measured: Sequence[Measurement]) -> Iterator[Measurement]:  # noqa: ARG002
-        """The cases that no candidate answers, from those that do."""
+        """The measurements of cases that no candidate has, made from those of candidates."""
         return iter(())
 
     def _timed(self, bytes_needed: float, convert: Callable[[], Any]) -> tuple[Any, Fields]:
@@ -150,7 +182,7 @@ class Experiment:
 
 
 def best_of(measured: Sequence[Measurement], kernels: Container[str], case: Case) -> Measurement:
-    """The fastest of some kernels as a case of its own, its name in the note; a failed one when none has a time."""
+    """The fastest of some kernels as a case of its own, its name in the note; failed where none has a time."""
     found = [m for m in measured if m.kernel in kernels and m.cache == case.cache]
     timed = [m for m in found if m.median_s is not None]
     best = min(timed, key=lambda m: m.median_s or 0.0, default=found[0])

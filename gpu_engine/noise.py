@@ -40,7 +40,7 @@ def _rounds_differ(timed: Sequence[Measurement]) -> str:
 
 def _probe_is_beaten(timed: Sequence[Measurement]) -> str:
     """A kernel that moves all that a probe moves cannot be far quicker: then the probe was held up."""
-    plain = [m for m in timed if _is_plain(m) and (m.devices or 1) == 1]
+    plain = [m for m in timed if _is_plain(m)]
     probes = {
         "the gather probe": max(
             (m.gather_floor_s / m.median_s for m in plain if m.gather_floor_s and m.median_s), default=0.0
@@ -53,7 +53,7 @@ def _probe_is_beaten(timed: Sequence[Measurement]) -> str:
 
 def _is_plain(m: Measurement) -> bool:
     """Whether it is one product by a layout that stores at least value and column of each nonzero."""
-    if not m.gflops or not m.median_s or m.stored_bytes is None or m.problems is not None or m.iterations is not None:
+    if not m.gflops or not m.median_s or m.stored_bytes is None or not m.details.is_one_product:
         return False
     nnz = m.gflops * m.median_s * 1e9 / 2
     # nnz is rounded here, and the bytes are exact.

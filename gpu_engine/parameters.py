@@ -1,7 +1,9 @@
 """Parameters: frozen dataclasses whose field metadata holds their bounds, filled from what a caller sent."""
 
 import dataclasses
+import json
 import math
+import re
 from collections.abc import Mapping
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -12,6 +14,8 @@ T = TypeVar("T")
 
 LIST_MAX = 100
 """Most values of a parameter that takes a list."""
+
+NEXT_NAME = re.compile(r",(?=\s*\w+\s*=)")
 
 
 def parameter(default: Any, description: str, **bounds: Any) -> Any:
@@ -25,18 +29,21 @@ def parameter(default: Any, description: str, **bounds: Any) -> Any:
     return dataclasses.field(default=default, metadata={"description": description, **bounds})
 
 
-def parse_params(cls: type[T], values: Mapping[str, Any]) -> T:
+def parse_params(cls: type[T], values: Mapping[str, Any], **types: Any) -> T:
     """An instance of the dataclass from plain (JSON) values, defaults for the rest.
 
-    Types understood: bool, int, float, str, Literal, `X | None` and `tuple[X, ...]` of these. A value that is given
-    twice in a tuple of a `parameter` is there once; tuples of other fields, such as those of records, stay as they are.
+    types  of fields whose annotation leaves theirs open
+
+    Types understood: bool, int, float, str, Literal, Any, dataclasses, and `X | None`, `tuple[X, ...]` and
+    `Mapping[str, X]` of these. A value that is given twice in a tuple of a `parameter` is there once; tuples of other
+    fields, such as those of records, stay as they are.
     Raises ParameterError for an unknown name, a missing or ill-typed value, and one out of bounds.
     """
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for name in values:
         if name not in fields:
             raise ParameterError(f"There is no parameter {quote(name)}; known: {', '.join(fields) or 'none'}.")
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls) | types
     parsed = {name: _parse(name, value, hints[name], fields[name].metadata) for name, value in values.items()}
     for name, field in fields.items():
         if name not in parsed and field.default is field.default_factory is dataclasses.MISSING:
@@ -44,6 +51,42 @@ def parse_params(cls: type[T], values: Mapping[str, Any]) -> T:
                 f"The parameter {name!r} is missing; expected {_expected(hints[name], field.metadata)}."
             )
     return cls(**parsed)
+
+
+def assignments(cls: type[Any], text: str) -> dict[str, Any]:
+    """The plain values of `name=value,name=value` that a person wrote, for `parse_params` of the dataclass.
+
+    A comma before a name and `=` ends a value, any other is part of a list: `kernels=csr/scalar,csr/vector,rounds=9`.
+    Values may be JSON too, `kernels=["csr/scalar"]`. Raises ParameterError for what is no assignment, and a name that
+    comes twice; names that the dataclass lacks are left to `parse_params`.
+    """
+    hints, values = get_type_hints(cls), dict[str, Any]()
+    for part in filter(None, map(str.strip, NEXT_NAME.split(text))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not name or not equals:
+            raise ParameterError(f"{quote(part)} is not name=value.")
+        if name in values:
+            raise ParameterError(f"The parameter {quote(name)} is given twice; give it once.")
+        values[name] = _value(value, hints.get(name, str))
+    return values
+
+
+def _value(text: str, hint: Any) -> Any:
+    """The plain value that a text means to a parameter of the type; the text itself where it means none."""
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    item = next((get_args(option)[0] for option in options if get_origin(option) is tuple), None)
+    if item is not None and not text.startswith("["):
+        return [_value(part.strip(), item) for part in text.split(",") if part.strip()]
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    # To a parameter that takes text, 1 and true are texts.
+    return text if any(map(_takes_text, options)) and not isinstance(value, str | None) else value
+
+
+def _takes_text(hint: Any) -> bool:
+    return hint is str or (get_origin(hint) is Literal and all(isinstance(choice, str) for choice in get_args(hint)))
 
 
 def _parse(name: str, value: Any, hint: Any, bounds: Mapping[str, Any]) -> Any:
@@ -56,7 +99,14 @@ def _parse(name: str, value: Any, hint: Any, bounds: Mapping[str, Any]) -> Any:
         if bounds.get("min_length", 0) <= len(value) <= bounds.get("max_length", math.inf):
             items = tuple(_parse(f"{name}[{i}]", item, get_args(hint)[0], bounds) for i, item in enumerate(value))
             return tuple(dict.fromkeys(items)) if "max_length" in bounds else items
-    elif _is_of(value, hint) and _within(value, bounds):
+    elif get_origin(hint) is Mapping and isinstance(value, Mapping):
+        return {key: _parse(f"{name}.{key}", entry, get_args(hint)[1], {}) for key, entry in value.items()}
+    elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if isinstance(value, Mapping):
+            return parse_params(hint, value)
+        if isinstance(value, hint):
+            return value
+    elif hint is Any or (_is_of(value, hint) and _within(value, bounds)):
         return float(value) if hint is float else value
     raise ParameterError(f"{name} is {quote(value)}; expected {_expected(hint, bounds)}.")
 
@@ -86,6 +136,8 @@ def _expected(hint: Any, bounds: Mapping[str, Any]) -> str:
     if hint in (int, float):
         noun = "a whole number" if hint is int else "a finite number"
         return noun + _range("", bounds.get("ge"), bounds.get("le"))
+    if get_origin(hint) is Mapping or dataclasses.is_dataclass(hint):
+        return "an object"
     return {bool: "true or false", str: "text"}.get(hint, str(hint))
 
 

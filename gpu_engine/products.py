@@ -2,18 +2,38 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from gpu_engine.competitors import BEST, COMPETITORS, competitor_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError, ParameterError
-from gpu_engine.experiment import Candidate, Experiment, Fields, best_of
+from gpu_engine.experiment import Candidate, Experiment, Fields, ProductCandidate, best_of
 from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import Format, Kernel
 from gpu_engine.measure import Bench, Rounds, Timed, Timing
 from gpu_engine.orders import GIVEN, Reordered, moving, ordered, reorder
-from gpu_engine.records import Cache, Case, Measurement
+from gpu_engine.records import Cache, Case, Details, Measurement, described
 from gpu_engine.verify import POISON, check, reference
+
+
+@dataclass(frozen=True, slots=True)
+class ProductDetails(Details):
+    """What a measurement of the `formats` study says beside what all say."""
+
+    study: ClassVar[str] = "formats"
+
+    convert_s: float | None = described("Seconds of the conversion from CSR on this device, once.", None)
+    convert_peak_bytes: int | None = described("Bytes: peak memory of that conversion.", None)
+    order_s: float | None = described(
+        "Seconds on the host to find a new order and permute the matrix; null in the given order.", None
+    )
+    permute_s: float | None = described("Seconds to bring x into the new order and y back, once.", None)
+
+    @property
+    def is_one_product(self) -> bool:
+        """It always is."""
+        return True
+
 
 GATHER, PERMUTE = "probe/gather", "probe/permute"
 """What is timed beside the kernels: the gather probe, and moving x and y into a new order."""
@@ -34,6 +54,8 @@ class SamplingPlan:
 
 class Products(Experiment):
     """All kernels of one matrix, in a new order where the plan names one."""
+
+    details = ProductDetails
 
     def __init__(self, plan: SamplingPlan, cases: Sequence[Case], matrix: CsrMatrix, bench: Bench) -> None:
         super().__init__(cases, plan.caches, plan.rounds, bench)
@@ -82,19 +104,17 @@ class Products(Experiment):
         return case.kernel.removesuffix(ordered("", self.plan.order))
 
 
-class ProductKernel(Candidate):
+class ProductKernel(ProductCandidate):
     """A kernel of a format."""
 
     def __init__(self, products: Products, name: str, f: Format, kernel: Kernel) -> None:
-        super().__init__(name, name, products.cases_of(name))
+        super().__init__(name, products.cases_of(name), products.bench, products.plan.energy_s)
         self._products, self._format, self._kernel = products, f, kernel
-        self._bench = products.bench
-        self._layout: Any = None
         # cuSPARSE's formats have one name.
         self.layout = f.title
         needed = f.bytes_needed(products.matrix)
         # A layout over the budget is never made.
-        self.bytes_needed = needed if needed <= self._bench.layout_bytes else 0
+        self.bytes_needed = needed if needed <= self.bench.layout_bytes else 0
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -104,20 +124,16 @@ class ProductKernel(Candidate):
     def prepare(self) -> Callable[[], Fields]:
         """Converts, multiplies once and checks every element."""
         run, f = self._products, self._format
-        self._layout, fields = run.converted(f.title, f.bytes_needed(run.matrix), lambda: f.from_csr(run.matrix))
+        self.arrays, fields = run.converted(f.title, f.bytes_needed(run.matrix), lambda: f.from_csr(run.matrix))
         run.y.fill(POISON)
-        self._call()()
-        self._bench.stopwatch.synchronize()
+        self.product()()
+        self.bench.stopwatch.synchronize()
         error = check(run.expected, run.y)
         return lambda: {**fields, "max_error": error}
 
-    def turns(self, cache: Cache) -> Callable[[], float]:
-        """Turns of the product."""
-        return self._bench.turns(self._call())(cache)
-
     def least_s(self, cache: Cache) -> float:
         """By the bytes of the layout and of y."""
-        return self._bench.least_s(self._kernel.layout_bytes(self._layout) + 8 * self._products.host.n_rows, cache)
+        return self.bench.least_s(self._kernel.layout_bytes(self.arrays) + 8 * self._products.host.n_rows, cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:
         """GFLOP/s, both floors, and what a new order costs."""
@@ -125,24 +141,16 @@ class ProductKernel(Candidate):
         compulsory = run.host.compulsory_bytes
         fields = {
             "gflops": 2 * run.host.nnz / timing.median_s / 1e9,
-            "floor_s": compulsory / self._bench.profile.rate(compulsory, cache),
+            "floor_s": compulsory / self.bench.profile.rate(compulsory, cache),
             "gather_floor_s": rounds.timing(GATHER, cache).median_s,
         }
         if run.reordered is not None:
             fields |= {"order_s": run.reordered.seconds, "permute_s": rounds.timing(PERMUTE, cache).median_s}
         return fields
 
-    def energy_j(self) -> float | None:
-        """Of a product, where the plan asks for it."""
-        seconds = self._products.plan.energy_s
-        return self._bench.stopwatch.energy_j(self._call(), seconds) if seconds else None
-
-    def release(self) -> None:
-        """Gives back the layout."""
-        self._layout = None
-
-    def _call(self) -> Callable[[], None]:
+    def product(self) -> Callable[[], None]:
+        """A call of the kernel on the layout of that moment."""
         product = self._kernel.product(self._products.backend)
         if product is None:
             raise KernelError(f"{self.name} does not exist on {self._products.backend}.")
-        return lambda: product(self._layout, self._products.x, self._products.y)
+        return lambda: product(self.arrays, self._products.x, self._products.y)

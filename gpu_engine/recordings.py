@@ -1,7 +1,7 @@
 """Recordings: the results of a study on a device that is not here, as files that come with the product.
 
-A recording lies in `recorded/<device>/<study>.json.gz`: the document of `results_document`, without raw samples, and
-beside it the study, the device, its profile, and of each matrix everything but the values.
+A recording lies in `recorded/<device>/<study>.json.gz`: measurements without raw samples, traces, the study, the
+device, its profile, and of each matrix everything but the values.
 """
 
 import dataclasses
@@ -23,15 +23,16 @@ from gpu_engine.errors import InputError, TooLargeError, quote
 from gpu_engine.generators import generator
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import (
-    BandwidthPoint,
+    TIMED,
+    Case,
     DeviceInfo,
     DeviceProfile,
     Measurement,
     Trace,
     as_json,
     dumps,
-    results_document,
 )
+from gpu_engine.results import SCHEMA
 from gpu_engine.studies import study
 
 T = TypeVar("T")
@@ -116,9 +117,7 @@ def write(path: Path, recording: Recording) -> int:
         recording, measurements=tuple(dataclasses.replace(m, samples_s=()) for m in recording.measurements)
     )
     _check(path, recording)
-    document = results_document(list(recording.measurements), list(recording.traces))
-    beside = {name: value for name, value in as_json(recording).items() if name not in document}
-    data = gzip.compress(dumps(document | beside).encode(), mtime=0)
+    data = gzip.compress(dumps({"schema": SCHEMA} | as_json(recording)).encode(), mtime=0)
     _check_size(path, len(data))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -152,30 +151,17 @@ def _reason(error: Exception) -> str:
 
 def parse(document: Any) -> Recording:
     """The recording of a document; KeyError, TypeError, AttributeError or InputError where it is none."""
-    profile = document["profile"]
+    name, profile = _text(document["study"]), document["profile"]
+    details = study(name).details
     return Recording(
-        _text(document["study"]),
+        name,
         _text(document["created_at"]),
-        _parsed(DeviceInfo, document["device"], "details"),
-        None if profile is None else _profile(profile),
-        tuple(_parsed(MatrixRecord, entry, "features", "source") for entry in document["matrices"]),
-        tuple(_parsed(Measurement, entry, "environment", "phases_s") for entry in document["measurements"]),
-        tuple(
-            Trace(_text(entry["case"]), {name: tuple(values) for name, values in entry["arrays"].items()})
-            for entry in document["traces"]
-        ),
+        parse_params(DeviceInfo, document["device"]),
+        None if profile is None else parse_params(DeviceProfile, profile),
+        tuple(parse_params(MatrixRecord, entry) for entry in document["matrices"]),
+        tuple(parse_params(Measurement, entry, details=details) for entry in document["measurements"]),
+        tuple(parse_params(Trace, entry) for entry in document["traces"]),
     )
-
-
-def _profile(fields: Mapping[str, Any]) -> DeviceProfile:
-    points = tuple(_parsed(BandwidthPoint, point) for point in fields["bandwidth"])
-    return _parsed(DeviceProfile, {**fields, "bandwidth": points})
-
-
-def _parsed(cls: type[T], fields: Mapping[str, Any], *mappings: str) -> T:
-    """An instance of a record from plain values, each checked against its type; `mappings` are taken as they are."""
-    parsed = parse_params(cls, {name: value for name, value in fields.items() if name not in mappings})
-    return dataclasses.replace(parsed, **{name: dict(fields[name]) for name in mappings})  # type: ignore[type-var]
 
 
 def _text(value: Any) -> str:
@@ -235,15 +221,20 @@ def _is_source(source: Mapping[str, Any]) -> bool:
 
 def _about_measurements(recording: Recording) -> Iterable[str]:
     cases = Counter(m.case for m in recording.measurements)
-    known = {matrix.id for matrix in recording.matrices}
+    known, details = {matrix.id for matrix in recording.matrices}, study(recording.study).details
     for m in recording.measurements:
         if cases[m.case] > 1:
             yield f"the case {quote(m.case)} is there {cases[m.case]} times."
-        if m.matrix_id not in known or not m.case.startswith(f"{m.matrix_id}|"):
+        case = Case(m.matrix_id, m.kernel, m.cache, tuple(m.axes.items()))
+        if m.matrix_id not in known:
             yield f"the case {quote(m.case)} is of no matrix of the recording."
+        if (m.case, m.format) != (case.key, case.format):
+            yield f"the case {quote(m.case)} is not {quote(case.key)}, as its matrix, kernel, cache state and axes say."
+        if m.study != recording.study or not isinstance(m.details, details):
+            yield f"the case {quote(m.case)} is of the study {quote(m.study)}, or has not the details of this one."
         if m.device != recording.device.id:
             yield f"the case {quote(m.case)} was measured on {quote(m.device)}, not on {quote(recording.device.id)}."
-        if (m.state == "ok") != (m.median_s is not None and m.median_s > 0):
+        if (m.state in TIMED) != (m.median_s is not None and m.median_s > 0):
             yield f"the case {quote(m.case)} is {m.state} with the time {m.median_s}."
         if m.samples_s:
             yield f"the case {quote(m.case)} has raw samples; a recording has none."

@@ -5,14 +5,26 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, cast, get_args
+
+if TYPE_CHECKING:
+    # A measurement of any study, where none is named.
+    from typing_extensions import TypeVar
+
+    D = TypeVar("D", bound="Details", default=Any)
+else:
+    from typing import TypeVar
+
+    D = TypeVar("D")
 
 Cache = Literal["cold", "warm"]
 CACHES: tuple[Cache, ...] = ("cold", "warm")
 """`cold`: the last-level cache is rewritten before each call. `warm`: calls back to back, as in a solver."""
 
-MeasurementState = Literal["ok", "failed", "skipped"]
-SCHEMA = "sparsight.records"
+MeasurementState = Literal["ok", "unconverged", "failed", "skipped"]
+TIMED: tuple[MeasurementState, ...] = ("ok", "unconverged")
+STATES: tuple[MeasurementState, ...] = get_args(MeasurementState)
+"""`unconverged`: an iteration has a time, and did not come under ε in as many steps as it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +160,8 @@ class Progress:
     message: str
 
 
-def _said(description: str, default: Any = dataclasses.MISSING) -> Any:
-    """A field with its meaning and unit, which the API's schema and its documents repeat."""
+def described(description: str, default: Any = dataclasses.MISSING) -> Any:
+    """A field of a record with its meaning and unit, which the API's schema and its documents repeat."""
     metadata = {"description": description}
     if isinstance(default, dict):
         return field(default_factory=dict, metadata=metadata)
@@ -157,95 +169,90 @@ def _said(description: str, default: Any = dataclasses.MISSING) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class Details:
+    """What only the measurements of one study say; each study derives its own.
+
+    Every field has a default: a case without a time says what is known of it.
+    """
+
+    study: ClassVar[str] = ""
+
+    @property
+    def is_one_product(self) -> bool:
+        """Whether the time is that of one product of one matrix on one device, to which a probe compares."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement(Generic[D]):
     """A timed case, or the reason why there is no time; null where a field does not apply."""
 
-    case: str = _said("Name of the case: `matrix|kernel|cache|axis=value,…`.")
-    matrix_id: str = _said("Id of the matrix.")
-    device: str = _said("Id of the device that it was measured on.")
-    format: str = _said("Storage format: the part of the kernel's name before the slash.")
-    kernel: str = _said("Kernel, as `format/variant`.")
-    state: MeasurementState = _said("Only `ok` has times.")  # noqa: RUF009 (a field)
-    cache: Cache = _said("`cold`: the last-level cache is rewritten first; `warm`: back to back.")  # noqa: RUF009
-    median_s: float | None = _said("Seconds per product: the median over the medians of the rounds.", None)
-    ci_low_s: float | None = _said("Seconds: lower end of the bootstrapped 95 % interval of the median.", None)
-    ci_high_s: float | None = _said("Seconds: upper end of that interval.", None)
-    min_s: float | None = _said("Seconds: the fastest round.", None)
-    q1_s: float | None = _said("Seconds: first quartile of the rounds.", None)
-    q3_s: float | None = _said("Seconds: third quartile of the rounds.", None)
-    gflops: float | None = _said("GFLOP/s: 2·nnz / median_s / 10⁹; nnz of all problems for a batch.", None)
-    stored_bytes: int | None = _said("Bytes of the arrays that the format holds.", None)
-    floor_s: float | None = _said("Seconds: compulsory bytes over the device's copy rate at that footprint.", None)
-    gather_floor_s: float | None = _said(
+    case: str = described("Name of the case: `matrix|kernel|cache|axis=value,…`.")
+    study: str = described("Name of the study.")
+    matrix_id: str = described("Id of the matrix.")
+    device: str = described("Id of the device that it was measured on.")
+    format: str = described("Storage format: the part of the kernel's name before the slash.")
+    kernel: str = described("Kernel, as `format/variant`.")
+    state: MeasurementState = described(  # noqa: RUF009 (a field)
+        "`ok` has times; so has `unconverged`, of an iteration that did not come under ε."
+    )
+    cache: Cache = described("`cold`: the last-level cache is rewritten first; `warm`: back to back.")  # noqa: RUF009
+    axes: Mapping[str, str] = described("What else tells the case from others of its kernel, by name.")
+    details: D = described("What only measurements of this study say.")  # noqa: RUF009 (a field)
+    median_s: float | None = described("Seconds per product: the median over the medians of the rounds.", None)
+    ci_low_s: float | None = described("Seconds: lower end of the bootstrapped 95 % interval of the median.", None)
+    ci_high_s: float | None = described("Seconds: upper end of that interval.", None)
+    min_s: float | None = described("Seconds: the fastest round.", None)
+    q1_s: float | None = described("Seconds: first quartile of the rounds.", None)
+    q3_s: float | None = described("Seconds: third quartile of the rounds.", None)
+    gflops: float | None = described("GFLOP/s: 2·nnz / median_s / 10⁹; nnz of all problems for a batch.", None)
+    stored_bytes: int | None = described("Bytes of the arrays that the format holds.", None)
+    floor_s: float | None = described("Seconds: compulsory bytes over the device's copy rate at that footprint.", None)
+    gather_floor_s: float | None = described(
         "Seconds of a probe that streams indices and values and gathers x, and does no row work.", None
     )
-    convert_s: float | None = _said("Seconds of the conversion from CSR on this device, once.", None)
-    convert_peak_bytes: int | None = _said("Bytes: peak memory of that conversion.", None)
-    order_s: float | None = _said(
-        "Seconds on the host to find a new order and permute the matrix; null in the given order.", None
-    )
-    permute_s: float | None = _said("Seconds to bring x into the new order and y back, once.", None)
-    max_error: float | None = _said("Largest |y − y_ref|ᵢ / (ε·(|A|·|x|)ᵢ) over the rows, ε = 2⁻⁵²; no unit.", None)
-    energy_j: float | None = _said("Joules per product; null where the device has no energy counter.", None)
-    reference_gap: float | None = _said(
+    max_error: float | None = described("Largest |y − y_ref|ᵢ / (ε·(|A|·|x|)ᵢ) over the rows, ε = 2⁻⁵²; no unit.", None)
+    energy_j: float | None = described("Joules per product; null where the device has no energy counter.", None)
+    reference_gap: float | None = described(
         "Relative gap between the two entries of the reference kernel in the same rounds; 0.01 is 1 %.", None
     )
-    clock_hz: float | None = _said("Hertz: median clock of the SMs; null on a CPU.", None)
-    iterations: int | None = _said(
-        "Of PageRank until γ < ε, or the most allowed; the times are then those of a whole run, over several devices "
-        "those of its median iteration.",
-        None,
-    )
-    iterations_by_segments: tuple[int, ...] = _said(
-        "How many of them wrote 1, 2 … segments; empty for values without segments.", ()
-    )
-    phases_s: Mapping[str, float] = _said(
-        "Seconds by phase: of a run those of its trace, added up; of a product from the host `partition`, "
-        "`distribute`, `compute`, `merge`; of an iteration over devices `compute` and `exchange`, each timed apart, so "
-        "that their sum exceeds a median in which they overlap.",
-        {},
-    )
-    residual: float | None = _said("‖G(p) − p‖₁ of the ranks p, G one more iteration in extended precision.", None)
-    mass_error: float | None = _said("|‖p‖₁ − 1| of the ranks.", None)
-    distance: float | None = _said("‖p − p_fp64‖₁ of the ranks.", None)
-    overlap: float | None = _said("Share of the highest ranks' pages that fp64 has among its highest, 0 to 1.", None)
-    top_pages: tuple[int, ...] = _said("Pages of the highest ranks, descending; the first page is 0.", ())
-    top_ranks: tuple[float, ...] = _said("The ranks of these pages.", ())
-    problems: int | None = _said(
-        "Problems of a batch, whose product the times are then those of; null for one matrix.", None
-    )
-    vector_bytes: int | None = _said(
-        "Bytes of x and y that a product of a batch moves: x read, y written and, where it adds, read.", None
-    )
-    partitioning: str = _said(
-        "How a matrix is shared by devices: `pCSR`, `pCSC`, `pCOO` or `pCOO-columns`; empty for one device.", ""
-    )
-    strategy: str = _said("`baseline`, `p*` or `p*-opt`; empty where the matrix stays on the devices.", "")
-    devices: int | None = _said(
-        "How many share the work; floor_s stays that of one of them alone: the floor of all is floor_s / devices.", None
-    )
-    entries_by_device: tuple[int, ...] = _said("Nonzeros of each device's part.", ())
-    exchanged_bytes: int | None = _said("Bytes of vectors that cross between devices in one iteration.", None)
-    note: str = _said("Why there is no time, or what else there is to say.", "")
-    environment: Mapping[str, str] = _said(
+    clock_hz: float | None = described("Hertz: median clock of the SMs; null on a CPU.", None)
+    note: str = described("Why there is no time, or what else there is to say.", "")
+    environment: Mapping[str, str] = described(
         "Device, driver, versions, hash of the kernel's source where it has one.", {}
     )
-    samples_s: tuple[float, ...] = _said(
+    samples_s: tuple[float, ...] = described(
         "Seconds: medians of the rounds in the order they were taken; only where they are asked for.", ()
     )
 
-    @property
-    def axes(self) -> dict[str, str]:
-        """The axes of its case, by name."""
-        return dict(Case.parse(self.case).axes)
+    @classmethod
+    def of(
+        cls, case: Case, device: str, details: type[D], state: MeasurementState = "ok", **fields: Any
+    ) -> "Measurement[D]":
+        """The measurement of a case; `fields` are its own and those of its details, by name."""
+        axes = dict(case.axes)
+        names = details.study, case.matrix_id, device, case.format, case.kernel
+        return cls(case.key, *names, state, case.cache, axes, details()).with_(**fields)
+
+    def with_(self, **fields: Any) -> "Measurement[D]":
+        """The same with some fields replaced, those of its details among them; raises TypeError on an unknown one."""
+        own = {name: value for name, value in fields.items() if name in OWN}
+        details = {name: value for name, value in fields.items() if name not in OWN}
+        if details:
+            own["details"] = dataclasses.replace(own.get("details", self.details), **details)
+        return dataclasses.replace(self, **own)
+
+
+OWN = frozenset(f.name for f in dataclasses.fields(Measurement))
+"""The fields that measurements of all studies have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
     """Per-iteration arrays of a case; all arrays have the same length."""
 
-    case: str = _said("Name of the case, as in its measurement.")
-    arrays: Mapping[str, tuple[float, ...]] = _said(
+    case: str = described("Name of the case, as in its measurement.")
+    arrays: Mapping[str, tuple[float, ...]] = described(
         "Arrays by name. Of PageRank: `gamma`; `read` and `written`, in segments (0: values without segments); seconds "
         "of the phases `pull_s` (product, teleport, sums), `settle_s` (sums to γ and the next base), `scale_s` "
         "(‖p‖₁ = 1 at a change of precision) and `convert_s` (segments to fp64, in place); `gather_s`, the probe that "
@@ -276,12 +283,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def measurement_from_json(fields: Mapping[str, Any]) -> Measurement:
-    """The inverse of `as_json` for a Measurement; raises TypeError on unknown fields."""
-    values = dict(fields)
-    for name in ("samples_s", "iterations_by_segments", "top_pages", "top_ranks", "entries_by_device"):
-        values[name] = tuple(values.get(name, ()))
-    return Measurement(**values)
+def measurement_from_json(fields: Mapping[str, Any], details: type[D] = Details) -> Measurement[D]:  # type: ignore[assignment]
+    """The inverse of `as_json` for a Measurement; raises TypeError on unknown fields.
+
+    details  those of its study; Details: what only that study says is left out
+    """
+    own = {} if details is Details else fields["details"]
+    values = {name: tuple(value) if name == "samples_s" else value for name, value in fields.items()}
+    return Measurement(**values | {"details": _from_json(details, own)})
+
+
+def _from_json(cls: type[D], fields: Mapping[str, Any]) -> D:
+    return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
 
 
 def trace_from_json(fields: Mapping[str, Any]) -> Trace:
@@ -294,34 +307,6 @@ def profile_from_json(fields: Mapping[str, Any]) -> DeviceProfile:
     values = dict(fields)
     values["bandwidth"] = tuple(BandwidthPoint(**point) for point in values["bandwidth"])
     return DeviceProfile(**values)
-
-
-def results_document(measurements: list[Measurement], traces: list[Trace], samples: bool = False) -> dict[str, Any]:
-    """The document that `python -m gpu_engine --json` writes and `/results` serves: measurements, traces, summary."""
-    return {
-        "schema": SCHEMA,
-        "measurements": [as_json(measurement, samples) for measurement in measurements],
-        "traces": [as_json(trace) for trace in traces],
-        "summary": summary(measurements),
-    }
-
-
-def summary(measurements: list[Measurement]) -> dict[str, Any]:
-    """Counts per state, and per matrix and cache the fastest kernel."""
-    fastest: dict[tuple[str, str], Measurement] = {}
-    for m in measurements:
-        if m.median_s is not None:
-            best = fastest.get((m.matrix_id, m.cache))
-            if best is None or best.median_s is None or m.median_s < best.median_s:
-                fastest[m.matrix_id, m.cache] = m
-    return {
-        "total": len(measurements),
-        **{state: sum(m.state == state for m in measurements) for state in ("ok", "failed", "skipped")},
-        "fastest": [
-            {"matrix_id": matrix, "cache": cache, "kernel": m.kernel, "median_s": m.median_s, "gflops": m.gflops}
-            for (matrix, cache), m in sorted(fastest.items())
-        ],
-    }
 
 
 def dumps(document: Any) -> str:

@@ -21,11 +21,11 @@ ROOM = 0.6
 """Share of the memory for all that is sampled together; conversions need the rest."""
 
 VERIFICATIONS = min(8, os.cpu_count() or 1)
-"""Results that are verified at a time on the host while the device goes on; each takes memory there."""
+"""So many results at a time are verified on the host while the device goes on; each takes memory there."""
 
 
 class SampleRun:
-    """All cases of an experiment, each reported once."""
+    """Measures all cases of an experiment and reports each of them once."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment, self._bench = experiment, experiment.bench
@@ -75,7 +75,7 @@ class SampleRun:
                 c.release()
 
     def _prepare(self, group: Sequence[Candidate]) -> Iterator[Record]:
-        """One after the other, while results of those before are verified; what goes wrong is a candidate's own."""
+        """Prepares one candidate after the other while earlier results are verified; each has an error of its own."""
         with ThreadPoolExecutor(VERIFICATIONS) as verifiers:
             pending = deque[tuple[Candidate, Future[Fields]]]()
             for number, c in enumerate(group):
@@ -130,7 +130,7 @@ class SampleRun:
     def _measurement(self, c: Candidate, cache: Cache, rounds: Rounds, gap: float | None) -> Measurement:
         case = c.cases.get(cache) or dataclasses.replace(self._experiment.cases[0], kernel=c.kernel, cache=cache)
         blank = self._blank(case)
-        base = dataclasses.replace(blank, environment={**blank.environment, **c.environment}, **c.fields)
+        base = blank.with_(environment={**blank.environment, **c.environment}, **c.fields)
         if c.error is not None:
             return _without_time(base, c.error)
         timing, least = rounds.timing(c.name, cache), c.least_s(cache)
@@ -139,20 +139,11 @@ class SampleRun:
             return dataclasses.replace(base, state="failed", note=note)
         energy = c.energy_j() if cache == "warm" else None
         common = {**timing.fields(), "reference_gap": gap, "energy_j": energy}
-        return dataclasses.replace(base, **common, **c.rates(timing, cache, rounds))
+        return base.with_(**common, **c.rates(timing, cache, rounds))
 
     def _blank(self, case: Case) -> Measurement:
-        return Measurement(
-            case=case.key,
-            matrix_id=case.matrix_id,
-            device=self._bench.device.id,
-            format=case.format,
-            kernel=case.kernel,
-            state="ok",
-            cache=case.cache,
-            environment=self._bench.environment,
-            **self._experiment.known(case),
-        )
+        known = {"environment": self._bench.environment, **self._experiment.known(case)}
+        return Measurement.of(case, self._bench.device.id, self._experiment.details, **known)
 
 
 def measure(bench: Bench, experiments: Iterable[Experiment]) -> Iterator[Record]:
@@ -187,7 +178,7 @@ def _bytes_of(group: Iterable[Candidate]) -> float:
 
 
 def _verified(c: Candidate, result: Future[Fields]) -> None:
-    """What the verification said becomes the candidate's own: its fields, or its error."""
+    """Adds what the verification found to the fields of the candidate, or keeps its error."""
     try:
         c.fields |= result.result()
     except CASE_ERRORS as error:

@@ -22,7 +22,7 @@ from gpu_engine.generators import generator
 from gpu_engine.matrix_io.options import chosen
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import dumps
-from server import recordings
+from server import recorded_results
 from server.db import clock
 from server.documents import time_of
 from server.ingest import Ingestor, emit_state
@@ -34,7 +34,6 @@ from server.upload import Upload
 ANSWER_S = 10.0
 """An ingest that takes longer than this is answered with 202."""
 
-JOBS_MAX = 1_000_000
 NAME_MAX = 200
 QUERY_MAX = 200
 ENDINGS = re.compile(
@@ -277,7 +276,7 @@ def delete_matrix(ingestor: Ingestor, matrix_id: str, with_results: bool = False
     with ingestor.database.write() as session:
         row = get_matrix(session, matrix_id)
         if row.state == MatrixState.RECORDED:
-            raise recordings.refusal(row)
+            raise recorded_results.refusal(row)
         _delete_jobs(session, row.id, with_results)
         emit_state(session, row, "deleted")
         session.delete(row)
@@ -287,7 +286,7 @@ def delete_matrix(ingestor: Ingestor, matrix_id: str, with_results: bool = False
 
 def _delete_jobs(session: Session, matrix_id: str, with_results: bool) -> None:
     """Deletes the jobs that had no other matrix, and of the others what they say of this one."""
-    jobs = list_jobs(session, matrix_id=matrix_id, limit=JOBS_MAX).items
+    jobs = list_jobs(session, matrix_id=matrix_id, limit=None).items
     if any(job.state not in TERMINAL for job in jobs):
         raise ConflictError("Jobs of this matrix are queued or running. Cancel them, then delete it.")
     if jobs and not with_results:

@@ -21,6 +21,10 @@ Time = Annotated[
 """A moment as every document says it: ISO 8601, UTC, milliseconds, such as 2026-11-21T09:30:00.000Z."""
 
 
+MATRICES_MAX = 100
+"""Most matrices of a job."""
+
+
 def time_of(moment: float | str) -> Time:
     """The moment as a Time: of seconds since 1970, as the database has it, or of any ISO 8601 text with an offset."""
     known = datetime.fromisoformat(moment) if isinstance(moment, str) else datetime.fromtimestamp(moment, UTC)
@@ -139,12 +143,51 @@ class Job(TypedDict):
     links: dict[str, str]
 
 
-class Fastest(TypedDict):
-    """The kernel with the smallest median of a matrix and cache state."""
+class CaseVerdict(TypedDict):
+    """What may be said of one case: `verdict` is that on it against the baseline, `baseline`, or its state.
 
-    matrix_id: str
-    cache: Literal["cold", "warm"]
+    `factor` is the ratio of the two times, at least 1: how many times as fast or as slow, which the verdict says.
+    """
+
+    case: str
     kernel: str
+    label: str
+    state: Literal["ok", "unconverged", "failed", "skipped"]
+    leads: bool
+    verdict: Literal["faster", "same", "slower", "ambiguous", "baseline", "ok", "unconverged", "failed", "skipped"]
+    factor: float | None
+    reason: str
+
+
+class Finding(TypedDict):
+    """What may be said of measurements that were sampled together; `axes` are those that all of them share.
+
+    `leaders`: the fastest and those that are the same with it, none where the machine was busy. `decided`: whether no
+    other may be as fast.
+    """
+
+    study: str
+    matrix_id: str
+    device: str
+    cache: Literal["cold", "warm"]
+    axes: dict[str, str]
+    leaders: list[str]
+    decided: bool
+    sentences: list[str]
+    baseline: str | None
+    verdicts: list[CaseVerdict]
+
+
+class Fastest(TypedDict):
+    """What leads where that is decided; `same` has what leads beside it, `axes` what all that was compared shares."""
+
+    study: str
+    matrix_id: str
+    device: str
+    cache: Literal["cold", "warm"]
+    axes: dict[str, str]
+    kernel: str
+    same: list[str]
     median_s: float
     gflops: float | None
 
@@ -154,17 +197,19 @@ class Summary(TypedDict):
 
     total: int
     ok: int
+    unconverged: int
     failed: int
     skipped: int
     fastest: list[Fastest]
 
 
 class Results(TypedDict):
-    """Measurements, traces and their summary."""
+    """Measurements and traces, what they allow to say, and their summary."""
 
     schema: str
     measurements: list[Annotated[dict[str, Any], _record(records.Measurement)]]
     traces: list[Annotated[dict[str, Any], _record(records.Trace)]]
+    verdicts: list[Finding]
     summary: Summary
 
 

@@ -2,20 +2,19 @@
 
 from typing import Any
 
-from gpu_engine.records import Measurement, results_document
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.products import ProductDetails
+from gpu_engine.records import Case, Measurement
+from gpu_engine.results import results_document
 from server import documents
 
 MATRIX_ID, JOB_ID = "9f86d081884c7d65", "5f0c6a1e2b4d4f0e8a9b7c6d5e4f3a2b"
 CREATED_AT = "2026-11-21T02:00:00.000Z"
 
-MEASUREMENT = Measurement(
-    case=f"{MATRIX_ID}|csr/vector|warm|",
-    matrix_id=MATRIX_ID,
-    device="cuda:0",
-    format="csr",
-    kernel="csr/vector",
-    state="ok",
-    cache="warm",
+MEASUREMENT = Measurement.of(
+    Case(MATRIX_ID, "csr/vector", "warm"),
+    "cuda:0",
+    ProductDetails,
     median_s=2.1e-5,
     ci_low_s=2.08e-5,
     ci_high_s=2.13e-5,
@@ -24,6 +23,8 @@ MEASUREMENT = Measurement(
     floor_s=1.1e-5,
     max_error=0.4,
 )
+
+RESULTS = results_document(StudyData([MEASUREMENT], {MATRIX_ID: MatrixFeatures("cnr-2000")}))
 
 EXAMPLES: dict[Any, Any] = {
     documents.Problem: {
@@ -90,7 +91,8 @@ EXAMPLES: dict[Any, Any] = {
         "finished_at": None,
         "links": {"self": f"/api/v1/jobs/{JOB_ID}", "cancel": f"/api/v1/jobs/{JOB_ID}/cancel"},
     },
-    documents.Results: results_document([MEASUREMENT], []),
+    documents.Finding: RESULTS["verdicts"][0],
+    documents.Results: RESULTS,
     documents.Device: {
         "id": "cuda:0",
         "backend": "cuda",

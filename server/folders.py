@@ -95,14 +95,14 @@ def worker_folder() -> Iterator[Path]:
     The folder of a worker that was killed is removed by the next one.
     """
     try:
-        place = tempfile.gettempdir()
+        parent = tempfile.gettempdir()
         most = SOCKET_BYTES - RAY_BYTES - len(f"/{PREFIX}12345678")
-        if len(os.fsencode(place)) > most:
+        if len(os.fsencode(parent)) > most:
             raise UnavailableError(
-                f"The folder of temporary files {place} has too long a path for Ray's sockets: at most {most} bytes. "
+                f"The folder of temporary files {parent} has too long a path for Ray's sockets: at most {most} bytes. "
                 "Set TMPDIR to another one, such as /tmp."
             )
-        _sweep(Path(place))
+        _sweep(Path(parent))
         folder, lock = _locked_folder()
     except OSError as error:
         raise UnavailableError(
@@ -127,9 +127,9 @@ def _locked_folder() -> tuple[Path, IO[str]]:
             lock.close()
 
 
-def _sweep(place: Path) -> None:
+def _sweep(parent: Path) -> None:
     """Removes the folders here of workers that have ended. Those of others, and of living ones, stay."""
-    for folder in place.glob(f"{PREFIX}*"):
+    for folder in parent.glob(f"{PREFIX}*"):
         # Gone by now, or no folder of a worker.
         with suppress(OSError):
             found = folder.lstat()

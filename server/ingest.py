@@ -105,12 +105,12 @@ class Ingestor:
         elif future is not None and future.cancel():
             (self.uploads / matrix_id).unlink(missing_ok=True)
 
-    def _task(self, **what: Any) -> sandbox.Task:
+    def _task(self, **what: Any) -> sandbox.SandboxTask:
         s = self.settings
         limits = ReadLimits(decompressed_bytes=s.decompressed_bytes, nnz_max=s.nnz_max)
-        return sandbox.Task(memory_bytes=s.ingest_memory_bytes, seconds=s.ingest_seconds, limits=limits, **what)
+        return sandbox.SandboxTask(memory_bytes=s.ingest_memory_bytes, seconds=s.ingest_seconds, limits=limits, **what)
 
-    def _start(self, matrix_id: str, task: sandbox.Task) -> Future[None]:
+    def _start(self, matrix_id: str, task: sandbox.SandboxTask) -> Future[None]:
         with self._lock:
             future = self._pool.submit(self._ingest, matrix_id, task)
             self._futures[matrix_id] = future
@@ -122,7 +122,7 @@ class Ingestor:
             if self._futures.get(matrix_id) is future:
                 del self._futures[matrix_id]
 
-    def _ingest(self, matrix_id: str, task: sandbox.Task) -> None:
+    def _ingest(self, matrix_id: str, task: sandbox.SandboxTask) -> None:
         try:
             with self.store.stage() as folder:
                 self._produce(matrix_id, task, folder)
@@ -155,13 +155,13 @@ class Ingestor:
                 if self._closing.wait(RETRY_S):
                     raise
 
-    def _preview(self, task: sandbox.Task) -> dict[str, Any]:
+    def _preview(self, task: sandbox.SandboxTask) -> dict[str, Any]:
         with self.store.stage() as folder:
             self._produce(f"preview {secrets.token_hex(8)}", task, folder)
             document: dict[str, Any] = json.loads((folder / sandbox.PREVIEW).read_bytes())
             return document
 
-    def _produce(self, matrix_id: str, task: sandbox.Task, folder: Path) -> None:
+    def _produce(self, matrix_id: str, task: sandbox.SandboxTask, folder: Path) -> None:
         def started(process: subprocess.Popen[str]) -> None:
             with self._lock:
                 self._processes[matrix_id] = process

@@ -14,7 +14,7 @@ from server.guard import Guard
 from server.ingest import Ingestor
 from server.limits import BodyLimit
 from server.methods import HeadAsGet
-from server.openapi import COMMON, describe, operation_id, problems
+from server.openapi import COMMON, describe, operation_id, problem_docs
 from server.routes import devices, events, formats, health, jobs, matrices, studies
 from server.settings import Settings
 from server.store import Store
@@ -47,7 +47,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(Guard, settings=settings)
     for module in ROUTERS:
         app.include_router(module.router, prefix="/api/v1", responses=COMMON)
-    app.include_router(health.router, responses=problems(400))
+    app.include_router(health.router, responses=problem_docs(400))
     app.include_router(reference.router)
     describe(app)
     pages.install(app)

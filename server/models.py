@@ -134,7 +134,7 @@ class MeasurementRow(Base):
     device: Mapped[str] = mapped_column(String(60))
     kernel: Mapped[str] = mapped_column(String(80))
     cache: Mapped[str] = mapped_column(String(8))
-    state: Mapped[str] = mapped_column(String(8))
+    state: Mapped[str] = mapped_column(String(16))
     #: the whole record as JSON, without the samples
     record: Mapped[dict[str, Any]] = mapped_column()
     samples_s: Mapped[list[Any]] = mapped_column(default=list)

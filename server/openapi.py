@@ -1,6 +1,6 @@
 """OpenAPI: what each call answers, with an example of every document and every problem.
 
-A route says `responses=answers(documents.Job, 404)`; `describe` gives the application its description.
+A route says `responses=response_docs(documents.Job, 404)`; `describe` gives the application its description.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
+from gpu_engine.studies import STUDIES
 from server import documents
 from server.errors import problem
 from server.examples import EXAMPLES
@@ -58,39 +59,41 @@ TAGS = {
 }
 
 
-def problems(*statuses: int) -> Responses:
+def problem_docs(*statuses: int) -> Responses:
     """The problem documents that a call may answer."""
-    return {status: _problem(status) for status in statuses}
+    return {status: _problem_doc(status) for status in statuses}
 
 
-def answers(
+def response_docs(
     model: Any, *statuses: int, success: int = 200, also: Mapping[int, str] | None = None, example: Any = None
 ) -> Responses:
     """What a call answers: the document with its example, at further statuses too (status → meaning), and problems."""
     content = {"application/json": {"example": example or EXAMPLES[model]}}
-    found: Responses = {success: {"model": model, "content": content}}
+    docs: Responses = {success: {"model": model, "content": content}}
     for status, meaning in (also or {}).items():
-        found[status] = {"model": model, "content": content, "description": meaning}
-    return found | problems(*statuses)
+        docs[status] = {"model": model, "content": content, "description": meaning}
+    return docs | problem_docs(*statuses)
 
 
-def kept(model: Any, *statuses: int, as_csv: bool = False, example: Any = None) -> Responses:
-    """`answers` of a call that has an ETag, and that answers `Accept: text/csv` too if so told."""
-    found = answers(model, *statuses, example=example) | {
+def etag_response_docs(model: Any, *statuses: int, as_csv: bool = False, example: Any = None) -> Responses:
+    """`response_docs` of a call that has an ETag; as_csv: that answers `Accept: text/csv` too."""
+    docs = response_docs(model, *statuses, example=example) | {
         304: {"description": "Unchanged: `If-None-Match` names the current ETag."}
     }
-    found[200]["headers"] = {"ETag": {"description": "Changes with the answer.", "schema": {"type": "string"}}}
+    docs[200]["headers"] = {"ETag": {"description": "Changes with the answer.", "schema": {"type": "string"}}}
     if as_csv:
-        found[200]["content"] = found[200]["content"] | {"text/csv": {"schema": {"type": "string"}}}
-    return found
+        docs[200]["content"] = docs[200]["content"] | {"text/csv": {"schema": {"type": "string"}}}
+    return docs
 
 
-def listing(item: Any, *statuses: int) -> Responses:
+def list_response_docs(item: Any, *statuses: int) -> Responses:
     """What a list answers: JSON, or CSV for `Accept: text/csv`; `Link: rel=next` while more follows."""
-    found = kept(documents.list_of(item), *statuses, as_csv=True, example={"items": [EXAMPLES[item]], "next": None})
+    docs = etag_response_docs(
+        documents.list_of(item), *statuses, as_csv=True, example={"items": [EXAMPLES[item]], "next": None}
+    )
     link = {"description": '`<…>; rel="next"` while more follows.', "schema": {"type": "string"}}
-    found[200]["headers"] = found[200]["headers"] | {"Link": link}
-    return found
+    docs[200]["headers"] = docs[200]["headers"] | {"Link": link}
+    return docs
 
 
 def schema_of_params(params: type[Any]) -> dict[str, Any]:
@@ -132,7 +135,7 @@ def describe(app: FastAPI) -> None:
 
 def _document(app: FastAPI) -> dict[str, Any]:
     tags = [{"name": name, "description": text} for name, text in TAGS.items()]
-    found = get_openapi(
+    document = get_openapi(
         title=app.title,
         version=app.version,
         routes=app.routes,
@@ -140,25 +143,28 @@ def _document(app: FastAPI) -> dict[str, Any]:
         servers=[{"url": "/"}],
         summary="Where the time of a sparse matrix goes on a GPU.",
     )
-    schemas = found["components"]["schemas"]
+    schemas = document["components"]["schemas"]
     schemas["Problem"] = TypeAdapter(documents.Problem).json_schema()
-    schemas |= {record.__name__: schema_of_record(record) for record in documents.RECORDS}
+    details = [study.details for study in STUDIES]
+    schemas |= {record.__name__: schema_of_record(record) for record in (*documents.RECORDS, *details)}
+    choices = [{"$ref": f"#/components/schemas/{kind.__name__}"} for kind in details]
+    schemas["Measurement"]["properties"]["details"] |= {"anyOf": choices}
     for model, example in EXAMPLES.items():
         if model.__name__ in schemas:
             schemas[model.__name__]["examples"] = [example]
-    found["components"]["securitySchemes"] = SECURITY_SCHEMES
+    document["components"]["securitySchemes"] = SECURITY_SCHEMES
     if app.state.settings.token:
-        found["security"] = [{name: []} for name in SECURITY_SCHEMES]
+        document["security"] = [{name: []} for name in SECURITY_SCHEMES]
         for path in OPEN_PATHS:
-            found["paths"][path]["get"]["security"] = []
-    return found
+            document["paths"][path]["get"]["security"] = []
+    return document
 
 
-def _problem(status: int) -> dict[str, Any]:
+def _problem_doc(status: int) -> dict[str, Any]:
     code, meaning, detail = PROBLEMS[status]
     content = {"schema": PROBLEM_SCHEMA, "example": problem(status, code, detail)}
     return {"description": meaning, "content": {PROBLEM_TYPE: content}}
 
 
-COMMON = problems(400, 401, 422, 503)
+COMMON = problem_docs(400, 401, 422, 503)
 """Any call may answer these."""

@@ -1,16 +1,23 @@
 """Results: committed measurements and traces as records, and as CSV; routes, figures and pages read them here."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy import func, null, select
 from sqlalchemy.orm import Session
 
-from gpu_engine.records import Measurement, Trace, as_json, measurement_from_json, trace_from_json
-from server.answers import csv_of
-from server.models import JobRow, MeasurementRow, TraceRow
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.records import Measurement, Trace, as_json, trace_from_json
+from gpu_engine.studies import parse_measurement
+from server.models import JobRow, MatrixRow, MeasurementRow, TraceRow
+from server.responses import flatten, to_csv
 
-CSV_COLUMNS = tuple(f.name for f in dataclasses.fields(Measurement) if f.name not in ("environment", "samples_s"))
+Traces = dict[tuple[str, str], Trace]
+"""Traces by device and case."""
+
+NOT_IN_CSV = ("environment", "samples_s")
+COLUMNS = tuple(f.name for f in dataclasses.fields(Measurement) if f.name not in (*NOT_IN_CSV, "axes", "details"))
+"""Of CSV: what measurements of all studies say; `axes.…` and `details.…` follow, as far as there are any."""
 
 
 def measurements(
@@ -34,13 +41,33 @@ def measurements(
         if values:
             query = query.where(column.in_(values))
     rows = session.execute(query.order_by(MeasurementRow.id))
-    return [measurement_from_json({**record, "samples_s": taken or ()}) for record, taken in rows]
+    return [parse_measurement({**record, "samples_s": taken or ()}) for record, taken in rows]
 
 
-def traces(session: Session, job_ids: Sequence[str]) -> list[Trace]:
+def traces(session: Session, jobs: Sequence[JobRow]) -> Traces:
     """The traces of these jobs, in the order they were committed."""
-    records = session.scalars(select(TraceRow.record).where(TraceRow.job_id.in_(job_ids)).order_by(TraceRow.id))
-    return [trace_from_json(record) for record in records]
+    devices = {job.id: job.device for job in jobs}
+    query = select(TraceRow.job_id, TraceRow.record).where(TraceRow.job_id.in_(devices)).order_by(TraceRow.id)
+    found = ((devices[job_id], trace_from_json(record)) for job_id, record in session.execute(query))
+    return {(device, trace.case): trace for device, trace in found}
+
+
+def study_data(session: Session, measured: Sequence[Measurement], traced: Traces | None = None) -> StudyData:
+    """Measurements and traces with what is known of their matrices."""
+    known = matrix_features(session, dict.fromkeys(m.matrix_id for m in measured))
+    return StudyData(measured, known, traces=traced or {})
+
+
+def matrix_features(session: Session, ids: Iterable[str]) -> dict[str, MatrixFeatures]:
+    """Features by id; a matrix that has been deleted is called so."""
+    known = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(set(ids))))}
+    return {i: _features(known[i]) if i in known else MatrixFeatures(f"deleted matrix {i[:8]}") for i in ids}
+
+
+def _features(row: MatrixRow) -> MatrixFeatures:
+    lengths = {name: row.features.get(name) for name in ("ave", "sigma", "max_min")}
+    empty = row.features.get("empty_rows")
+    return MatrixFeatures(row.name, row.n_rows, row.n_cols, row.nnz, **lengths, empty_rows=empty)
 
 
 def version(session: Session, job: JobRow) -> str:
@@ -53,4 +80,6 @@ def version(session: Session, job: JobRow) -> str:
 
 def csv_text(found: Sequence[Measurement]) -> str:
     """The measurements as CSV with a header, without samples and environment; no cell is a formula."""
-    return csv_of([as_json(measurement) for measurement in found], CSV_COLUMNS)
+    documents = (as_json(measurement) for measurement in found)
+    rows = [flatten({k: v for k, v in document.items() if k not in NOT_IN_CSV}) for document in documents]
+    return to_csv(rows, tuple(dict.fromkeys((*COLUMNS, *(name for row in rows for name in row)))))

@@ -4,7 +4,6 @@
 matrix (server/store.py) or `problem.json` in the folder it was given. It has no database, no settings, no secrets.
 """
 
-import ctypes
 import dataclasses
 import json
 import logging
@@ -31,6 +30,7 @@ from gpu_engine.errors import (
 from gpu_engine.features import features, row_length_histogram, spy
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, ReadResult, read_matrix
 from gpu_engine.matrix_io.preview import preview
+from server.processes import end_with_parent
 from server.store import write_matrix
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,6 @@ log = logging.getLogger(__name__)
 PROBLEM = "problem.json"
 PREVIEW = "preview.json"
 SPY_SIZE = 256
-PR_SET_PDEATHSIG = 1
 SECRETS = "SPARSIGHT_"
 STDERR_LOGGED = 2000
 ERRORS: dict[str, type[SparsightError]] = {
@@ -47,7 +46,7 @@ ERRORS: dict[str, type[SparsightError]] = {
 
 
 @dataclass(frozen=True)
-class Task:
+class SandboxTask:
     """What the process does: read the file at `path`, or generate a matrix of a family when there is no path.
 
     preview       write down what would be read, and no matrix
@@ -64,7 +63,7 @@ class Task:
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def run(task: Task, folder: Path, started: Callable[[subprocess.Popen[str]], None]) -> None:
+def run(task: SandboxTask, folder: Path, started: Callable[[subprocess.Popen[str]], None]) -> None:
     """Fills the empty folder with the files of the matrix.
 
     started  is called with the process, to kill it from elsewhere
@@ -84,7 +83,7 @@ def run(task: Task, folder: Path, started: Callable[[subprocess.Popen[str]], Non
     )
     started(process)
     try:
-        _, said = process.communicate(json.dumps(dataclasses.asdict(task)), timeout=task.seconds)
+        _, stderr = process.communicate(json.dumps(dataclasses.asdict(task)), timeout=task.seconds)
     except subprocess.TimeoutExpired:
         raise TooLargeError(_too_long(task)) from None
     finally:
@@ -96,7 +95,7 @@ def run(task: Task, folder: Path, started: Callable[[subprocess.Popen[str]], Non
     if process.returncode == 0 and problem.exists():
         raise _restore(json.loads(problem.read_bytes()))
     if process.returncode != 0:
-        log.warning("the reading process ended with %d: %r", process.returncode, said[-STDERR_LOGGED:])
+        log.warning("the reading process ended with %d: %r", process.returncode, stderr[-STDERR_LOGGED:])
         raise _explain_exit(process.returncode, task)
 
 
@@ -108,13 +107,13 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 def _environment(folder: Path) -> dict[str, str]:
     """Ours without secrets, with one thread for each library and no writing outside `folder` but to the caches."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(SECRETS)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(SECRETS)}
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     packages = str(Path(__file__).resolve().parent.parent)
-    return {**kept, **threads, "TMPDIR": str(folder), "PYTHONPATH": packages}
+    return {**inherited, **threads, "TMPDIR": str(folder), "PYTHONPATH": packages}
 
 
-def _explain_exit(code: int, task: Task) -> InputError:
+def _explain_exit(code: int, task: SandboxTask) -> InputError:
     """The error behind an exit that the process had no time to explain."""
     if code == -signal.SIGXCPU:
         return TooLargeError(_too_long(task))
@@ -135,12 +134,12 @@ def _restore(problem: dict[str, Any]) -> SparsightError:
     return error
 
 
-def _too_long(task: Task) -> str:
+def _too_long(task: SandboxTask) -> str:
     work = "Reading the file" if task.path else "Generating the matrix"
     return f"{work} took more than {task.seconds:g} s. Try a smaller matrix, or raise SPARSIGHT_INGEST_SECONDS."
 
 
-def _too_much_memory(task: Task) -> str:
+def _too_much_memory(task: SandboxTask) -> str:
     work = "Reading the file" if task.path else "Generating the matrix"
     return (
         f"{work} needs more memory than the {task.memory_bytes / 2**30:.3g} GiB allowed. "
@@ -150,9 +149,10 @@ def _too_much_memory(task: Task) -> str:
 
 def main() -> None:
     """The child: limits itself, does the task of stdin in the current folder, writes down what went wrong."""
-    _die_with(int(sys.argv[1]))
+    if not end_with_parent(int(sys.argv[1]), signal.SIGKILL):
+        sys.exit("the parent is gone")
     task = json.load(sys.stdin)
-    task = Task(**{**task, "limits": ReadLimits(**task["limits"]), "options": ReadOptions(**task["options"])})
+    task = SandboxTask(**{**task, "limits": ReadLimits(**task["limits"]), "options": ReadOptions(**task["options"])})
     _limit(task)
     try:
         _produce(task, Path.cwd())
@@ -167,14 +167,7 @@ def main() -> None:
         )
 
 
-def _die_with(parent: int) -> None:
-    """Ties the life of this process to its parent's, which may be over already."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit("the parent is gone")
-
-
-def _limit(task: Task) -> None:
+def _limit(task: SandboxTask) -> None:
     for limit, most in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_AS, task.memory_bytes),
@@ -187,7 +180,7 @@ def _limit(task: Task) -> None:
         resource.setrlimit(limit, (most, most))
 
 
-def _produce(task: Task, folder: Path) -> None:
+def _produce(task: SandboxTask, folder: Path) -> None:
     """Reads or generates the matrix and writes its files, or what it would be."""
     if task.preview:
         document = preview(Path(task.path), task.limits, task.options)
@@ -198,11 +191,11 @@ def _produce(task: Task, folder: Path) -> None:
     write_matrix(folder, result.matrix, describe(result.matrix) | notes)
 
 
-def _read(task: Task) -> ReadResult:
+def _read(task: SandboxTask) -> ReadResult:
     return read_matrix(Path(task.path), task.limits, task.options)
 
 
-def _generate(task: Task) -> ReadResult:
+def _generate(task: SandboxTask) -> ReadResult:
     # Most tasks are files; this import is a third of what their process needs to start.
     from gpu_engine.generators import generate
 

@@ -14,8 +14,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from gpu_engine.errors import InputError, SparsightError, quote
-from sparsight import job_commands, matrix_commands
+from sparsight import compare_command, job_commands, matrix_commands, server_commands
+from sparsight.addresses import Address
 from sparsight.exits import Exit, exit_of
+from sparsight.read_options import ReadOptionsCommand
+from sparsight.sources import find_sources, parse_call
 from sparsight.terminal import AsJson, Server, Timeout, connect, messages, out, print_json, read_settings, say
 
 app = typer.Typer(
@@ -139,8 +142,8 @@ def generate(
     from gpu_engine import generators
     from gpu_engine.matrix_io import write_matrix_market
 
-    family, parameters = matrix_commands.parse_call(call)
-    matrix = generators.generate(family, parameters)
+    parsed = parse_call(call)
+    matrix = generators.generate(parsed.family, parsed.parameters)
     try:
         write_matrix_market(file, matrix)
     except OSError as error:
@@ -148,22 +151,39 @@ def generate(
     say(f"{file}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros.")
 
 
-@app.command(epilog="Example: sparsight run formats cnr-2000.mtx.gz --wait")
+@app.command(
+    cls=ReadOptionsCommand,
+    epilog="Example: sparsight run formats cnr-2000.mtx.gz rmat:scale=14 --set rounds=9 --wait",
+)
 def run(
-    study: Annotated[str, typer.Argument(help="Name of the study, such as formats.")],
-    file: Annotated[Path, typer.Argument(help="Matrix file.", exists=True, dir_okay=False)],
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda:0 …")] = "auto",
+    ctx: typer.Context,
+    study: Annotated[str, typer.Argument(help="Name of the study; `sparsight studies` lists them.")],
+    matrices: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MATRIX",
+            help="A matrix file, a folder of them, the id or URL of a matrix, or FAMILY:NAME=VALUE,… to generate one.",
+        ),
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE,…", help="Parameters of the study: `sparsight studies STUDY`."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda:0 …; `sparsight devices` lists them.")] = "auto",
     server: Server = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the results.")] = False,
     timeout: Timeout = None,
     as_json: AsJson = False,
 ) -> None:
-    """Upload a matrix to a running server and queue a study of it; prints the id of the job."""
-    from sparsight.run import Task
+    """Queue a study of one or several matrices, as one job of a running server; prints its id."""
+    from gpu_engine.matrix_io.options import chosen, parse_options
+    from sparsight.run import Task, parse_settings
 
-    with connect(server) as client:
+    sources = find_sources(matrices, chosen(parse_options(ctx.obj or {})))
+    parameters = parse_settings(study, settings or [])
+    with connect(server, *(source.what for source in sources if isinstance(source.what, Address))) as client:
         task = Task(client, messages(), out())
-        job = task.queue(study, file, device)
+        job = task.queue(study, sources, parameters, device)
         if not wait:
             task.print_job(job, as_json)
             return
@@ -171,4 +191,9 @@ def run(
 
 
 app.command(epilog="Example: sparsight results JOB --csv > results.csv")(job_commands.results)
-app.command(epilog="Example: sparsight compare csr/vector ell/thread --job JOB --fail-on slow")(job_commands.compare)
+app.command(epilog="Example: sparsight compare BEFORE AFTER --fail-on slow,failed,missing --threshold 10%")(
+    compare_command.compare
+)
+app.command()(server_commands.studies)
+app.command()(server_commands.kernels)
+app.command()(server_commands.devices)

@@ -12,7 +12,7 @@ from urllib.parse import quote as escape
 import httpx
 
 from gpu_engine.errors import InputError, UnavailableError, quote
-from server.documents import Job, Matrix, Results, Study
+from server.documents import Device, Job, Matrix, Results, StorageFormat, Study
 from sparsight.addresses import with_scheme
 from sparsight.compare import Difference, compare_kernels, compare_results
 from sparsight.problems import PYTHON, Hints, error_of
@@ -70,6 +70,14 @@ class Client:
     def studies(self) -> list[Study]:
         """What the server can study."""
         return list(self._call("GET", "/studies")["items"])
+
+    def devices(self) -> list[Device]:
+        """What can be measured on, and devices with recorded results."""
+        return list(self._call("GET", "/devices")["items"])
+
+    def formats(self) -> list[StorageFormat]:
+        """The storage formats and their kernels, and the libraries that they are measured against."""
+        return list(self._call("GET", "/formats")["items"])
 
     def upload(
         self, path: str | Path, name: str = "", on_read: Callable[[int], None] | None = None, **options: Any
@@ -146,6 +154,10 @@ class Client:
     def cancel(self, job_id: str) -> Job:
         """Asks for the end of a job."""
         return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/cancel"))
+
+    def retry(self, job_id: str) -> Job:
+        """Queues the same again as a new job; raises ConflictError unless the first one is over."""
+        return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/retry"))
 
     def wait(
         self, job_id: str, on_progress: Callable[[Job], None] | None = None, timeout_s: float | None = None

@@ -18,7 +18,7 @@ from typing import Literal
 from sqlalchemy import text
 
 import gpu_engine
-from gpu_engine.caches import CACHES
+from gpu_engine.caches import CACHE_FOLDERS
 from gpu_engine.device import list_devices
 from gpu_engine.errors import SparsightError
 from gpu_engine.records import DeviceInfo
@@ -100,7 +100,7 @@ def _written(settings: Settings) -> Iterator[tuple[str, Path, str]]:
     store = Store(settings.resolved_store)
     if store.is_local:
         yield "Matrices", Path(store.root), "SPARSIGHT_STORE"
-    for variable, name in CACHES.items():
+    for variable, name in CACHE_FOLDERS.items():
         if folder := os.environ.get(variable):
             yield f"Cache of {name}", Path(folder), variable
     yield "Temporary", Path(os.environ.get("TMPDIR", "/tmp")), "TMPDIR"

@@ -6,7 +6,11 @@ from gpu_engine.errors import ConflictError, InputError, NotFoundError, Sparsigh
 
 
 class Exit(IntEnum):
-    """The exit codes; scripts rely on them."""
+    """The exit codes; scripts rely on them.
+
+    WORSE    `compare` found what `--fail-on` names
+    NOTHING  nothing was measured: no case of the job has a time, or no two times could be compared
+    """
 
     DONE = 0
     FAILED = 1
@@ -15,7 +19,8 @@ class Exit(IntEnum):
     NOT_FOUND = 4
     CANCELLED = 5
     TIMEOUT = 6
-    SLOWER = 7
+    WORSE = 7
+    NOTHING = 8
     INTERRUPTED = 130
 
 

@@ -1,19 +1,15 @@
-"""`sparsight jobs …`, `results` and `compare`: the queue of a running server, and what its jobs have measured."""
+"""`sparsight jobs …` and `results`: the queue of a running server, and what its jobs have measured."""
 
-import dataclasses
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
 
 from gpu_engine.errors import InputError
 from server.documents import Job
 from sparsight.addresses import Address, find_job, find_matrix, job_address, matrix_address
-from sparsight.compare import Difference
-from sparsight.exits import Exit
 from sparsight.lists import Limit, moment, print_list
-from sparsight.report import duration, times
 from sparsight.terminal import (
     AsJson,
     Column,
@@ -23,9 +19,8 @@ from sparsight.terminal import (
     messages,
     out,
     print_json,
-    print_table,
+    print_pairs,
     say,
-    say_left_out,
 )
 
 app = typer.Typer(help="Jobs of a running server.", no_args_is_help=True)
@@ -66,6 +61,39 @@ def watch(job: JobId, timeout: Timeout = None, server: Server = None, as_json: A
         raise typer.Exit(Task(client, messages(), out()).follow(found, timeout, as_json))
 
 
+@app.command(epilog="Example: sparsight jobs show 5f0c6a1e")
+def show(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
+    """Show one job: its matrices, parameters, state and times."""
+    from sparsight.run import Task
+
+    with connect(server, job) as client:
+        found = find_job(client, job)
+        if as_json:
+            print_json(found)
+            return
+        name = Task(client, messages(), out()).name
+        facts: dict[str, Any] = {column.heading: column.cell(found) for column in _columns(name)} | {"job": found["id"]}
+        del facts["matrix"]
+        facts |= {f"matrix {place}": f"{entry}  {name(entry)}" for place, entry in enumerate(found["matrix_ids"], 1)}
+    facts |= {"place in the queue": found["queue_position"]} if found["queue_position"] else {}
+    facts |= {"retry of": found["retry_of"]} if found["retry_of"] else {}
+    facts |= {"error": found["error"].get("detail", "")} if found["error"] else {}
+    facts |= found["params"]
+    print_pairs(out(), {name: _shown(value) for name, value in facts.items()})
+
+
+@app.command(epilog="Example: sparsight jobs retry 5f0c6a1e")
+def retry(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
+    """Queue the same again once a job is over; prints the id of the new job."""
+    from sparsight.run import Task
+
+    with connect(server, job) as client:
+        again = client.retry(find_job(client, job)["id"])
+        task = Task(client, messages(), out())
+        task.tell(again)
+        task.print_job(again, as_json)
+
+
 @app.command()
 def cancel(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
     """End a queued or running job; what it has measured stays."""
@@ -96,32 +124,6 @@ def results(
             Task(client, messages(), out()).print_results(found, as_json)
 
 
-def compare(
-    baseline: Annotated[str, typer.Argument(metavar="A", help="A job, or with --job a kernel.")],
-    other: Annotated[str, typer.Argument(metavar="B", help="What is compared with it.")],
-    job: Annotated[
-        Address | None,
-        typer.Option(metavar="JOB", help="Compare two kernels of this job.", parser=job_address),
-    ] = None,
-    fail_on: Annotated[Literal["slow"] | None, typer.Option(help="Exit with 7 when B is slower anywhere.")] = None,
-    server: Server = None,
-    as_json: AsJson = False,
-) -> None:
-    """Say whether B is faster, the same or slower than A: two kernels of one job, or the same kernels of two jobs."""
-    from sparsight.run import Task
-
-    jobs = [job] if job else [job_address(baseline), job_address(other)]
-    with connect(server, *jobs) as client:
-        ids = [find_job(client, address)["id"] for address in jobs]
-        differences = client.compare(baseline, other, *ids) if job else client.compare(*ids)
-        if as_json:
-            print_json([dataclasses.asdict(difference) for difference in differences])
-        else:
-            _print_differences(differences, Task(client, messages(), out()).name)
-    if fail_on and any(difference.verdict == "slower" for difference in differences):
-        raise typer.Exit(Exit.SLOWER)
-
-
 def _columns(name: Callable[[str], str]) -> tuple[Column[Job], ...]:
     """The columns of a list of jobs; `name` is that of a matrix by its id."""
     return (
@@ -149,27 +151,6 @@ def _took(job: Job) -> str:
     return str(timedelta(seconds=round(took.total_seconds())))
 
 
-def _print_differences(differences: list[Difference], name: Callable[[str], str]) -> None:
-    """A table; where all share a matrix, a device or a cache state, its title says which."""
-    places: tuple[Column[Difference], ...] = (
-        Column("matrix", lambda d: name(d.matrix_id), is_name=True),
-        Column("cache", lambda d: d.cache),
-        Column("device", lambda d: d.device),
-    )
-    shared = [column for column in places if len({column.cell(d) for d in differences}) == 1]
-    columns: tuple[Column[Difference], ...] = (
-        Column("kernel", lambda d: d.baseline if d.baseline == d.other else f"{d.baseline} → {d.other}"),
-        Column("verdict", lambda d: d.verdict),
-        Column("ratio", lambda d: times(d.ratio), right=True),
-        *(column for column in places if column not in shared),
-        Column("A", lambda d: duration(d.baseline_s), right=True),
-        Column("B", lambda d: duration(d.other_s), right=True),
-        Column("why", lambda d: d.reason),
-    )
-    if not differences:
-        say("The two share no matrix, device and cache state.")
-        return
-    console = out()
-    if shared:
-        say(", ".join(str(column.cell(differences[0])) for column in shared), console, "italic")
-    say_left_out(print_table(console, columns, differences), "--json")
+def _shown(value: Any) -> str:
+    """A fact in a terminal; a list as `--set` takes it."""
+    return ",".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)

@@ -1,17 +1,32 @@
 """`sparsight matrix …`: the catalogue of a running server."""
 
-import json
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gpu_engine.errors import InputError, ParameterError, quote
-from server.documents import Matrix
+from gpu_engine.errors import InputError, quote
+from server.documents import Advice, Matrix
 from sparsight.addresses import Address, find_matrix, matrix_address
 from sparsight.lists import Limit, moment, print_list
 from sparsight.read_options import ReadOptionsCommand
-from sparsight.terminal import AsJson, Column, Server, connect, messages, out, print_json, print_pairs, say
+from sparsight.report import duration
+from sparsight.sources import parse_call
+from sparsight.terminal import (
+    AsJson,
+    Column,
+    Server,
+    connect,
+    messages,
+    out,
+    print_json,
+    print_pairs,
+    print_table,
+    say,
+    say_left_out,
+)
 
 app = typer.Typer(help="Matrices of a running server.", no_args_is_help=True)
 MatrixId = Annotated[
@@ -27,6 +42,8 @@ COLUMNS: tuple[Column[Matrix], ...] = (
     Column("columns", lambda matrix: matrix["n_cols"], right=True),
     Column("added (UTC)", lambda matrix: moment(matrix["created_at"])),
 )
+RECORDED = "recorded-"
+"""How the ids of matrices begin that came with recorded results."""
 
 
 @app.command(
@@ -54,8 +71,8 @@ def add(
         if file is not None:
             matrix = task.upload(file, name, **options)
         else:
-            family, parameters = parse_call(generate)
-            matrix = task.settle(client.generate(family, name, **parameters))
+            call = parse_call(generate)
+            matrix = task.settle(client.generate(call.family, name, **call.parameters))
     if name and " ".join(name.split()) != matrix["name"]:
         say(f"The server has this matrix already, as {quote(matrix['name'])}, and keeps that name.")
     if as_json:
@@ -80,11 +97,15 @@ def ls(
     with connect(server) as client:
         none = "There is no such matrix. Add one with `sparsight matrix add`."
         print_list(client.matrices(query, sort, recorded), limit, COLUMNS, none, as_json)
+        if not recorded:
+            others = client.matrices(query or RECORDED, recorded=True)
+            if count := sum(matrix["state"] == "recorded" for matrix in others):
+                say(f"Not listed: {count} that came with recorded results; --recorded lists them too.")
 
 
 @app.command(epilog="Example: sparsight matrix show 9f86d081")
 def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> None:
-    """Show one matrix: shape, state, features."""
+    """Show one matrix: shape, state, features, and the kernels to try first."""
     with connect(server, matrix) as client:
         found = find_matrix(client, matrix)
     if as_json:
@@ -96,6 +117,8 @@ def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> No
     if found["error"]:
         facts["error"] = found["error"].get("detail", "")
     print_pairs(out(), {name: _shown(value) for name, value in facts.items()})
+    if found["advice"]:
+        _print_advice(found["advice"])
 
 
 @app.command()
@@ -117,24 +140,21 @@ def rm(
         say(f"Deleted {found['id']}: {found['name']}.")
 
 
-def parse_call(text: str) -> tuple[str, dict[str, Any]]:
-    """Family and parameters of `family:name=value,…`: numbers, true and false as such; raises ParameterError."""
-    family, _, rest = text.partition(":")
-    parameters: dict[str, Any] = {}
-    for part in filter(None, rest.split(",")):
-        name, equals, value = part.partition("=")
-        if not name or not equals or name in parameters:
-            raise ParameterError(f"--generate has {quote(part)}; expected FAMILY:NAME=VALUE,… with each name once.")
-        parameters[name] = _value(value)
-    return family, parameters
+def _print_advice(advice: Sequence[Advice]) -> None:
+    """A table of kernels, the best first, with the time that is predicted on each model of GPU."""
+    models = list(advice[0]["predicted_s"])
+    columns: tuple[Column[Advice], ...] = (
+        Column("kernel", lambda entry: entry["kernel"]),
+        *(Column(model, partial(_predicted, model), right=True) for model in models),
+        Column("why", lambda entry: entry["reason"]),
+    )
+    console = out()
+    say("\nKernels to try first, by the features alone, with predicted times of a warm product", console, "italic")
+    say_left_out(print_table(console, columns, advice), "--json")
 
 
-def _value(text: str) -> Any:
-    """A JSON value where the text is one, else the text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+def _predicted(model: str, advice: Advice) -> str:
+    return duration(advice["predicted_s"].get(model))
 
 
 def _shown(value: Any) -> str:

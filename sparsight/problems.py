@@ -30,7 +30,7 @@ PYTHON: Hints = {
     "send_token": "Pass it as Client(server, token).",
 }
 COMMAND: Hints = {
-    "choose_direction": "`sparsight matrix add FILE --directed true` takes it as u → v, `--directed false` as both.",
+    "choose_direction": "Give --directed true if it is the edge u → v, --directed false if it stands for both.",
     "choose_duplicates": "Give --duplicates sum or --duplicates last.",
     "delete_with_results": "Give --with-results to delete them with it.",
     "generate_matrix": "`sparsight matrix add --generate` makes it with its values; measure that one.",

@@ -1,22 +1,26 @@
 """A study on a running server: the upload, the wait for its end and its results, with progress in the terminal."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from gpu_engine.errors import NotFoundError, ParameterError, quote
-from gpu_engine.records import measurement_from_json
-from server.documents import Job, Matrix
+from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, quote
+from server.documents import Job, Matrix, Results
+from sparsight.addresses import find_matrix
 from sparsight.client import ENDED, Client
 from sparsight.exits import JOB_STATES, Exit
-from sparsight.report import print_results
+from sparsight.report import print_findings
+from sparsight.sources import Call, Source, naming
 from sparsight.terminal import print_json, say, say_left_out
+
+if TYPE_CHECKING:
+    from gpu_engine.findings.finding import Finding
 
 ENDS = {"failed": "The job failed.", "cancelled": "The job was cancelled."}
 
@@ -25,30 +29,61 @@ LINE_S = 5.0
 
 
 class Task:
-    """One study of one file: messages and progress go to `messages`, results to `out`."""
+    """A study of some matrices: messages and progress go to `messages`, results to `out`."""
 
     def __init__(self, client: Client, messages: Console, out: Console) -> None:
         self.client = client
         self.messages = messages
         self.out = out
-        self._names: dict[str, str] = {}
+        self._matrices_by_id: dict[str, Matrix | None] = {}
 
-    def queue(self, study: str, file: Path, device: str) -> Job:
-        """Uploads the file and queues the study; says which job that is and returns it."""
+    def queue(self, study: str, sources: Sequence[Source], parameters: Mapping[str, Any], device: str) -> Job:
+        """Queues the study of the matrices, once the server has read all of them; says which job that is."""
         known = [entry["name"] for entry in self.client.studies()]
         if study not in known:
             raise ParameterError(f"There is no study {quote(study)}; known studies: {', '.join(known)}.")
-        matrix = self.upload(file)
-        self._names[matrix["id"]] = matrix["name"]
-        job = self.client.submit(study, [matrix["id"]], device=device)
-        self._say(f"Job {job['id']} is queued: {self._page(job)}")
+        job = self.client.submit(study, self._matrices(sources), parameters, device)
+        self.tell(job)
         return job
+
+    def _matrices(self, sources: Sequence[Source]) -> list[str]:
+        """The ids of the matrices, each once, when all are read; an error names its source."""
+        begun: dict[int, Matrix] = {}
+        # Files come last: none is sent for a job that an unknown id refuses.
+        for place, source in sorted(enumerate(sources), key=lambda entry: isinstance(entry[1].what, Path)):
+            with naming(source.text):
+                begun[place] = self._begin(source)
+        ready: dict[str, str] = {}
+        for place, source in enumerate(sources):
+            with naming(source.text):
+                matrix = self.settle(begun[place])
+            first = ready.setdefault(matrix["id"], source.text)
+            if first != source.text:
+                self._say(f"{quote(source.text)} is the same matrix as {quote(first)}, and is measured once.")
+            self._matrices_by_id[matrix["id"]] = matrix
+        return list(ready)
+
+    def _begin(self, source: Source) -> Matrix:
+        """The matrix of a source, which the server may still be reading."""
+        match source.what:
+            case Path() as file:
+                return self._send(file, "", source.options)
+            case Call(family, parameters):
+                return self.client.generate(family, **parameters)
+            case address:
+                matrix = find_matrix(self.client, address)
+        if matrix["state"] == "recorded":
+            raise ConflictError("It came with recorded results and has no values, so that it cannot be measured.")
+        return matrix
 
     def upload(self, file: Path, name: str = "", **options: Any) -> Matrix:
         """Uploads the file and waits until the server has read it; raises what is wrong with it.
 
         options  fields of ReadOptions, of an edge list
         """
+        return self.settle(self._send(file, name, options))
+
+    def _send(self, file: Path, name: str, options: Mapping[str, Any]) -> Matrix:
         with self._progress() as show:
             size, sent = file.stat().st_size, 0
 
@@ -57,14 +92,19 @@ class Task:
                 sent += count
                 show(sent, size, f"uploading {file.name}")
 
-            return self.settle(self.client.upload(file, name, on_read, **options))
+            return self.client.upload(file, name, on_read, **options)
 
     def settle(self, matrix: Matrix) -> Matrix:
         """The matrix once it is no longer being read; raises what is wrong with it."""
-        if matrix["state"] != "ingesting":
+        if matrix["state"] == "ready":
             return matrix
-        self._say("The server is reading the matrix.")
+        if matrix["state"] == "ingesting":
+            self._say(f"The server is reading {matrix['name']}.")
         return self.client.wait_matrix(matrix["id"])
+
+    def tell(self, job: Job) -> None:
+        """Says that the job is queued, and where its page is."""
+        self._say(f"Job {job['id']} is queued: {self._page(job)}")
 
     def print_job(self, job: Job, as_json: bool) -> None:
         """The queued job: its id, or its document."""
@@ -85,34 +125,56 @@ class Task:
         except KeyboardInterrupt:
             self._say(f"The job goes on; to follow it again: sparsight jobs watch {self._page(job)}")
             return Exit.INTERRUPTED
-        self.print_results(ended, as_json)
+        has_times = self.print_results(ended, as_json)
         if ended["state"] != "succeeded":
             reason = (ended.get("error") or {}).get("detail", "")
             self._say(" ".join(filter(None, (ENDS[ended["state"]], reason, self._page(job)))))
+        elif not has_times:
+            self._say(f"No case of the job has a time. {self._page(job)}")
+            return Exit.NOTHING
         return JOB_STATES[ended["state"]]
 
-    def print_results(self, job: Job, as_json: bool) -> None:
-        """What a job has measured: the document, or tables; a sentence where that is nothing."""
+    def print_results(self, job: Job, as_json: bool) -> bool:
+        """Prints the document of what a job has measured, or tables; returns whether a case has a time."""
         results = self.client.results(job["id"])
+        has_times = any(entry["median_s"] is not None for entry in results["measurements"])
         if as_json:
             print_json(results)
-            return
-        measurements = [measurement_from_json(entry) for entry in results["measurements"]]
-        if not measurements:
+            return has_times
+        if not results["measurements"]:
             self._say(f"The job {job['id']} is {job['state']} and has measured nothing.")
         elif job["state"] not in ENDED:
             self._say(f"The job is {job['state']}; this is what it has measured so far.")
-        names = {m.matrix_id: self.name(m.matrix_id) for m in measurements}
-        say_left_out(print_results(self.out, measurements, names), "--csv or --json of `sparsight results`")
+        say_left_out(print_findings(self.out, self._findings(results)), "--csv or --json of `sparsight results`")
+        return has_times
+
+    def _findings(self, results: Results) -> "tuple[Finding, ...]":
+        # The studies take seconds to import.
+        from gpu_engine.findings.data import MatrixFeatures, StudyData
+        from gpu_engine.results import findings_of
+        from gpu_engine.studies import parse_measurement
+
+        measurements = [parse_measurement(entry) for entry in results["measurements"]]
+        known = {}
+        for matrix_id in dict.fromkeys(m.matrix_id for m in measurements):
+            matrix = self._known(matrix_id)
+            shape = (matrix["n_rows"], matrix["n_cols"], matrix["nnz"]) if matrix else ()
+            known[matrix_id] = MatrixFeatures(self.name(matrix_id), *shape)
+        return findings_of(StudyData(measurements, known))
 
     def name(self, matrix_id: str) -> str:
         """The name of a matrix; its id where the matrix is gone, which its results outlive."""
-        if matrix_id not in self._names:
+        matrix = self._known(matrix_id)
+        return matrix["name"] if matrix else matrix_id
+
+    def _known(self, matrix_id: str) -> Matrix | None:
+        """The matrix, asked for once; None where it is gone."""
+        if matrix_id not in self._matrices_by_id:
             try:
-                self._names[matrix_id] = self.client.matrix(matrix_id)["name"]
+                self._matrices_by_id[matrix_id] = self.client.matrix(matrix_id)
             except NotFoundError:
-                self._names[matrix_id] = matrix_id
-        return self._names[matrix_id]
+                self._matrices_by_id[matrix_id] = None
+        return self._matrices_by_id[matrix_id]
 
     def _page(self, job: Job) -> str:
         return f"{self.client.server}/jobs/{job['id']}"
@@ -132,6 +194,20 @@ class Task:
             yield lambda done, total, message: bar.update(
                 task, completed=done, total=total or None, description=message
             )
+
+
+def parse_settings(study: str, texts: Sequence[str]) -> dict[str, Any]:
+    """The parameters of `--set name=value,…`; raises ParameterError naming those that the study has."""
+    if not texts:
+        return {}
+    # The studies take seconds to import.
+    from gpu_engine.parameters import assignments, parse_params
+    from gpu_engine.studies import study as find_study
+
+    parameters = find_study(study).Params
+    values = assignments(parameters, ",".join(texts))
+    parse_params(parameters, values)
+    return values
 
 
 class _Lines:

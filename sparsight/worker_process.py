@@ -1,6 +1,5 @@
 """The worker beside a server: a child process that lives no longer than the server does."""
 
-import ctypes
 import logging
 import os
 import signal
@@ -11,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from gpu_engine.errors import UnavailableError
+from server.processes import end_with_parent
 
 log = logging.getLogger(__name__)
 
@@ -23,15 +23,14 @@ PAUSE_MAX_S = 60.0
 within the longest.
 """
 
-PR_SET_PDEATHSIG = 1
-
 
 def end_with(parent: int) -> None:
     """Has the kernel end this process with the parent that started it; raises UnavailableError where that is gone."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0:
-        raise UnavailableError(f"Cannot tie this process to its parent: {os.strerror(ctypes.get_errno())}.")
-    if os.getppid() != parent:
+    try:
+        there = end_with_parent(parent, signal.SIGTERM)
+    except OSError as error:
+        raise UnavailableError(f"Cannot tie this process to its parent: {error.strerror}.") from error
+    if not there:
         raise UnavailableError(f"The process {parent} that asked for this worker has ended.")
 
 

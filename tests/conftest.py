@@ -5,13 +5,16 @@ The service is imported by the fixtures that need it: the tests of gpu_engine ru
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -26,26 +29,85 @@ if TYPE_CHECKING:
 
 # Before anything imports Numba: what the tests and their processes compile is shared, and lies in nobody's home.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
+# Threads of OpenMP spin while they wait for each other, for minutes where several processes share the cores.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 ADDRESS = "http://127.0.0.1:8000"
 
 AddMatrix = Callable[..., str]
 
-TOGETHER = ("tests/browser/", "tests/server/jobs/")
-"""Folders whose tests share something dear: a browser, a Ray. One of the processes that share the tests gets each."""
+TOGETHER = "tests/browser/"
+"""The folder whose tests share a browser."""
 
-LONG = (*TOGETHER, "tests/test_deployment.py")
-"""What one process has to do alone for minutes: begun first, so that nobody waits for it at the end."""
+LONG = (
+    # It compiles what many others run, which are to find it compiled.
+    "tests/gpu_engine/formats/test_contract.py",
+    TOGETHER,
+    "tests/server/jobs/test_worker.py",
+    "tests/server/jobs/test_dispatcher.py",
+    "tests/gpu_engine/test_cuda_sources.py",
+    "tests/sparsight/test_serve.py",
+    "tests/test_wheel.py",
+    "tests/test_deployment.py",
+    "tests/gpu_engine/multigpu/",
+    "tests/gpu_engine/gpu_bench/",
+)
+"""What one process has to do alone for long: begun first, so that nobody waits for it at the end."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="also run the tests that are marked `full`")
+    parser.addoption("--since", metavar="COMMIT", help="also run those of them whose sources have changed since")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps the tests of a file, and of a folder of TOGETHER, in one process, the LONG ones first."""
-    if config.pluginmanager.hasplugin("xdist"):
-        items.sort(key=lambda item: not item.path.relative_to(config.rootpath).as_posix().startswith(LONG))
-        for item in items:
-            path = item.path.relative_to(config.rootpath).as_posix()
-            folder = next((folder for folder in TOGETHER if path.startswith(folder)), path)
-            item.add_marker(pytest.mark.xdist_group(folder))
+    """Leaves out the tests marked `full`; puts the LONG ones first."""
+    if not config.getoption("full"):
+        changed = changed_since(config.rootpath, config.getoption("since"))
+        left_out = {item for item in items if any(not changed(*mark.args) for mark in item.iter_markers("full"))}
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: next((i for i, long in enumerate(LONG) if item.nodeid.startswith(long)), len(LONG)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keeps the tests of a file, and those of the browser, in one process."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
+
+    return Scheduling(config, log)
+
+
+def changed_since(root: Path, commit: str | None) -> Callable[..., bool]:
+    """Whether a file of these patterns differs from that commit's; all do where there is no such commit."""
+    if commit is None:
+        return lambda *patterns: False
+    ended = subprocess.run(
+        ["git", "diff", "--name-only", commit, "--"], cwd=root, capture_output=True, text=True, check=False
+    )
+    if ended.returncode:
+        return lambda *patterns: True
+    return lambda *patterns: any(fnmatch(name, pattern) for name in ended.stdout.splitlines() for pattern in patterns)
+
+
+@functools.cache
+def _has_gpu() -> bool:
+    from gpu_engine.device import list_devices
+
+    return any(device.backend == "cuda" for device in list_devices())
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leaves out thousands of tests that would be skipped."""
+    return (collection_path == Path(__file__).parent / "gpu" and not _has_gpu()) or None
+
+
+def pytest_report_header() -> str | None:
+    return None if _has_gpu() else "tests/gpu is left out: there is no CUDA device"
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

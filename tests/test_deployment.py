@@ -317,6 +317,9 @@ def await_the_end(client: httpx.Client, job: str) -> str:
     pytest.fail("the stream ended before the job")
 
 
+@pytest.mark.full(
+    COMPOSE, "Dockerfile", "sparsight/*", "server/settings.py", "server/jobs/*", "tests/test_deployment.py"
+)
 def test_the_four_services_measure_a_matrix_together(host: Host) -> None:
     assert host.start("migrate").wait(LIMIT_S) == 0, host.said()
     for name in ("server", "worker"):

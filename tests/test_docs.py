@@ -1,26 +1,31 @@
 """The documents name everything that there is, and nothing else: each list here is derived from the code."""
 
-import dataclasses
 import re
+from dataclasses import fields
+from datetime import date
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
+import yaml
 
 from gpu_engine.errors import SparsightError
 from gpu_engine.formats import FORMATS
-from gpu_engine.records import Measurement
+from gpu_engine.records import STATES, Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
+from server.documents import CaseVerdict, Finding
 from server.errors import status_of
 from server.main import create_app
 from server.models import JobState, MatrixState
-from server.results import CSV_COLUMNS
+from server.results import NOT_IN_CSV
 from server.settings import Settings
 from sparsight.cli import app
 from sparsight.exits import Exit
 from web.selection import NAMES
 
 ROOT = Path(__file__).parent.parent
+PACKAGES = ("gpu_engine", "server", "web", "sparsight")
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
@@ -72,14 +77,21 @@ def test_every_format_has_its_heading_and_each_kernel_its_row() -> None:
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
 def test_every_study_has_its_heading_and_each_parameter_its_row(study: Study) -> None:
     parameters = first_cells(section("docs/api.md", f"### {study.name}"))[1:]
-    assert parameters == [field.name for field in dataclasses.fields(study.Params)]
+    assert parameters == [field.name for field in fields(study.Params)]
 
 
 def test_every_state_has_its_row() -> None:
     rows = first_cells(section("docs/api.md", "## States"))
-    jobs, matrices = rows.index("state of a job"), rows.index("state of a matrix")
+    jobs, matrices, measurements = (rows.index(f"state of a {what}") for what in ("job", "matrix", "measurement"))
     assert rows[jobs + 1 : matrices] == [str(state) for state in JobState]
-    assert rows[matrices + 1 :] == [str(state) for state in MatrixState]
+    assert rows[matrices + 1 : measurements] == [str(state) for state in MatrixState]
+    assert rows[measurements + 1 :] == list(STATES)
+
+
+def test_every_field_of_a_verdict_has_its_row() -> None:
+    rows = re.findall(r"^\| (`.+?) \|", section("docs/api.md", "## Verdicts"), re.M)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted([*get_type_hints(Finding), *get_type_hints(CaseVerdict)])
 
 
 def test_every_error_that_a_call_can_answer_has_its_row() -> None:
@@ -93,10 +105,13 @@ def test_every_error_that_a_call_can_answer_has_its_row() -> None:
     assert set(re.findall(r'problem\(\d+, "(\w+)"', source)) == others | {"internal", "unavailable", "too_large"}
 
 
-def test_every_column_has_its_row_in_the_words_of_the_record() -> None:
-    told = {field.name: field.metadata["description"].replace("|", "\\|") for field in dataclasses.fields(Measurement)}
-    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", section("docs/api.md", "## Results"), re.M)
-    assert rows == [(name, told[name]) for name in CSV_COLUMNS]
+def test_every_field_of_a_measurement_has_its_row_in_the_words_of_the_record() -> None:
+    part = section("docs/api.md", "## Results")
+    kinds: tuple[Any, ...] = (Measurement, *(study.details for study in STUDIES))
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", part, re.M)
+    described = [(f.name, f.metadata["description"].replace("|", "\\|")) for kind in kinds for f in fields(kind)]
+    assert sorted(rows) == sorted(row for row in described if row[0] not in NOT_IN_CSV)
+    assert re.findall(r"^Details of `(\w+)`:$", part, re.M) == [study.name for study in STUDIES]
 
 
 def test_every_parameter_of_figures_has_its_row() -> None:
@@ -134,23 +149,52 @@ def test_every_link_to_a_file_leads_to_one(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
-def test_every_file_that_the_architecture_names_is_there() -> None:
-    tree = section("ARCHITECTURE.md", "# Architecture").split("```")[3]
-    folder, missing = ROOT, []
-    for line in tree.strip().splitlines():
-        name, indent = line.split()[0], len(line) - len(line.lstrip())
-        if indent > 2:
-            continue
-        folder = ROOT if indent == 0 else folder
-        if not (folder / name).exists():
-            missing.append(name)
-        if indent == 0:
-            folder = ROOT / name
-    assert missing == []
+def tree() -> list[str]:
+    """The paths of the architecture's tree: at the margin folders of the repository, below them what they hold."""
+    paths: list[str] = []
+    top = ""
+    for line in section("ARCHITECTURE.md", "# Architecture").split("```")[3].strip().splitlines():
+        name = line.split()[0]
+        top = top if line.startswith(" ") else name
+        paths.append(name if name == top else f"{top}{name}")
+    return paths
+
+
+def test_everything_that_the_architecture_names_is_there() -> None:
+    assert [path for path in tree() if not (ROOT / path).exists()] == []
+    assert len(tree()) == len(set(tree()))
+
+
+def test_every_package_is_in_the_architecture() -> None:
+    tracked = {path.parent for path in ROOT.glob("*/*.py") if not path.parent.name.startswith(".")}
+    inner = {path.parent for name in PACKAGES for path in (ROOT / name).glob("*/__init__.py")}
+    assert {f"{path.relative_to(ROOT).as_posix()}/" for path in tracked | inner} - set(tree()) == set()
+
+
+def test_the_architecture_is_short_and_facts_have_their_own_dated_list() -> None:
+    assert len(text("ARCHITECTURE.md").splitlines()) <= 110
+    head, *dates = first_cells(text("docs/facts.md"))
+    assert head == "date"
+    assert dates == sorted(dates, key=date.fromisoformat)
+
+
+def test_the_glossary_has_every_word_once() -> None:
+    cells = first_cells(text("GLOSSARY.md"))
+    words = [word.strip() for cell in cells if cell != "word" for word in cell.split(",")]
+    assert len(words) == len(set(words))
 
 
 def test_the_ci_runs_what_the_readme_says() -> None:
     develop = section("README.md", "## Develop")
-    for command in ("make test", "make check"):
-        assert command in develop
-        assert re.search(rf"^step {command}$", text(".ci/run"), re.M)
+    targets = re.search(r"^step make --jobs=2 --output-sync (.+)$", text(".ci/run"), re.M)
+    assert targets
+    assert targets[1].split() == ["check", "test"]
+    assert all(f"make {target}" in develop for target in (*targets[1].split(), "test-all"))
+
+
+def test_a_commit_is_checked_by_the_programs_of_make_check() -> None:
+    recipe = re.search(r"^check: install\n((?:\t.+\n)+)", text("Makefile"), re.M)
+    assert recipe
+    hooks = [hook for repo in yaml.safe_load(text(".pre-commit-config.yaml"))["repos"] for hook in repo["hooks"]]
+    assert len(hooks) == len(recipe[1].splitlines())
+    assert [hook["entry"] for hook in hooks if hook["entry"] not in recipe[1]] == []

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gpu_engine import recordings
-from tests.sample_recording import sample
+from tests.samples.recording import sample
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("gpu_engine", "server", "web", "sparsight")
@@ -129,12 +129,12 @@ def test_migrate_and_doctor_run(run: Run) -> None:
 
 
 def test_a_formats_study_runs_without_a_server(run: Run) -> None:
-    params = 'rounds=9,energy_s=0,kernels=["packed/tile"]'
+    params = 'rounds=9,energy_s=0,kernels=["csr/scalar"]'
     arguments = ("formats", "a.mtx", "--device", "cpu", "--json", "out.json", "--set", params)
     ended = run("python", "-m", "gpu_engine", *arguments)
     assert ended.returncode == 0, ended.stderr
     read = run("python", "-c", "print(open('out.json').read())")
     measurements = json.loads(read.stdout)["measurements"]
     assert [(m["kernel"], m["cache"], m["state"]) for m in measurements] == [
-        ("packed/tile", cache, "ok") for cache in ("cold", "warm")
+        ("csr/scalar", cache, "ok") for cache in ("cold", "warm")
     ]

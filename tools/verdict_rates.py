@@ -10,7 +10,7 @@ import dataclasses
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from gpu_engine.measure import Timing
 from gpu_engine.noise import noise
-from gpu_engine.records import Measurement
+from gpu_engine.products import ProductDetails
+from gpu_engine.records import Case, Measurement
 from gpu_engine.verdict import compare
 
 RECORDED = Path(__file__).parents[1] / "tests/gpu_engine/identical_kernels.json"
@@ -70,10 +71,10 @@ MACHINES = (
 )
 
 
-def measured(device: str, rounds: Sequence[float]) -> Measurement:
+def measured(device: str, rounds: Iterable[float]) -> Measurement:
     """A record of a kernel with these rounds, in seconds."""
-    base = Measurement("m|k|warm|", "m", device, "csr", "csr/vector", "ok", "warm")
-    return dataclasses.replace(base, **Timing(tuple(map(float, rounds)), None).fields())
+    fields = Timing(tuple(map(float, rounds)), None).fields()
+    return Measurement.of(Case("m", "csr/vector", "warm"), device, ProductDetails, **fields)
 
 
 def with_reference(entries: Sequence[Measurement]) -> list[Measurement]:

@@ -1,100 +1,83 @@
 """REST: the figures behind the pages' charts, as Plotly JSON that `plotly.io.from_json` reads."""
 
-from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import NotFoundError, ParameterError
+from gpu_engine.errors import NotFoundError, ParameterError, quote
 from server import catalogue, documents
-from server.answers import kept as keep
-from server.answers import listed
 from server.deps import DatabaseDep, StoreDep
-from server.openapi import kept, listing
+from server.openapi import etag_response_docs, list_response_docs
+from server.responses import etag_response, list_response
 from server.store import Store
-from web.figures import FIGURES, find_figure
-from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, SCALING_STUDY, measured, with_traces
+from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture, picture
+from web.results import results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection
+from web.studies import PAGES
+from web.studies.base import StudyPage
 
 router = APIRouter(tags=["figures"])
 QUERY = {"type": "array", "items": {"type": "string"}, "maxItems": VALUES_MAX}
 SELECTION = {"parameters": [{"name": name, "in": "query", "schema": QUERY} for name in NAMES]}
 
 
-@router.get("/figures", responses=listing(documents.FigureEntry))
+@router.get("/figures", responses=list_response_docs(documents.FigureEntry))
 def list_figures(request: Request) -> Response:
     """Every figure, with what its query must name."""
     parse_options(request.query_params.multi_items(), ())
     items = [
         {
-            "name": f.name,
-            "title": f.title,
-            "needs": f.needs,
+            "name": name,
+            "title": figure.title,
+            "needs": page.name if page else "matrix",
             "parameters": list(NAMES),
-            "href": f"/api/v1/figures/{f.name}",
+            "href": f"/api/v1/figures/{name}",
         }
-        for f in FIGURES
+        for name, (page, figure) in FIGURES.items()
     ]
-    return listed(request, items)
+    return list_response(request, items)
 
 
-@router.get("/figures/{name}", responses=kept(documents.PlotlyFigure, 404), openapi_extra=SELECTION)
+@router.get("/figures/{name}", responses=etag_response_docs(documents.PlotlyFigure, 404), openapi_extra=SELECTION)
 def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
     """The figure of a selection (`job matrix device kernel cache baseline pair`, repeatable) as Plotly JSON.
 
     `batch operation`, given once, are of the figures of batches; `devices phases` of those of scaling;
     `first near stall replay` of `pagerank-what-if`.
     """
-    figure = find_figure(name)
+    page, figure = find_figure(name)
     selection = parse_selection(request.query_params.multi_items())
     with database.read() as session:
-        drawn = figure.draw(*LOADERS[figure.needs](session, store, selection))
-    return keep(request, drawn.to_json())
+        if page is None:
+            drawn = figure.draw(_one_matrix(session, store, selection))
+        else:
+            results = results_of(session, page.name, selection, page.matrices_shown)
+            data = with_traces(session, results) if page.with_traces else results.data
+            drawn = figure.draw(figure.info(data))
+    return etag_response(request, drawn.to_json())
 
 
-def _measurements(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:  # noqa: ARG001
-    return (measured(session, FORMATS_STUDY, selection).shown,)
-
-
-def _runs(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:  # noqa: ARG001
-    return (with_traces(session, measured(session, PAGERANK_STUDY, selection)),)
-
-
-def _batches(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:  # noqa: ARG001
-    return (measured(session, BATCHED_STUDY, selection).shown,)
-
-
-def _works(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:  # noqa: ARG001
-    return (measured(session, SCALING_STUDY, selection).shown,)
-
-
-def _spy(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:
-    row, seen = _one_matrix(session, store, selection)
-    return seen.spy, row.n_rows, row.n_cols
-
-
-def _row_lengths(session: Session, store: Store, selection: Selection) -> tuple[Any, ...]:
-    return (_one_matrix(session, store, selection)[1].row_lengths,)
-
-
-def _one_matrix(session: Session, store: Store, selection: Selection) -> tuple[Any, Picture]:
+def _one_matrix(session: Session, store: Store, selection: Selection) -> Picture:
     if len(selection.matrix) != 1:
         raise ParameterError("This figure is of one matrix; name it with ?matrix=ID.")
     row = catalogue.get_matrix(session, selection.matrix[0])
     seen = picture(store, row)
     if seen is None:
         raise NotFoundError(f"The matrix {row.id} is {row.state} and has no picture.")
-    return row, seen
+    return seen
 
 
-LOADERS: dict[str, Callable[[Session, Store, Selection], tuple[Any, ...]]] = {
-    "measurements": _measurements,
-    "runs": _runs,
-    "batches": _batches,
-    "works": _works,
-    "spy": _spy,
-    "row_lengths": _row_lengths,
+FIGURES: dict[str, tuple[StudyPage | None, Any]] = {
+    **{figure.name: (page, figure) for page in PAGES for figure in page.figures},
+    **{figure.name: (None, figure) for figure in MATRIX_FIGURES},
 }
-"""What each kind of figure is drawn from."""
+"""Every figure by name, and the page that it is of; None: it is of one matrix."""
+
+
+def find_figure(name: str) -> tuple[StudyPage | None, Any]:
+    """The figure of that name and its page; raises NotFoundError naming the known ones."""
+    if name not in FIGURES:
+        raise NotFoundError(f"There is no figure {quote(name)}; known figures: {', '.join(FIGURES)}.")
+    return FIGURES[name]

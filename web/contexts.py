@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from web.figures.base import Table
+from gpu_engine.findings.tables import Table
 from web.parts import (
     Chart,
     Choice,
@@ -10,17 +10,14 @@ from web.parts import (
     Column,
     DeviceLine,
     Family,
-    Field,
-    Finding,
-    GroupFinding,
+    FigureSection,
+    FindingLine,
     JobLine,
-    JobResults,
     Link,
+    LinkSwitch,
     MatrixLine,
     Origin,
-    RunFinding,
-    StudyFigure,
-    WorkCases,
+    TableSection,
 )
 
 
@@ -30,8 +27,7 @@ class HomePage:
 
     title: str
     topics: str
-    findings: tuple[Finding, ...]
-    runs: tuple[RunFinding, ...]
+    findings: tuple[FindingLine, ...]
     recorded: tuple[Link, ...]
     jobs: tuple[JobLine, ...]
     devices: tuple[DeviceLine, ...]
@@ -70,8 +66,7 @@ class MatrixPage:
     advice: Table | None
     charts: tuple[Chart, ...]
     histogram: tuple[tuple[str, str], ...]
-    findings: tuple[Finding, ...]
-    runs: tuple[RunFinding, ...]
+    findings: tuple[FindingLine, ...]
     jobs: tuple[JobLine, ...]
     studies: tuple[Choice, ...]
     devices: tuple[Choice, ...]
@@ -80,113 +75,41 @@ class MatrixPage:
 
 @dataclass(frozen=True, slots=True)
 class StudyPage:
-    """What the pages of all studies have; every choice is in the address.
+    """`/formats`, `/pagerank` …: the results of a study; every choice is in the address.
 
-    figures    in the order of the page
-    every      the same page of every matrix measured, empty where all are shown
-    kept       what the address says beside the choices of the form
-    downloads  what is shown, as files; jobs: those that measured it
+    study        its name; heading, lead: above all; invitation: where there are no results
+    overview     sentences on all findings together; caveat: what times on such a device do not say
+    switches     links, selects: fields of the form beside the matrices; hidden: what else the address says
+    every        the same page of every matrix measured, empty where all are shown
+    conclusions  of a paper; None where there are none to show
+    few          a sentence on the figures that need more matrices than are chosen
+    cases_note   above the tables of the findings
+    structure    pictures of the first matrices; features: what is known of each matrix
+    downloads    what is shown, as files; jobs: those that measured it
     """
 
     title: str
     topics: str
-    figures: tuple[StudyFigure, ...]
-    devices: tuple[Link, ...]
+    study: str
+    lead: str
+    invitation: str
+    overview: tuple[str, ...]
+    caveat: str
+    findings: tuple[FindingLine, ...]
+    switches: tuple[LinkSwitch, ...]
+    selects: tuple[Choices, ...]
     matrices: tuple[Choice, ...]
     every: tuple[Link, ...]
-    kept: tuple[tuple[str, str], ...]
+    hidden: tuple[tuple[str, str], ...]
+    conclusions: TableSection | None
+    figures: tuple[FigureSection, ...]
+    few: str
+    cases_note: str
+    sections: tuple[TableSection, ...]
+    structure: tuple[Chart, ...]
+    features: TableSection
     downloads: tuple[Link, ...]
     jobs: tuple[Link, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FormatsPage(StudyPage):
-    """`/formats`: kernels compared.
-
-    overview   sentences on all matrices together
-    few        a sentence on the figures that need more matrices than are chosen
-    structure  spy pictures; features: what is known of each matrix
-    """
-
-    overview: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    few: str
-    structure: tuple[Chart, ...]
-    features: Table
-    caches: tuple[Link, ...]
-    baselines: tuple[Choice, ...]
-    pair: tuple[Choices, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PageRankPage(StudyPage):
-    """`/pagerank`: runs of PageRank compared.
-
-    caveat     what times on a CPU say, empty on a GPU
-    runs       every run in numbers; top: the highest ranks; graphs: what is known of each matrix
-    paper      the paper's own rows, and remarks on them
-    structure  row lengths of the first matrices
-    what_if    fields of the schedule that is replayed; replays: the kernels whose trace it can be
-    kept       what the address says beside the choice of matrices; what_if_kept: beside that of the schedule
-    """
-
-    findings: tuple[RunFinding, ...]
-    caveat: str
-    runs: Table
-    top: Table
-    paper: Table
-    remarks: tuple[str, ...]
-    graphs: Table
-    structure: tuple[Chart, ...]
-    what_if: tuple[Field, ...]
-    replays: tuple[Choice, ...]
-    what_if_kept: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BatchedPage(StudyPage):
-    """`/batched`: batches of small matrices.
-
-    overview     sentences on all batches together
-    caveat       what times on a CPU say, empty on a GPU
-    conclusions  the paper's, each beside what the shown batches say
-    kernels      every kernel of the shown batches in numbers
-    sizes        problems of the batches measured
-    """
-
-    overview: tuple[str, ...]
-    findings: tuple[GroupFinding, ...]
-    caveat: str
-    conclusions: Table
-    kernels: Table
-    features: Table
-    caches: tuple[Link, ...]
-    operations: tuple[Link, ...]
-    sizes: tuple[Choice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ScalingPage(StudyPage):
-    """`/scaling`: one matrix shared by several devices.
-
-    overview     sentences on all matrices together, one a work
-    caveat       what the times of virtual devices say; empty where there are none
-    conclusions  the paper's, each beside what the shown work says
-    balance      how evenly the works were cut whose parts stand in a table of their own
-    cases        every case in numbers, a table a work
-    phases       times or shares
-    numbers      how many devices the sentences are about
-    """
-
-    overview: tuple[str, ...]
-    findings: tuple[GroupFinding, ...]
-    caveat: str
-    conclusions: Table
-    balance: tuple[WorkCases, ...]
-    cases: tuple[WorkCases, ...]
-    features: Table
-    phases: tuple[Link, ...]
-    numbers: tuple[Choice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +127,7 @@ class JobsPage:
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """`/jobs/{id}`: where a job stands and what it has found so far."""
+    """`/jobs/{id}`: where a job stands and what it has found so far; page: that of the study with these results."""
 
     title: str
     topics: str
@@ -215,7 +138,10 @@ class JobPage:
     error: str
     retry_of: str
     counts: str
-    results: JobResults
+    chart: Chart
+    findings: tuple[FindingLine, ...]
+    page: Link | None
+    downloads: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)

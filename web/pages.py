@@ -12,23 +12,24 @@ from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy.orm import Session
 
-from gpu_engine.records import results_document
+from gpu_engine.findings import units
+from gpu_engine.results import results_document
 from server.deps import DatabaseDep, StoreDep
 from server.results import csv_text
-from web import assets, units
-from web.comparison import NAMED
+from web import assets
 from web.contexts import ErrorPage
 from web.hints import HINTS, words
-from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, SCALING_STUDY, measured, with_traces
-from web.selection import Selection, parse_options, parse_selection
-from web.views import batched, formats, home, jobs, matrices, pagerank, scaling
+from web.names import as_code
+from web.palette import style
+from web.results import Results, results_of, with_traces
+from web.selection import parse_options, parse_selection
+from web.studies import PAGES
+from web.studies.base import StudyPage
+from web.views import home, jobs, matrices, study
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 NAVIGATION = (
-    ("Formats", "/formats"),
-    ("PageRank", "/pagerank"),
-    ("Batches", "/batched"),
-    ("Scaling", "/scaling"),
+    *((page.link, f"/{page.name}") for page in PAGES),
     ("Matrices", "/matrices"),
     ("Jobs", "/jobs"),
     ("Devices", "/devices"),
@@ -44,9 +45,11 @@ def _templates() -> Jinja2Templates:
         "asset": assets.url,
         "percent": units.percent,
         "HINTS": HINTS,
-        "NAMED": NAMED,
+        "times": units.times,
+        "style": style,
         "NAVIGATION": NAVIGATION,
     }
+    environment.filters["as_code"] = as_code
     return Jinja2Templates(env=environment)
 
 
@@ -116,39 +119,33 @@ def show_devices(request: Request, database: DatabaseDep) -> Response:
         return render(request, "devices.html", home.devices_page(session))
 
 
-def _add_study(study: str, page: Callable[[Session, Selection], Any]) -> None:
+def _add_study(page: StudyPage) -> None:
     """The page of a study at the study's name, and beside it what it shows as the results of a job and as CSV."""
+
+    def results(request: Request, session: Session) -> Results:
+        return results_of(session, page.name, parse_selection(request.query_params.multi_items()), page.matrices_shown)
 
     def show(request: Request, database: DatabaseDep) -> Response:
         selection = parse_selection(request.query_params.multi_items())
         with database.read() as session:
-            return render(request, f"{study}.html", page(session, selection))
+            return render(request, "study.html", study.page(session, page, selection))
 
     def as_json(request: Request, database: DatabaseDep) -> Response:
-        selection = parse_selection(request.query_params.multi_items())
         with database.read() as session:
-            shown = with_traces(session, measured(session, study, selection))
-        return JSONResponse(results_document(list(shown.measurements), list(shown.traces.values())))
+            data = with_traces(session, results(request, session))
+        return JSONResponse(results_document(data))
 
     def as_csv(request: Request, database: DatabaseDep) -> Response:
-        selection = parse_selection(request.query_params.multi_items())
         with database.read() as session:
-            found = measured(session, study, selection).measurements
-        return Response(csv_text(list(found)), media_type="text/csv; charset=utf-8")
+            measurements = results(request, session).measurements
+        return Response(csv_text(measurements), media_type="text/csv; charset=utf-8")
 
     for ending, endpoint in (("", show), (".json", as_json), (".csv", as_csv)):
-        router.add_api_route(f"/{study}{ending}", endpoint)
+        router.add_api_route(f"/{page.name}{ending}", endpoint)
 
 
-STUDY_PAGES = {
-    FORMATS_STUDY: formats.page,
-    PAGERANK_STUDY: pagerank.page,
-    BATCHED_STUDY: batched.page,
-    SCALING_STUDY: scaling.page,
-}
-
-for name, of_study in STUDY_PAGES.items():
-    _add_study(name, of_study)
+for each in PAGES:
+    _add_study(each)
 
 
 Handler = Callable[[Request, Any], Awaitable[Response]]

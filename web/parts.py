@@ -1,9 +1,10 @@
 """What pages are made of: links, choices, lines of lists, findings, figures. Numbers are text with their units."""
 
+import re
 from dataclasses import dataclass
 
-from web.comparison import Comparison
-from web.figures.base import Table
+from gpu_engine.findings.finding import Finding
+from gpu_engine.findings.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """A field with options."""
+    """A field with options; `name` is that of the parameter."""
 
     id: str
+    name: str
     label: str
     options: tuple[Choice, ...]
 
@@ -44,23 +46,26 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A comparison, what it is of, and where it is shown in full."""
+class FindingLine:
+    """A finding, where it is shown in full, and what that page is called."""
 
-    comparison: Comparison
-    matrix: str
+    finding: Finding
     href: str
+    page: str
+
+    @property
+    def id(self) -> str:
+        """Of an element that shows it, none but letters, digits and dashes: readers open it, and it stays open."""
+        of = self.finding
+        return re.sub(r"\W+", "-", "-".join((of.study, of.matrix_id, of.device, of.cache, *of.axes.values())))
 
 
 @dataclass(frozen=True, slots=True)
-class RunFinding:
-    """What is said of the runs of PageRank on a matrix and device, and where they are shown in full."""
+class TitledTable:
+    """A table and what it is of."""
 
-    matrix_id: str
-    matrix: str
-    device: str
-    sentences: tuple[str, ...]
-    href: str
+    heading: str
+    table: Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +150,6 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyFigure:
-    """A figure of a study under its heading, and its numbers; note: the sentence instead of an empty chart."""
-
-    name: str
-    heading: str
-    note: str
-    chart: Chart
-    table: Table | None
-
-
-@dataclass(frozen=True, slots=True)
 class Origin:
     """How a recorded matrix gets its values here; each empty where it does not apply.
 
@@ -170,40 +164,42 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupFinding:
-    """What is said of a batch, or of a work that devices share, and where it is shown; title: what it is made of."""
+class LinkSwitch:
+    """Links of which one is current, under a label."""
 
-    matrix_id: str
-    title: str
-    sentences: tuple[str, ...]
-    href: str
+    label: str
+    links: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class WorkCases:
-    """Cases of one work: works are never in one table."""
+class FigureForm:
+    """A form below the heading of a figure; hidden: what the address says beside it."""
 
-    work: str
+    fields: tuple[Field, ...]
+    hidden: tuple[tuple[str, str], ...]
+    button: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableSection:
+    """Tables under a heading."""
+
+    id: str
     heading: str
-    table: Table
+    notes: tuple[str, ...]
+    tables: tuple[TitledTable, ...]
+    prose: bool
 
 
 @dataclass(frozen=True, slots=True)
-class JobResults:
-    """What a job has found so far.
+class FigureSection:
+    """A figure of a study under its heading, and its numbers; note: the sentence instead of an empty chart."""
 
-    findings    of the formats study; runs: of the pagerank study, batches: of the batched study; both with every case
-                in the table
-    works       of the scaling study, with every case in tables of their own
-    comparison  the page of the study with these results; None while there are none
-    """
-
+    name: str
+    heading: str
+    note: str
     chart: Chart
-    findings: tuple[Finding, ...]
-    runs: tuple[RunFinding, ...]
-    batches: tuple[GroupFinding, ...]
-    works: tuple[GroupFinding, ...]
-    cases: Table | None
-    work_cases: tuple[WorkCases, ...]
-    comparison: Link | None
-    downloads: tuple[Link, ...]
+    table: Table | None
+    switches: tuple[LinkSwitch, ...]
+    forms: tuple[FigureForm, ...]
+    sections: tuple[TableSection, ...]

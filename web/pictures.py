@@ -10,7 +10,7 @@ from server.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The structure of a matrix.
+    """The structure of a matrix of n_rows × n_cols.
 
     spy          entries per cell [cell rows][cell columns]
     row_lengths  (shortest, longest, rows) per bin, the first one not empty
@@ -19,6 +19,8 @@ class Picture:
 
     spy: Sequence[Sequence[int]]
     row_lengths: tuple[tuple[int, int, int], ...]
+    n_rows: int
+    n_cols: int
     notes: tuple[str, ...]
 
 
@@ -31,7 +33,7 @@ def picture(store: Store, row: MatrixRow) -> Picture | None:
     bins = [(int(low), int(high), int(rows)) for low, high, rows in meta["row_lengths"]]
     while bins and bins[0][2] == 0:
         bins.pop(0)
-    return Picture(meta["spy"], tuple(bins), tuple(meta.get("notes", ())))
+    return Picture(meta["spy"], tuple(bins), row.n_rows, row.n_cols, tuple(meta.get("notes", ())))
 
 
 def bin_label(low: int, high: int) -> str:

@@ -45,7 +45,7 @@ FILLED = 0.8
 """A layout may take this share of a GPU's memory."""
 
 Calibration = Mapping[str, float]
-"""By kernel: measured over predicted time on a device, as `judge.calibrate` finds it; of no other device."""
+"""By kernel: measured over predicted time on a device, as `evaluation.calibrate` finds it; of no other device."""
 
 
 @dataclass(frozen=True, slots=True)

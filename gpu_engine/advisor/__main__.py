@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from gpu_engine import recordings
+from gpu_engine.advisor.evaluation import Evaluation, calibrate, evaluate
 from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu
-from gpu_engine.advisor.judge import Judgement, calibrate, judge
 from gpu_engine.advisor.work import Features
 from gpu_engine.errors import SparsightError
 
@@ -27,13 +27,13 @@ def _features(recording: recordings.Recording) -> dict[str, Features]:
     return {matrix.id: matrix.features for matrix in recording.matrices}
 
 
-def _text(judgement: Judgement) -> str:
+def _text(evaluation: Evaluation) -> str:
     lines = [
-        f"{v.regret:6.3f}  {v.matrix_id[:32]:32} {v.cache:4}  {v.chosen:20} {v.chosen_s * 1e6:9.2f} µs"
+        f"{v.regret:6.3f}  {v.matrix_id[:32]:32} {v.cache:4}  {v.advised:20} {v.advised_s * 1e6:9.2f} µs"
         f" (predicted {v.predicted_s * 1e6:9.2f})  fastest {v.fastest:20} {v.fastest_s * 1e6:9.2f} µs"
-        for v in judgement.verdicts
+        for v in evaluation.outcomes
     ]
-    share, mean = judgement.share_within_10_percent, judgement.geometric_mean_regret
+    share, mean = evaluation.share_within_10_percent, evaluation.geometric_mean_regret
     return "\n".join([*lines, f"{share:.1%} within 10 % of the fastest, geometric mean of the regret {mean:.3f}"])
 
 
@@ -49,7 +49,7 @@ def main() -> int:
     for recording in judged:
         gpu = _gpu(recording.device.name)
         calibration = calibrate(learned.measurements, _features(learned), gpu) if learned else None
-        found = judge(recording.measurements, _features(recording), gpu, calibration)
+        found = evaluate(recording.measurements, _features(recording), gpu, calibration)
         sys.stdout.write(f"{recording.device.name}, predicted as {gpu.name}\n{_text(found)}\n")
     return 0
 

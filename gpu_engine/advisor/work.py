@@ -239,7 +239,7 @@ def _stored_as_ell(f: Features, walked: Work, row_bytes: float) -> Work:
 
 
 def hybrid(padding: float) -> Callable[[Features], Work]:
-    """`hyb`: the head padded by about so much of the spread of the lengths, the tail as coordinates, added to y."""
+    """`hyb`: the ELL part padded by about so much of the spread of the lengths, and the COO part, added to y."""
 
     def work(f: Features) -> Work:
         spread = _spread(f)

@@ -15,8 +15,8 @@ import numpy as np
 from gpu_engine.batched import shared, sliced
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
-from gpu_engine.batched.groups import ROW_WORK, SHARED, Cut, Cuts, on_host
-from gpu_engine.batched.shared import Plan, SharedLayout
+from gpu_engine.batched.groups import ROW_WORK, SHARED_ELEMENTS, LaunchConfig, LaunchConfigs, on_host
+from gpu_engine.batched.shared import SharedLayout, SharedStructure
 from gpu_engine.batched.sliced import SOURCE, SlicedLayout
 from gpu_engine.formats.base import array_module
 
@@ -43,11 +43,11 @@ SAVING = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ProblemClass:
     """A class of problems that are served alike, and why."""
 
     name: str
-    cut: Cut
+    config: LaunchConfig
     reason: str
 
 
@@ -70,7 +70,7 @@ class Features:
         return Features(*(np.diff(on_host(starts)) for starts in (batch.rows, batch.cols, batch.entries)))
 
 
-def choose(features: Features, multiprocessors: int) -> tuple[tuple[Choice, ...], Any]:
+def classify(features: Features, multiprocessors: int) -> tuple[tuple[ProblemClass, ...], Any]:
     """(the classes of a batch, the class of each problem: int64 [problems]); a launch each."""
     each = features.work
     total, largest = int(each.sum()), int(each.max(initial=0))
@@ -84,30 +84,34 @@ def choose(features: Features, multiprocessors: int) -> tuple[tuple[Choice, ...]
     filled = "the batch is large" if share == MOST else f"each of {multiprocessors} processors has {BLOCKS_EACH}"
     share = min(share, MOST_OF_FEW) if few else share
     work = f"At most {share} in work a group, so that {filled}. {threads} threads a block, for problems are {kind}"
-    choices = (
-        Choice("narrow", Cut(work=share, threads=threads), f"At most {NARROW} columns. {work}."),
-        Choice(
+    classes = (
+        ProblemClass("narrow", LaunchConfig(work=share, threads=threads), f"At most {NARROW} columns. {work}."),
+        ProblemClass(
             "wide",
-            Cut(work=MOST, threads=512),
-            f"At most {SHARED} columns: few windows of x fit a processor, so each serves many rows and 512 threads.",
+            LaunchConfig(work=MOST, threads=512),
+            f"At most {SHARED_ELEMENTS} columns: few windows of x fit a processor, so each serves many rows and 512 "
+            "threads.",
         ),
-        Choice(
+        ProblemClass(
             "far",
-            Cut(work=share, threads=threads),
-            f"More than {SHARED} columns: x stays in global memory. {work}.",
+            LaunchConfig(work=share, threads=threads),
+            f"More than {SHARED_ELEMENTS} columns: x stays in global memory. {work}.",
         ),
     )
-    return choices, np.searchsorted([NARROW, SHARED], features.columns).astype(np.int64)
+    return classes, np.searchsorted([NARROW, SHARED_ELEMENTS], features.columns).astype(np.int64)
 
 
-def cuts_of(batch: Batch) -> Cuts:
+def launch_configs_of(batch: Batch) -> LaunchConfigs:
     """How the problems of a batch are cut into groups, for the device where it lies."""
     features, multiprocessors = Features.of(batch), _multiprocessors(array_module(batch.rows))
-    choices, kinds = choose(features, multiprocessors)
+    classes, kinds = classify(features, multiprocessors)
     # A large batch reads memory best in order; of a small one the last block decides.
     small = features.work.sum() < MOST * BLOCKS_EACH * multiprocessors
-    cuts, reasons = zip(*((choice.cut, f"{choice.name}: {choice.reason}") for choice in choices), strict=True)
-    return Cuts(cuts, kinds, largest_first=bool(small), reasons=reasons)
+    configs, reasons = zip(
+        *((problem_class.config, f"{problem_class.name}: {problem_class.reason}") for problem_class in classes),
+        strict=True,
+    )
+    return LaunchConfigs(configs, kinds, largest_first=bool(small), reasons=reasons)
 
 
 def _multiprocessors(xp: Any) -> int:
@@ -121,27 +125,27 @@ def remark(layout: SlicedLayout) -> str:
     """Why the blocks are as they are: of each class that has any."""
     used = [
         reason
-        for reason, (begin, end) in zip(layout.cuts.reasons, pairwise(layout.slices.kinds), strict=True)
+        for reason, (begin, end) in zip(layout.configs.reasons, pairwise(layout.slices.kinds), strict=True)
         if begin < end
     ]
-    return " ".join((*used, "The largest start first.")) if layout.cuts.largest_first else " ".join(used)
+    return " ".join((*used, "The largest start first.")) if layout.configs.largest_first else " ".join(used)
 
 
 def flexible(batch: Batch) -> SlicedLayout:
     """Slices in groups that fit the problems."""
-    return SlicedLayout.from_batch(batch, cuts_of(batch))
+    return SlicedLayout.from_batch(batch, launch_configs_of(batch))
 
 
 def once(batch: Batch) -> SlicedLayout | SharedLayout:
     """What problems share stored once, if that saves enough; slices in fitting groups else."""
-    plan = Plan.of(batch)
-    return SharedLayout.from_plan(batch, plan) if plan.share <= SAVING else flexible(batch)
+    structure = SharedStructure.of(batch)
+    return SharedLayout.from_structure(batch, structure) if structure.share <= SAVING else flexible(batch)
 
 
 def _bytes_once(batch: Batch) -> int:
     """Bytes of the layout that `once` makes."""
-    plan = Plan.of(batch)
-    return plan.nbytes if plan.share <= SAVING else sliced.bytes_needed(batch, cuts_of(batch))
+    structure = SharedStructure.of(batch)
+    return structure.nbytes if structure.share <= SAVING else sliced.bytes_needed(batch, launch_configs_of(batch))
 
 
 def _moved_once(layout: SlicedLayout | SharedLayout) -> int:
@@ -170,7 +174,7 @@ FLEXIBLE = BatchKernel(
     name="auto/flexible",
     summary="As sliced/lanes, with the size of groups and the threads of a block by the problems and the batch.",
     store=flexible,
-    bytes_needed=lambda batch: sliced.bytes_needed(batch, cuts_of(batch)),
+    bytes_needed=lambda batch: sliced.bytes_needed(batch, launch_configs_of(batch)),
     cpu=sliced.cpu,
     cuda=sliced.cuda,
     source=SOURCE,

@@ -10,13 +10,13 @@ from gpu_engine.batched.batch import Batch
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import array_module
+from gpu_engine.warps import WARP
 
 STAGED_COLUMNS = 48 * 1024 // 8
 """Most columns of a problem whose x is copied into shared memory: 48 KB, what a block has without asking for more."""
 
 LARGEST_BLOCK = 1024
 MOST_BLOCKS = 2**31 - 1
-WARP = 32
 
 
 @dataclass(frozen=True, slots=True)

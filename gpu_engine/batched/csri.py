@@ -11,9 +11,10 @@ import numpy as np
 
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
-from gpu_engine.batched.blocks import STAGED_COLUMNS, WARP, Blocks, instantiations
+from gpu_engine.batched.blocks import STAGED_COLUMNS, Blocks, instantiations
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module
+from gpu_engine.warps import WARP
 
 SOURCE = CudaSource(__package__, "csri.cu", instantiations("batched_warp"))
 

@@ -12,13 +12,12 @@ from gpu_engine.formats.base import array_module
 ROW_WORK = 16
 """What a row costs a block beside its entries, in entries."""
 
-
-SHARED = 6144
+SHARED_ELEMENTS = 6144
 """Elements of x and y that a block keeps in shared memory: 48 KiB, what every GPU gives a block unasked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class LaunchConfig:
     """How large the groups of some problems may be, and how many threads a block of them has.
 
     work     entries, and `row_work` a row: fewer problems share a group, and larger ones are cut between rows
@@ -32,32 +31,32 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Cuts:
-    """The cut of each problem.
+class LaunchConfigs:
+    """The launch configuration of each problem.
 
-    cuts      all that there are, one launch each
+    configs   all that there are, one launch each
     kinds     int64 [problems] on the host, which of them a problem takes; None: the first
     largest_first  blocks with much to do start first, so that none is left for the end
-    reasons   why each cut is as it is; empty where nobody chose
+    reasons   why each configuration is as it is; empty where nobody chose
     row_work  what a row counts beside its entries: no group has more rows than its work over this, and one
 
-    Raises ParameterError for work whose rows of y may not fit into SHARED.
+    Raises ParameterError for work whose rows of y may not fit into SHARED_ELEMENTS.
     """
 
-    cuts: tuple[Cut, ...] = (Cut(),)
+    configs: tuple[LaunchConfig, ...] = (LaunchConfig(),)
     kinds: Any = None
     largest_first: bool = False
     reasons: tuple[str, ...] = ()
     row_work: int = ROW_WORK
 
     def __post_init__(self) -> None:
-        most = self.row_work * (SHARED - 1)
-        for cut in self.cuts:
-            if not 0 < cut.work <= most:
-                raise ParameterError(f"A group of {cut.work} in work does not fit a block; take 1 to {most}.")
+        most = self.row_work * (SHARED_ELEMENTS - 1)
+        for config in self.configs:
+            if not 0 < config.work <= most:
+                raise ParameterError(f"A group of {config.work} in work does not fit a block; take 1 to {most}.")
 
 
-ONE_CUT = Cuts()
+ONE_CONFIG = LaunchConfigs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ class Groups:
     begins, ends  rows
     windows       first column of the window
     widths        columns of the window: those of all its problems
-    kinds         its cut
+    kinds         its configuration
     """
 
     begins: Any
@@ -77,22 +76,22 @@ class Groups:
     kinds: Any
 
     @staticmethod
-    def of(rows: Any, cols: Any, begins: Any, cuts: Cuts) -> "Groups":
+    def of(rows: Any, cols: Any, begins: Any, configs: LaunchConfigs) -> "Groups":
         """Small problems together, large ones in parts of equal work that share a window.
 
         rows, cols  int64 [problems + 1], of the batch
         begins      int64 [n_rows + 1], where the entries of each row begin in the batch
         """
         xp = array_module(begins)
-        work, cols = (on_host(starts) for starts in (begins[rows] + cuts.row_work * rows, cols))
-        kinds = np.zeros(work.size - 1, np.int64) if cuts.kinds is None else cuts.kinds
-        limits = np.array([(cut.work, cut.columns) for cut in cuts.cuts], np.int64)
-        marks, first, last = _cut(work, cols, kinds, limits)
-        # A group begins with the first row that the work before its mark does not reach.
-        borders = xp.searchsorted(begins + cuts.row_work * xp.arange(begins.size), xp.asarray(marks))
-        found = borders[:-1], borders[1:], *(xp.asarray(a) for a in (cols[first], cols[last] - cols[first]))
-        held = xp.flatnonzero(xp.diff(borders))
-        return Groups(*(part[held].astype(np.int64) for part in (*found, xp.asarray(kinds[first]))))
+        work, cols = (on_host(starts) for starts in (begins[rows] + configs.row_work * rows, cols))
+        kinds = np.zeros(work.size - 1, np.int64) if configs.kinds is None else configs.kinds
+        limits = np.array([(config.work, config.columns) for config in configs.configs], np.int64)
+        work_begins, first, last = _group_borders(work, cols, kinds, limits)
+        # A group begins with the first row that the work before it does not reach.
+        borders = xp.searchsorted(begins + configs.row_work * xp.arange(begins.size), xp.asarray(work_begins))
+        fields = borders[:-1], borders[1:], *(xp.asarray(a) for a in (cols[first], cols[last] - cols[first]))
+        nonempty = xp.flatnonzero(xp.diff(borders))
+        return Groups(*(field[nonempty].astype(np.int64) for field in (*fields, xp.asarray(kinds[first]))))
 
     @property
     def count(self) -> int:
@@ -106,7 +105,7 @@ def on_host(array: Any) -> Any:
 
 
 @numba.njit(cache=True)
-def _cut(work: Any, cols: Any, kinds: Any, limits: Any) -> tuple[Any, Any, Any]:
+def _group_borders(work: Any, cols: Any, kinds: Any, limits: Any) -> tuple[Any, Any, Any]:
     """Groups of problems, in order: (work before each group and after the last, its first problem, the one after).
 
     work, cols  int64 [problems + 1], ascending: sums over the problems before
@@ -116,7 +115,7 @@ def _cut(work: Any, cols: Any, kinds: Any, limits: Any) -> tuple[Any, Any, Any]:
     size = 0
     for p in range(problems):
         size += max(1, -(-(work[p + 1] - work[p]) // limits[kinds[p], 0]))
-    marks, first, last = (np.empty(size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64))
+    begins, first, last = (np.empty(size + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64))
     count, is_open = 0, False
     for p in range(problems):
         most, window = limits[kinds[p]]
@@ -128,8 +127,8 @@ def _cut(work: Any, cols: Any, kinds: Any, limits: Any) -> tuple[Any, Any, Any]:
         own = work[p + 1] - work[p]
         parts = max(1, -(-own // most))
         for part in range(parts):
-            marks[count], first[count], last[count] = work[p] + part * own // parts, p, p + 1
+            begins[count], first[count], last[count] = work[p] + part * own // parts, p, p + 1
             count += 1
         is_open = parts == 1
-    marks[count] = work[problems]
-    return marks[: count + 1], first[:count], last[:count]
+    begins[count] = work[problems]
+    return begins[: count + 1], first[:count], last[:count]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,17 +11,31 @@ from gpu_engine.batched.composition import Composition
 from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import DIAGONALS, LOOPS
 from gpu_engine.errors import KernelError, ParameterError
-from gpu_engine.experiment import Candidate, Experiment, Fields, best_of
+from gpu_engine.experiment import Candidate, Experiment, Fields, ProductCandidate, best_of
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
-from gpu_engine.records import Cache, Case, Measurement
+from gpu_engine.records import Cache, Case, Details, Measurement, described
 from gpu_engine.verify import POISON, check
 
 BEST_OF = frozenset(kernel.name for kernel in DIAGONALS)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchDetails(Details):
+    """What a measurement of the `batched` study says beside what all say."""
+
+    study: ClassVar[str] = "batched"
+
+    problems: int | None = described("Problems of the batch, of whose product the times are.", None)
+    vector_bytes: int | None = described(
+        "Bytes of x and y that a product moves: x read, y written and, where it adds, read.", None
+    )
+    convert_s: float | None = described("Seconds of the conversion from CSR on this device, once.", None)
+    convert_peak_bytes: int | None = described("Bytes: peak memory of that conversion.", None)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
     """What to measure of a batch.
 
     kernels   every kernel that a case names, and those that BEST chooses from
@@ -38,18 +52,19 @@ class Plan:
     energy_s: float
 
 
-class Products(Experiment):
+class BatchExperiment(Experiment):
     """All kernels of one batch.
 
     compose  makes the batch; raises ParameterError where there is none to multiply
     names    of the matrices of a mixed batch, for the records
     """
 
+    details = BatchDetails
     beginning = "making the batch and its reference product"
 
     def __init__(
         self,
-        plan: Plan,
+        plan: BatchPlan,
         cases: Sequence[Case],
         compose: Callable[[], Composition],
         bench: Bench,
@@ -80,7 +95,7 @@ class Products(Experiment):
         wanted = {case.kernel for case in self.cases}
         if BEST in wanted:
             wanted |= BEST_OF
-        return [BatchProduct(self, kernel) for kernel in self.plan.kernels if kernel.name in wanted]
+        return [BatchCandidate(self, kernel) for kernel in self.plan.kernels if kernel.name in wanted]
 
     def rows_written(self) -> int:
         """Elements of y that any product must write: none of an empty row where it adds."""
@@ -94,26 +109,27 @@ class Products(Experiment):
         yield from (best_of(measured, BEST_OF, case) for case in self.cases if case.kernel == BEST)
 
 
-class BatchProduct(Candidate):
+class BatchCandidate(ProductCandidate):
     """A kernel of batches."""
 
-    def __init__(self, products: Products, kernel: BatchKernel) -> None:
-        cases = {case.cache: case for case in products.cases if case.kernel == kernel.name}
-        super().__init__(kernel.name, kernel.name, cases)
-        self._products, self._kernel, self._bench = products, kernel, products.bench
-        self._layout: Any = None
+    def __init__(self, experiment: BatchExperiment, kernel: BatchKernel) -> None:
+        cases = {case.cache: case for case in experiment.cases if case.kernel == kernel.name}
+        # The energy of a call comes from hundreds of them in one graph: too many launches for a loop.
+        energy_s = 0.0 if kernel.name in LOOPS else experiment.plan.energy_s
+        super().__init__(kernel.name, cases, experiment.bench, energy_s)
+        self._experiment, self._kernel = experiment, kernel
         self.layout = kernel.store
-        self.bytes_needed = min(kernel.bytes_needed(products.batch), self._bench.layout_bytes)
+        self.bytes_needed = min(kernel.bytes_needed(experiment.batch), self.bench.layout_bytes)
 
     @property
     def environment(self) -> Mapping[str, str]:
         """The hash of the kernel's source, the versions of what it calls, and the matrices of a mixed batch."""
-        source = self._kernel.source_hash(self._products.backend)
-        return {"source": source, **self._kernel.libraries(), **self._products.names}
+        source = self._kernel.source_hash(self._experiment.backend)
+        return {"source": source, **self._kernel.libraries(), **self._experiment.names}
 
     def prepare(self) -> Callable[[], Fields]:
         """Stores the batch, multiplies it once and checks every element."""
-        run = self._products
+        run = self._experiment
         count = run.composition.count
         if self.name in LOOPS and count > run.plan.loop_max:
             raise ParameterError(
@@ -121,48 +137,38 @@ class BatchProduct(Candidate):
             )
         kernel = self._kernel
         needed = kernel.bytes_needed(run.batch)
-        self._layout, fields = run.converted(kernel.store, needed, lambda: kernel.store(run.batch))
-        note = kernel.remark(self._layout) if kernel.remark else ""
+        self.arrays, fields = run.converted(kernel.store, needed, lambda: kernel.store(run.batch))
+        note = kernel.remark(self.arrays) if kernel.remark else ""
         run.y[...] = run.start
-        self._call()()
-        self._bench.stopwatch.synchronize()
+        self.product()()
+        self.bench.stopwatch.synchronize()
         error = check(run.expected, run.y)
         return lambda: {**fields, "problems": count, "note": note, "max_error": error}
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Turns of the product."""
         # From call to call a y that is added to grows by A·x: linearly, so that it never overflows.
-        self._products.y[...] = 0.0
-        return self._bench.turns(self._call())(cache)
+        self._experiment.y[...] = 0.0
+        return super().turns(cache)
 
     def least_s(self, cache: Cache) -> float:
         """By the bytes of the layout and of y."""
-        return self._bench.least_s(self._kernel.layout_bytes(self._layout) + 8 * self._products.rows_written(), cache)
+        return self.bench.least_s(self._kernel.layout_bytes(self.arrays) + 8 * self._experiment.rows_written(), cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:  # noqa: ARG002
         """GFLOP/s, the floor, and the bytes of the vectors."""
-        run = self._products
+        run = self._experiment
         compulsory = run.batch.compulsory_bytes(run.plan.adds)
         return {
             "gflops": 2 * run.batch.nnz / timing.median_s / 1e9,
-            "floor_s": compulsory / self._bench.profile.rate(compulsory, cache),
+            "floor_s": compulsory / self.bench.profile.rate(compulsory, cache),
             "vector_bytes": run.vector_bytes,
         }
 
-    def energy_j(self) -> float | None:
-        """Of a product, where the plan asks for it."""
-        seconds = self._products.plan.energy_s
-        # The energy of a call comes from hundreds of them in one graph: too many launches for a loop.
-        return self._bench.stopwatch.energy_j(self._call(), seconds) if seconds and self.name not in LOOPS else None
-
-    def release(self) -> None:
-        """Gives back the layout."""
-        self._layout = None
-
-    def _call(self) -> Callable[[], None]:
-        product = self._kernel.product(self._products.backend)
+    def product(self) -> Callable[[], None]:
+        """A call of the kernel on the layout of that moment."""
+        product = self._kernel.product(self._experiment.backend)
         if product is None:
-            raise KernelError(f"{self.name} does not exist on {self._products.backend}.")
-        run = self._products
-        # The layout is looked up at each call: what keeps the call does not keep the layout.
-        return lambda: product(self._layout, run.x, run.y, run.plan.adds)
+            raise KernelError(f"{self.name} does not exist on {self._experiment.backend}.")
+        run = self._experiment
+        return lambda: product(self.arrays, run.x, run.y, run.plan.adds)

@@ -49,10 +49,10 @@ struct Again {
 struct Slice {
   int slot, slots, shape;
 
-  __device__ __forceinline__ static Slice take(const int2 *__restrict__ heads, int number, int end) {
+  __device__ __forceinline__ static Slice take(const int2 *__restrict__ headers, int number, int end) {
     if (number >= end) return {0, 0, 0};
-    const int2 head = __ldg(heads + number);
-    return {head.x, __ldg(&heads[number + 1].x) - head.x, head.y};
+    const int2 header = __ldg(headers + number);
+    return {header.x, __ldg(&headers[number + 1].x) - header.x, header.y};
   }
   __device__ __forceinline__ int place() const { return shape & 0xffff; }
   __device__ __forceinline__ int shift() const { return shape >> 16 & 7; }
@@ -87,14 +87,14 @@ template <typename Loads, typename Column> struct Entries {
 /// slice. Waits for the block's copies after the first loads. A row's word: its number in the group, and above bit 16
 /// the entries that it lacks of its slice.
 template <int THREADS, int VECTORS, bool ADDS, typename Loads, typename Column, typename Gather>
-__device__ __forceinline__ void multiply_group(int first, int end, const int2 *__restrict__ heads,
+__device__ __forceinline__ void multiply_group(int first, int end, const int2 *__restrict__ headers,
                                                const unsigned *__restrict__ words, const Column *__restrict__ columns,
                                                const double *__restrict__ values, const Gather &gather, double *sums,
                                                int rows) {
   constexpr int WARPS = THREADS / WARP;
   const int lane = threadIdx.x % WARP;
   int number = first + threadIdx.x / WARP;
-  Slice slice = Slice::take(heads, number, end);
+  Slice slice = Slice::take(headers, number, end);
   Entries<Loads, Column> entries;
   entries.begin(slice, columns, values);
   await_copies();
@@ -104,7 +104,7 @@ __device__ __forceinline__ void multiply_group(int first, int end, const int2 *_
     const int shift = slice.shift();
     const int part = lane & ((1 << shift) - 1);
     const unsigned word = inside ? __ldg(words + slice.place() + (lane >> shift)) : 0;
-    const Slice next = Slice::take(heads, number + WARPS, end);
+    const Slice next = Slice::take(headers, number + WARPS, end);
     const int length = (slice.slots << shift) - (int)(word >> 16);
     const int own = inside ? (length - part + (1 << shift) - 1) >> shift : 0;
     double totals[VECTORS] = {};
@@ -140,10 +140,10 @@ struct Group {
 };
 
 /// y := A·x, or y := A·x + y, a block a group. The block collects its part of y in shared memory, since its rows end
-/// out of order, and beside it keeps its window of x where both fit into `room` elements.
+/// out of order, and beside it keeps its window of x where both fit into `shared_elements` elements.
 template <int THREADS, bool ADDS, typename Column>
 __global__ void __launch_bounds__(THREADS, resident(THREADS, sizeof(Column)))
-    sliced(int room, const Group *__restrict__ groups, const int2 *__restrict__ heads,
+    sliced(int shared_elements, const Group *__restrict__ groups, const int2 *__restrict__ headers,
            const unsigned *__restrict__ words, const Column *__restrict__ columns, const double *__restrict__ values,
            const double *__restrict__ x, double *__restrict__ y) {
   extern __shared__ double memory[];
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(THREADS, resident(THREADS, sizeof(Column)))
   const int first = (int)group.slice, end = (int)group.end;
   const int rows = (int)group.rows, width = (int)group.columns;
   double *sums = memory, *window = memory + rows;
-  const bool near = rows + width <= room;
+  const bool near = rows + width <= shared_elements;
   if (near)
     for (int place = threadIdx.x; place < width; place += THREADS)
       copy_async(window + place, x + column + place);
@@ -160,9 +160,9 @@ __global__ void __launch_bounds__(THREADS, resident(THREADS, sizeof(Column)))
     for (int place = threadIdx.x; place < rows; place += THREADS)
       copy_async(sums + place, y + row + place);
   if (near)
-    multiply_group<THREADS, 1, ADDS, Once>(first, end, heads, words + row, columns, values, Near{window, 0}, sums, 0);
+    multiply_group<THREADS, 1, ADDS, Once>(first, end, headers, words + row, columns, values, Near{window, 0}, sums, 0);
   else
-    multiply_group<THREADS, 1, ADDS, Once>(first, end, heads, words + row, columns, values, Far{x + column, 0}, sums,
+    multiply_group<THREADS, 1, ADDS, Once>(first, end, headers, words + row, columns, values, Far{x + column, 0}, sums,
                                            0);
   __syncthreads();
   for (int place = threadIdx.x; place < rows; place += THREADS)
@@ -171,43 +171,44 @@ __global__ void __launch_bounds__(THREADS, resident(THREADS, sizeof(Column)))
 
 constexpr int SHARED_THREADS = 128;
 
-/// What a block multiplies where units share: a group of `rows` rows and its slices, counted in those that are stored;
-/// how many slots on its unit's columns and values lie; where its rows and window begin in y and x.
+/// What a block multiplies where super-problems share: a group of `rows` rows and its slices, counted in those that are
+/// stored; how many slots on its super-problem's columns and values lie; where its rows and window begin in y and x.
 struct Task {
-  long long row, rows, column, columns, slice, end, words, columns_on, values_on, unit, unit_rows, unit_columns;
+  long long row, rows, column, columns, slice, end, words, columns_on, values_on, super_problem, super_rows,
+      super_columns;
 };
 
-/// y := A·x, or y := A·x + y, a block a task: of the unit itself and of the VECTORS − 1 after it, which are the same
-/// but for their factors.
+/// y := A·x, or y := A·x + y, a block a task: of the super-problem itself and of the VECTORS − 1 after it, which are
+/// the same but for their factors.
 template <int VECTORS, bool ADDS, typename Column>
 __global__ void __launch_bounds__(SHARED_THREADS, 896 / SHARED_THREADS)
-    shared(int room, const Task *__restrict__ tasks, const int2 *__restrict__ heads, const unsigned *__restrict__ words,
-           const Column *__restrict__ columns, const double *__restrict__ values, const double *__restrict__ factors,
-           const double *__restrict__ x, double *__restrict__ y) {
+    shared(int shared_elements, const Task *__restrict__ tasks, const int2 *__restrict__ headers,
+           const unsigned *__restrict__ words, const Column *__restrict__ columns, const double *__restrict__ values,
+           const double *__restrict__ factors, const double *__restrict__ x, double *__restrict__ y) {
   extern __shared__ double memory[];
   const Task task = tasks[blockIdx.x];
   const int rows = (int)task.rows, width = (int)task.columns;
-  const bool near = VECTORS * (rows + width) <= room;
+  const bool near = VECTORS * (rows + width) <= shared_elements;
   double *sums = memory, *window = memory + VECTORS * rows;
   if (near)
 #pragma unroll
     for (int vector = 0; vector < VECTORS; ++vector)
       for (int place = threadIdx.x; place < width; place += SHARED_THREADS)
-        copy_async(window + vector * width + place, x + task.column + vector * task.unit_columns + place);
+        copy_async(window + vector * width + place, x + task.column + vector * task.super_columns + place);
   const auto multiply = [&](const auto &gather) {
-    multiply_group<SHARED_THREADS, VECTORS, false, Again>((int)task.slice, (int)task.end, heads, words + task.words,
+    multiply_group<SHARED_THREADS, VECTORS, false, Again>((int)task.slice, (int)task.end, headers, words + task.words,
                                                           columns + task.columns_on * WARP,
                                                           values + task.values_on * WARP, gather, sums, rows);
   };
   if (near)
     multiply(Near{window, width});
   else
-    multiply(Far{x + task.column, (int)task.unit_columns});
+    multiply(Far{x + task.column, (int)task.super_columns});
   __syncthreads();
 #pragma unroll
   for (int vector = 0; vector < VECTORS; ++vector) {
-    const double factor = __ldg(factors + task.unit + vector);
-    double *to = y + task.row + vector * task.unit_rows;
+    const double factor = __ldg(factors + task.super_problem + vector);
+    double *to = y + task.row + vector * task.super_rows;
     for (int place = threadIdx.x; place < rows; place += SHARED_THREADS)
       to[place] = ADDS ? to[place] + factor * sums[vector * rows + place] : factor * sums[vector * rows + place];
   }

@@ -14,12 +14,12 @@ import numpy as np
 
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch, problem_of_rows, problem_pointers, repeat, row_starts
-from gpu_engine.batched.groups import ONE_CUT, SHARED, Cuts, Groups, on_host
+from gpu_engine.batched.groups import ONE_CONFIG, SHARED_ELEMENTS, Groups, LaunchConfigs, on_host
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.features import NARROW_SPAN
 from gpu_engine.formats.base import array_module, entry_blocks, pointers
+from gpu_engine.warps import WARP
 
-WARP = 32
 SLOTS_MAX = 16
 """Slots of a row as long as it has fewer than 32 lanes."""
 
@@ -43,29 +43,29 @@ SOURCE = CudaSource(
 
 
 @dataclass(frozen=True, slots=True)
-class Slices:
+class RowSlices:
     """Where the rows of a batch lie; arrays on its device.
 
-    groups  int64 [groups, 6]: first row, rows, first slice, the one after the last, first column of x, columns of x;
-            those of one cut together
-    kinds   int64 [cuts + 1], where the groups of each cut begin
-    heads   int32 [slices + 1, 2]: first slot; place in its group of the slice's first row (16 bits), log₂ of its lanes
+    groups   int64 [groups, 6]: first row, rows, first slice, the one after the last, first column of x, columns of x;
+            those of one launch together
+    kinds    int64 [configs + 1], where the groups of each begin
+    headers  int32 [slices + 1, 2]: first slot; place in its group of the slice's first row (16 bits), log₂ of its lanes
             a row (3), rows (6)
-    words   uint32 [n_rows], the rows in storage order: number in the group (16), entries that the row lacks (16)
+    words    uint32 [n_rows], the rows in storage order: number in the group (16), entries that the row lacks (16)
 
     With L lanes a row, slot s of a slice holds entry s·L + l of its row r at 32·(first slot + s) + r·L + l.
     """
 
     groups: Any
     kinds: Any
-    heads: Any
+    headers: Any
     words: Any
 
     @staticmethod
-    def of(rows: Any, cols: Any, begins: Any, cuts: Cuts) -> "Slices":
+    def of(rows: Any, cols: Any, begins: Any, configs: LaunchConfigs) -> "RowSlices":
         """Slices of the groups that `Groups.of` makes of the same."""
         xp = array_module(begins)
-        parts = Groups.of(rows, cols, begins, cuts)
+        parts = Groups.of(rows, cols, begins, configs)
         lengths = xp.diff(begins)
         group = repeat(xp.arange(parts.count), parts.ends - parts.begins)
         longest = int(lengths.max()) if lengths.size else 0
@@ -76,47 +76,47 @@ class Slices:
         place = xp.flatnonzero(first)
         slots = (lengths[place] + (1 << shift[place]) - 1) >> shift[place]
         counts = xp.diff(xp.append(place, lengths.size))
-        heads = xp.zeros((place.size + 1, 2), dtype=np.int32)
-        heads[:, 0] = pointers(slots, np.int64)
-        heads[:-1, 1] = (place - parts.begins[group[place]]) | shift[place] << 16 | counts << 19
+        headers = xp.zeros((place.size + 1, 2), dtype=np.int32)
+        headers[:, 0] = pointers(slots, np.int64)
+        headers[:-1, 1] = (place - parts.begins[group[place]]) | shift[place] << 16 | counts << 19
         lacking = repeat(slots << shift[place], counts) - lengths
         words = (order - parts.begins[group]) | lacking << 16
         ends = xp.searchsorted(place, parts.begins), xp.searchsorted(place, parts.ends)
         fields = parts.begins, parts.ends - parts.begins, *ends, parts.windows, parts.widths
         turn = parts.kinds
-        if cuts.largest_first:
-            size = heads[ends[1], 0] - heads[ends[0], 0]
-            turn = turn * (int(heads[-1, 0]) + 1) - size
+        if configs.largest_first:
+            size = headers[ends[1], 0] - headers[ends[0], 0]
+            turn = turn * (int(headers[-1, 0]) + 1) - size
         groups = xp.stack(fields, axis=1)[xp.argsort(turn, kind="stable")].astype(np.int64)
-        kinds = np.searchsorted(np.sort(on_host(parts.kinds)), np.arange(len(cuts.cuts) + 1))
-        return Slices(groups, kinds, heads, words.astype(np.uint32))
+        kinds = np.searchsorted(np.sort(on_host(parts.kinds)), np.arange(len(configs.configs) + 1))
+        return RowSlices(groups, kinds, headers, words.astype(np.uint32))
 
     @property
     def size(self) -> int:
         """Slots of all slices, each of 32 entries."""
-        return int(self.heads[-1, 0])
+        return int(self.headers[-1, 0])
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return int(self.groups.nbytes + self.heads.nbytes + self.words.nbytes)
+        return int(self.groups.nbytes + self.headers.nbytes + self.words.nbytes)
 
     def rows(self) -> "Rows":
         """Where each row of the batch lies."""
         xp = array_module(self.words)
-        shape = self.heads[:-1, 1].astype(np.int64)
+        shape = self.headers[:-1, 1].astype(np.int64)
         slice_ = repeat(xp.arange(shape.size), shape >> 19)
         groups = self.groups[xp.argsort(self.groups[:, 0])]
         group = xp.searchsorted(groups[:, 2], slice_, side="right") - 1
         place = xp.arange(slice_.size) - groups[group, 0] - (shape[slice_] & 0xFFFF)
-        shift, slots = shape[slice_] >> 16 & 7, xp.diff(self.heads[:, 0].astype(np.int64))[slice_]
+        shift, slots = shape[slice_] >> 16 & 7, xp.diff(self.headers[:, 0].astype(np.int64))[slice_]
         row = groups[group, 0] + (self.words & 0xFFFF)
-        found = Rows(*(xp.empty(row.size, dtype=np.int64) for _ in range(4)))
-        found.lengths[row] = (slots << shift) - (self.words >> 16)
-        found.places[row] = self.heads[slice_, 0].astype(np.int64) * WARP + (place << shift)
-        found.shifts[row] = shift
-        found.windows[row] = groups[group, 4]
-        return found
+        rows = Rows(*(xp.empty(row.size, dtype=np.int64) for _ in range(4)))
+        rows.lengths[row] = (slots << shift) - (self.words >> 16)
+        rows.places[row] = self.headers[slice_, 0].astype(np.int64) * WARP + (place << shift)
+        rows.shifts[row] = shift
+        rows.windows[row] = groups[group, 4]
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,25 +151,25 @@ class SlicedLayout:
     rows, cols, entries  those of the batch, which no product reads
     columns              uint16 [32·slots], counted in the group's window; int32 where a window is wider than 65,536
     values               float64 [32·slots]
-    cuts                 of the groups, one launch each
-    rooms                elements of shared memory that a block gets, by cut
+    configs              of the groups, one launch each
+    shared_elements      elements of shared memory that a block gets, by configuration
     """
 
     rows: Any
     cols: Any
     entries: Any
-    slices: Slices
+    slices: RowSlices
     columns: Any
     values: Any
-    cuts: Cuts
-    rooms: tuple[int, ...]
+    configs: LaunchConfigs
+    shared_elements: tuple[int, ...]
 
     @staticmethod
-    def from_batch(batch: Batch, cuts: Cuts = ONE_CUT) -> "SlicedLayout":
+    def from_batch(batch: Batch, configs: LaunchConfigs = ONE_CONFIG) -> "SlicedLayout":
         """Scatters each entry to its slot."""
         xp = array_module(batch.values)
         begins = row_starts(batch)
-        slices = Slices.of(batch.rows, batch.cols, begins, cuts)
+        slices = RowSlices.of(batch.rows, batch.cols, begins, configs)
         rows = slices.rows()
         back = batch.cols[problem_of_rows(batch.rows)] - rows.windows
         columns = xp.zeros(slices.size * WARP, dtype=_column_type(slices.groups))
@@ -177,8 +177,10 @@ class SlicedLayout:
         for block, row, number in entry_blocks(begins):
             places = rows.of_entries(row, number)
             columns[places], values[places] = batch.indices[block] + back[row], batch.values[block]
-        rooms = tuple(_room(slices.groups[begin:end]) for begin, end in pairwise(slices.kinds.tolist()))
-        return SlicedLayout(batch.rows, batch.cols, batch.entries, slices, columns, values, cuts, rooms)
+        shared_elements = tuple(
+            _shared_elements(slices.groups[begin:end]) for begin, end in pairwise(slices.kinds.tolist())
+        )
+        return SlicedLayout(batch.rows, batch.cols, batch.entries, slices, columns, values, configs, shared_elements)
 
     def to_batch(self) -> Batch:
         """Gathers the entries row by row."""
@@ -204,18 +206,18 @@ def _column_type(groups: Any) -> Any:
     return np.int32 if groups.size and int(groups[:, 5].max()) > NARROW_SPAN else np.uint16
 
 
-def _room(groups: Any) -> int:
+def _shared_elements(groups: Any) -> int:
     """Elements of shared memory: y of the largest group, and x of every group that fits into SHARED beside its y."""
     if not groups.size:
         return 0
     xp = array_module(groups)
     rows, both = groups[:, 1], groups[:, 1] + groups[:, 5]
-    return int(xp.maximum(rows, xp.where(both <= SHARED, both, 0)).max())
+    return int(xp.maximum(rows, xp.where(both <= SHARED_ELEMENTS, both, 0)).max())
 
 
-def bytes_needed(batch: Batch, cuts: Cuts = ONE_CUT) -> int:
+def bytes_needed(batch: Batch, configs: LaunchConfigs = ONE_CONFIG) -> int:
     """Bytes of the layout, from its slices alone."""
-    slices = Slices.of(batch.rows, batch.cols, row_starts(batch), cuts)
+    slices = RowSlices.of(batch.rows, batch.cols, row_starts(batch), configs)
     entry = 8 + int(np.dtype(_column_type(slices.groups)).itemsize)
     return int(slices.nbytes) + 3 * 8 * (batch.count + 1) + entry * WARP * slices.size
 
@@ -227,24 +229,28 @@ def moved_bytes(layout: SlicedLayout) -> int:
 
 
 def cuda(layout: SlicedLayout, x: Any, y: Any, adds: bool) -> None:
-    """The product on a GPU, a launch a cut."""
+    """The product on a GPU, a launch a configuration."""
     s, column = layout.slices, COLUMNS[layout.columns.dtype.itemsize]
-    for cut, room, (begin, end) in zip(layout.cuts.cuts, layout.rooms, pairwise(s.kinds.tolist()), strict=True):
+    for config, room, (begin, end) in zip(
+        layout.configs.configs, layout.shared_elements, pairwise(s.kinds.tolist()), strict=True
+    ):
         if begin < end:
-            name = f"sliced<{cut.threads}, {'true' if adds else 'false'}, {column}>"
-            arrays = s.groups[begin:end], s.heads, s.words, layout.columns, layout.values
-            SOURCE.function(name)((end - begin,), (cut.threads,), (np.int32(room), *arrays, x, y), shared_mem=8 * room)
+            name = f"sliced<{config.threads}, {'true' if adds else 'false'}, {column}>"
+            arrays = s.groups[begin:end], s.headers, s.words, layout.columns, layout.values
+            SOURCE.function(name)(
+                (end - begin,), (config.threads,), (np.int32(room), *arrays, x, y), shared_mem=8 * room
+            )
 
 
 @numba.njit(parallel=True, cache=True)
-def _slices(groups: Any, heads: Any, words: Any, columns: Any, values: Any, x: Any, y: Any, adds: bool) -> None:
+def _slices(groups: Any, headers: Any, words: Any, columns: Any, values: Any, x: Any, y: Any, adds: bool) -> None:
     """Slot by slot over the 32 lanes of a slice, whose sums stay in a buffer."""
     for group in numba.prange(groups.shape[0]):
         sums = np.empty(WARP)
         row, _, begin, end, window, _ = groups[group]
         for number in range(begin, end):
-            slot, shape = heads[number, 0], heads[number, 1]
-            slots, shift = heads[number + 1, 0] - slot, shape >> 16 & 7
+            slot, shape = headers[number, 0], headers[number, 1]
+            slots, shift = headers[number + 1, 0] - slot, shape >> 16 & 7
             first, lanes = row + (shape & 0xFFFF), (shape >> 19) << shift
             sums[:] = 0.0
             for step in range(slots):
@@ -262,7 +268,7 @@ def _slices(groups: Any, heads: Any, words: Any, columns: Any, values: Any, x: A
 def cpu(layout: SlicedLayout, x: Any, y: Any, adds: bool) -> None:
     """The product on a CPU, groups in parallel."""
     s = layout.slices
-    _slices(s.groups, s.heads, s.words, layout.columns, layout.values, x, y, adds)
+    _slices(s.groups, s.headers, s.words, layout.columns, layout.values, x, y, adds)
 
 
 LANES = BatchKernel(

@@ -21,7 +21,7 @@ BRANCHES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LibraryProblem:
     """One problem of a batch as a library holds it, None without entries, and its parts of x and y."""
 
     matrix: Any
@@ -30,14 +30,14 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Separate:
+class SeparateMatrices:
     """A batch as separate matrices of a library, whose arrays are views of the batch's.
 
     streams  on which the products run at once; none: one after the other on the current one
     """
 
     batch: Batch
-    problems: tuple[Problem, ...]
+    problems: tuple[LibraryProblem, ...]
     streams: tuple[Any, ...] = ()
 
     @property
@@ -51,7 +51,7 @@ class Separate:
 
 
 @dataclass(frozen=True)
-class Diagonal:
+class BlockDiagonal:
     """A batch as the block-diagonal matrix of its problems, in a format of a library."""
 
     batch: Batch
@@ -71,37 +71,37 @@ def _csr_bytes(batch: Batch) -> int:
     return int(batch.indptr.nbytes + batch.indices.nbytes + batch.values.nbytes)
 
 
-def _separate(batch: Batch, hold: Callable[[CsrMatrix], Any]) -> Separate:
+def _separate_matrices(batch: Batch, hold: Callable[[CsrMatrix], Any]) -> SeparateMatrices:
     # Looked up on a GPU, each place would be a copy to the host.
     rows, cols, entries = (starts.tolist() for starts in (batch.rows, batch.cols, batch.entries))
     places = replace(batch, rows=rows, cols=cols, entries=entries)
     problems = (
-        Problem(
+        LibraryProblem(
             hold(places.problem(p)) if entries[p] < entries[p + 1] else None,
             slice(cols[p], cols[p + 1]),
             slice(rows[p], rows[p + 1]),
         )
         for p in range(len(rows) - 1)
     )
-    return Separate(batch, tuple(problems))
+    return SeparateMatrices(batch, tuple(problems))
 
 
-def _with_scipy(batch: Batch) -> Separate:
-    return _separate(batch, CsrMatrix.to_scipy)
+def _with_scipy(batch: Batch) -> SeparateMatrices:
+    return _separate_matrices(batch, CsrMatrix.to_scipy)
 
 
-def _with_cusparse(batch: Batch) -> Separate:
-    return _separate(batch, cusparse.csr)
+def _with_cusparse(batch: Batch) -> SeparateMatrices:
+    return _separate_matrices(batch, cusparse.csr)
 
 
-def _with_streams(batch: Batch) -> Separate:
+def _with_streams(batch: Batch) -> SeparateMatrices:
     import cupy
 
     streams = tuple(cupy.cuda.Stream(non_blocking=True) for _ in range(BRANCHES))
-    return Separate(batch, _with_cusparse(batch).problems, streams)
+    return SeparateMatrices(batch, _with_cusparse(batch).problems, streams)
 
 
-def _each(layout: Separate, y: Any, adds: bool) -> Iterator[Problem]:
+def _each(layout: SeparateMatrices, y: Any, adds: bool) -> Iterator[LibraryProblem]:
     """The problems with entries; y of the others is zeroed, unless the product adds to it."""
     for problem in layout.problems:
         if problem.matrix is not None:
@@ -110,7 +110,7 @@ def _each(layout: Separate, y: Any, adds: bool) -> Iterator[Problem]:
             y[problem.rows].fill(0.0)
 
 
-def _loop(layout: Separate, x: Any, y: Any, adds: bool) -> None:
+def _loop(layout: SeparateMatrices, x: Any, y: Any, adds: bool) -> None:
     for problem in _each(layout, y, adds):
         product = problem.matrix @ x[problem.cols]
         if adds:
@@ -119,12 +119,12 @@ def _loop(layout: Separate, x: Any, y: Any, adds: bool) -> None:
             y[problem.rows] = product
 
 
-def _chain(layout: Separate, x: Any, y: Any, adds: bool) -> None:
+def _chain(layout: SeparateMatrices, x: Any, y: Any, adds: bool) -> None:
     for problem in _each(layout, y, adds):
         cusparse.multiply(problem.matrix, cusparse.CSR_ALG1, x[problem.cols], y[problem.rows], adds)
 
 
-def _branches(layout: Separate, x: Any, y: Any, adds: bool) -> None:
+def _branches(layout: SeparateMatrices, x: Any, y: Any, adds: bool) -> None:
     """Forks and joins by events, so that a graph captures the streams as branches."""
     import cupy
 
@@ -135,7 +135,7 @@ def _branches(layout: Separate, x: Any, y: Any, adds: bool) -> None:
         # Leaving a `with stream` would make the default stream current, not the one that was in `use`.
         stream.use()
         try:
-            _chain(Separate(layout.batch, layout.problems[number::BRANCHES]), x, y, adds)
+            _chain(SeparateMatrices(layout.batch, layout.problems[number::BRANCHES]), x, y, adds)
         finally:
             current.use()
         current.wait_event(stream.record(cupy.cuda.Event(disable_timing=True)))
@@ -174,8 +174,8 @@ LOOPS = tuple(kernel.name for kernel in PEERS)
 def _diagonal_kernels(form: Format) -> tuple[BatchKernel, ...]:
     """Every algorithm of a format of the library, on the block-diagonal matrix that they share."""
 
-    def store(batch: Batch) -> Diagonal:
-        return Diagonal(batch, form.from_csr(batch.block_diagonal()))
+    def store(batch: Batch) -> BlockDiagonal:
+        return BlockDiagonal(batch, form.from_csr(batch.block_diagonal()))
 
     def bytes_needed(batch: Batch) -> int:
         # The columns do not count: those within a problem take as many bytes.

@@ -85,7 +85,7 @@ def _vector(array: Any) -> ctypes.c_void_p:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SpmvPlan:
     """One algorithm prepared for one matrix and one pair of vectors: descriptors and workspace."""
 
     x: ctypes.c_void_p
@@ -106,7 +106,7 @@ class CusparseLayout:
     arrays: tuple[Any, ...]
     descriptor: ctypes.c_void_p
     transposed: bool = False
-    plans: dict[tuple[int, int, int, bool], Plan] = field(default_factory=dict)
+    plans: dict[tuple[int, int, int, bool], SpmvPlan] = field(default_factory=dict)
 
     @property
     def stored_bytes(self) -> int:
@@ -225,21 +225,21 @@ def _product(algorithm: int) -> Product:
 
 def _plan(
     handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool, once: bool
-) -> Plan:
+) -> SpmvPlan:
     """Sizes the workspace and runs the algorithm's preprocess step, which are the matrix's for all its vectors."""
     import cupy
 
     vectors = _vector(x), _vector(y)
     for (other, _, _, added), plan in layout.plans.items():
         if (other, added) == (algorithm, adds):
-            return Plan(*vectors, plan.workspace)
+            return SpmvPlan(*vectors, plan.workspace)
     arguments = _arguments(handle, layout, algorithm, *vectors, adds)
     size = ctypes.c_size_t()
     _call("cusparseSpMV_bufferSize", *arguments, ctypes.byref(size))
     workspace = cupy.empty(max(size.value, 1), dtype=cupy.uint8)
     if not once:
         _call("cusparseSpMV_preprocess", *arguments, _pointer(workspace))
-    return Plan(*vectors, workspace)
+    return SpmvPlan(*vectors, workspace)
 
 
 def _arguments(handle: Any, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool) -> tuple[Any, ...]:

@@ -82,7 +82,7 @@ def padded(values: Any, segments: int) -> Any:
 
 
 def read(segmented: Segmented, k: int) -> Any:
-    """The values cut to their first k segments: float64 [n]; raises ParameterError where they have no k.
+    """The values truncated to their first k segments: float64 [n]; raises ParameterError where they have no k.
 
     The other segments are zero, which rounds towards zero; a NaN with all its payload in them reads as an infinity.
     """

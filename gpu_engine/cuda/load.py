@@ -55,16 +55,16 @@ def _read(package: str, file: str) -> str:
     return _inlined(package, file, set())
 
 
-def _inlined(package: str, file: str, seen: set[str]) -> str:
+def _inlined(package: str, file: str, included: set[str]) -> str:
     """The file's text with its headers, and theirs, in place of the includes; each header once."""
     source = resources.files(package).joinpath(file).read_text(encoding="utf-8")
 
     def inline(match: re.Match[str]) -> str:
         following = f'#line {source.count(chr(10), 0, match.end()) + 2} "{file}"'
-        if match["file"] in seen:
+        if match["file"] in included:
             return following
-        seen.add(match["file"])
-        return f"{_inlined(HEADERS, match['file'], seen)}\n{following}"
+        included.add(match["file"])
+        return f"{_inlined(HEADERS, match['file'], included)}\n{following}"
 
     return f'#line 1 "{file}"\n{_INCLUDE.sub(inline, source)}'
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "tiles.cuh"
 
-/// Sums of rows that are y.
+/// The Rows of multiply_tile that store the sum of each row in y as it is.
 struct Product {
   double *__restrict__ y;
   __device__ __forceinline__ void ask(int) {}
@@ -13,17 +13,18 @@ template <typename Pointer, int THREADS, int ITEMS, typename Entries>
 __device__ __forceinline__ void
 multiply_plain_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
                     const Pointer *__restrict__ indptr, const Entries &entries, const double *__restrict__ x,
-                    double *__restrict__ y, double *__restrict__ heads, double *__restrict__ tails) {
+                    double *__restrict__ y, double *__restrict__ first_sums, double *__restrict__ last_sums) {
   multiply_tile<Pointer, THREADS, ITEMS, false>(
-      borders, first_rows, indptr, entries, [x](int column) { return __ldg(x + column); }, heads, tails, Product{y});
+      borders, first_rows, indptr, entries, [x](int column) { return __ldg(x + column); }, first_sums, last_sums,
+      Product{y});
 }
 
 /// y of the rows that borders cut, a warp a row.
 __global__ void join_cut_rows(int n_cut, const int *__restrict__ rows, const int *__restrict__ first_tiles,
-                              const int *__restrict__ last_tiles, const double *__restrict__ heads,
-                              const double *__restrict__ tails, double *__restrict__ y) {
+                              const int *__restrict__ last_tiles, const double *__restrict__ first_sums,
+                              const double *__restrict__ last_sums, double *__restrict__ y) {
   const int number = (int)(((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP);
   if (number >= n_cut) return;
-  const double total = join_parts(first_tiles[number], last_tiles[number], heads, tails);
+  const double total = join_parts(first_tiles[number], last_tiles[number], first_sums, last_sums);
   if (threadIdx.x % WARP == 0) y[rows[number]] = total;
 }

@@ -1,7 +1,7 @@
 #pragma once
 #include "segments.cuh"
 
-/// How ranks or matrix values are stored: `Unit` is what their array holds, load keeps a value in the caches, stream
+/// How ranks or matrix values are stored: `Unit` is what their array holds, load keeps a value in the caches, read_once
 /// does not, store returns what was kept.
 struct Fp64 {
   using Unit = double;

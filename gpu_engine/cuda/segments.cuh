@@ -27,7 +27,7 @@ template <int SEGMENTS> __device__ __forceinline__ unsigned long long head_of(lo
   return (value - place) * SEGMENTS + place;
 }
 
-/// Value i of those at `base`, cut to its first READ segments; `load` takes the address of a unit.
+/// Value i of those at `base`, truncated to its first READ segments; `load` takes the address of a unit.
 template <int SEGMENTS, int READ, typename Load>
 __device__ __forceinline__ double join_segments(const Unit<SEGMENTS> *base, long long i, Load load) {
   static_assert(1 <= READ && READ <= SEGMENTS, "a value has no such precision");
@@ -39,13 +39,13 @@ __device__ __forceinline__ double join_segments(const Unit<SEGMENTS> *base, long
   return __longlong_as_double((long long)bits);
 }
 
-/// Value i cut to its first READ segments, kept in the caches, as a gathered x is.
+/// Value i truncated to its first READ segments, kept in the caches, as a gathered x is.
 template <int SEGMENTS, int READ>
 __device__ __forceinline__ double load_segments(const Unit<SEGMENTS> *__restrict__ base, long long i) {
   return join_segments<SEGMENTS, READ>(base, i, [](const Unit<SEGMENTS> *unit) { return __ldg(unit); });
 }
 
-/// Value i cut to its first READ segments, for values that are read once.
+/// Value i truncated to its first READ segments, for values that are read once.
 template <int SEGMENTS, int READ>
 __device__ __forceinline__ double stream_segments(const Unit<SEGMENTS> *__restrict__ base, long long i) {
   return join_segments<SEGMENTS, READ>(base, i, [](const Unit<SEGMENTS> *unit) { return stream(unit); });

@@ -25,8 +25,9 @@ __device__ __forceinline__ double sum_range(const double *products, int from, in
 /// Entries a lane from which a row waits for the whole warp instead of its own group of lanes.
 constexpr int LONG = 16;
 
-/// Sums the rows of the block's tile, but for those that its borders cut: of these it leaves its part in heads[tile]
-/// (the row began earlier) or tails[tile] (it goes on). Tiles as gpu_engine/formats/tiles.py cuts them.
+/// Sums the rows of the block's tile, but for those that its borders cut: the sum of its entries of these goes to
+/// first_sums[tile] (the row began earlier) or last_sums[tile] (it goes on). Tiles as gpu_engine/formats/tiles.py cuts
+/// them.
 /// entries.load(begin, first place, places, columns, factors) gives those of this lane, column −1 past the end;
 /// gather(column) is what an entry is multiplied by. sums.ask(row) is called by one lane a row early, then
 /// sums.take(row, sum) by the same lane. Where EARLY, a pass asks for the rows of the next one, and sums.turn()
@@ -36,7 +37,7 @@ template <typename Pointer, int THREADS, int ITEMS, bool EARLY, typename Entries
 __device__ __forceinline__ void
 multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
               const Pointer *__restrict__ indptr, const Entries &entries, const Gather &gather,
-              double *__restrict__ heads, double *__restrict__ tails, Rows &&sums) {
+              double *__restrict__ first_sums, double *__restrict__ last_sums, Rows &&sums) {
   __shared__ double products[THREADS * ITEMS];
   const int tile = blockIdx.x;
   const Pointer begin = __ldg(borders + tile);
@@ -76,9 +77,9 @@ multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ 
       later_begin = __ldg(indptr + first + number + step), later_end = __ldg(indptr + first + number + step + 1);
       if (lane == 0) sums.ask(first + number + step);
     }
-    const bool head = inside && row_begin < begin, tail = inside && row_end > begin + count;
-    const int from = inside && !head ? (int)(row_begin - begin) : 0;
-    const int to = inside ? (tail ? count : (int)(row_end - begin)) : 0;
+    const bool begins_before = inside && row_begin < begin, ends_after = inside && row_end > begin + count;
+    const int from = inside && !begins_before ? (int)(row_begin - begin) : 0;
+    const int to = inside ? (ends_after ? count : (int)(row_end - begin)) : 0;
     const bool waits = lanes < WARP && to - from > LONG * lanes;
     double total = 0.0;
     if (!waits)
@@ -91,10 +92,10 @@ multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ 
       if (threadIdx.x % WARP == leader) total = sum;
     }
     if (inside && lane == 0) {
-      if (head)
-        heads[tile] = total;
-      else if (tail)
-        tails[tile] = total;
+      if (begins_before)
+        first_sums[tile] = total;
+      else if (ends_after)
+        last_sums[tile] = total;
       else
         sums.take(first + number, total);
     }
@@ -102,13 +103,13 @@ multiply_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ 
   }
 }
 
-/// The sum of a row that borders cut, one warp: the tail of the first tile, then the heads up to the last; lane 0 holds
-/// it.
-__device__ __forceinline__ double join_parts(int first, int last, const double *__restrict__ heads,
-                                             const double *__restrict__ tails) {
+/// The sum of a row that borders cut, one warp: the last sum of its first tile, then the first sums up to its last
+/// tile; lane 0 holds it.
+__device__ __forceinline__ double join_parts(int first, int last, const double *__restrict__ first_sums,
+                                             const double *__restrict__ last_sums) {
   const int lane = threadIdx.x % WARP;
-  double total = lane == 0 ? tails[first] : 0.0;
+  double total = lane == 0 ? last_sums[first] : 0.0;
   for (int tile = first + 1 + lane; tile <= last; tile += WARP)
-    total += heads[tile];
+    total += first_sums[tile];
   return sum_lanes<WARP>(total);
 }

@@ -75,31 +75,31 @@ def _cuda(layout: CooLayout, x: Any, y: Any) -> None:
 
 
 @numba.njit(parallel=True, cache=True)
-def _segments(rows: Any, columns: Any, values: Any, x: Any, y: Any, parts: int, heads: Any) -> None:
-    """Adds equal nonzeros a part to y; the part before may share its first row, so that sum waits in `heads`."""
+def _segments(rows: Any, columns: Any, values: Any, x: Any, y: Any, parts: int, first_sums: Any) -> None:
+    """Adds equal nonzeros a part to y; the part before may share its first row, so that sum waits in `first_sums`."""
     nnz = values.size
     for part in numba.prange(parts):
         begin, end = nnz * part // parts, nnz * (part + 1) // parts
-        heads[part] = 0.0
+        first_sums[part] = 0.0
         if begin < end:
             first = rows[begin]
             row, total = first, 0.0
             for entry in range(begin, end):
                 if rows[entry] != row:
                     if row == first:
-                        heads[part] = total
+                        first_sums[part] = total
                     else:
                         y[row] += total
                     row, total = rows[entry], 0.0
                 total += values[entry] * x[columns[entry]]
             if row == first:
-                heads[part] = total
+                first_sums[part] = total
             else:
                 y[row] += total
     for part in range(parts):
         begin, end = nnz * part // parts, nnz * (part + 1) // parts
         if begin < end:
-            y[rows[begin]] += heads[part]
+            y[rows[begin]] += first_sums[part]
 
 
 @numba.njit(parallel=True, cache=True)

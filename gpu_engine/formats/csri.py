@@ -69,34 +69,34 @@ def _cuda(layout: CsriLayout, x: Any, y: Any) -> None:
 
 @numba.njit(parallel=True, cache=True)
 def _parts_of_threads(
-    first_rows: Any, indptr: Any, indices: Any, values: Any, x: Any, y: Any, threads: int, heads: Any
+    first_rows: Any, indptr: Any, indices: Any, values: Any, x: Any, y: Any, threads: int, first_sums: Any
 ) -> None:
-    """Equal parts a thread; its first row may be shared with the thread before it, so that sum waits in `heads`."""
+    """Equal parts a thread; its first row may be the last of the thread before it: its sum waits in `first_sums`."""
     parts, nnz = first_rows.size, values.size
     for row in numba.prange(y.size):
         y[row] = 0.0
     for thread in numba.prange(threads):
         part = parts * thread // threads
         entry, end = nnz * part // parts, nnz * (parts * (thread + 1) // threads) // parts
-        heads[thread] = 0.0
+        first_sums[thread] = 0.0
         row = first_rows[part] if entry < end else 0
-        head = True
+        shared = True
         while entry < end:
             stop = min(indptr[row + 1], end)
             total = 0.0
             while entry < stop:
                 total += values[entry] * x[indices[entry]]
                 entry += 1
-            if head:
-                heads[thread] = total
+            if shared:
+                first_sums[thread] = total
             else:
                 y[row] = total
-            head = False
+            shared = False
             row += 1
     for thread in range(threads):
         part = parts * thread // threads
         if part < parts * (thread + 1) // threads:
-            y[first_rows[part]] += heads[thread]
+            y[first_rows[part]] += first_sums[thread]
 
 
 def _cpu(layout: CsriLayout, x: Any, y: Any) -> None:

@@ -21,40 +21,40 @@ from gpu_engine.formats.ell import EllLayout
 class HybLayout:
     """Two layouts of one shape whose sum is the matrix.
 
-    head  the first `width` entries of each row; its columns and values are [width, n_rows]
-    tail  the entries past them
+    ell_part  the first `width` entries of each row; its columns and values are [width, n_rows]
+    coo_part  the entries past them
     """
 
-    head: EllLayout
-    tail: CooLayout
+    ell_part: EllLayout
+    coo_part: CooLayout
 
     @staticmethod
     def from_csr(matrix: CsrMatrix, width: int) -> "HybLayout":
         """Cuts each row after `width` entries."""
         lengths = row_lengths(matrix)
         first = _first_entries(matrix.indptr, width)
-        head = _part(matrix, lengths.clip(max=width), first)
-        tail = _part(matrix, (lengths - width).clip(min=0), ~first)
-        columns, values = ell.fill_slots(head, width, None, ell.PADDING)
-        layout = EllLayout(matrix.n_cols, head.nnz, matrix.indptr.dtype, columns, values)
-        return HybLayout(layout, CooLayout.from_csr(tail))
+        within = _part(matrix, lengths.clip(max=width), first)
+        past = _part(matrix, (lengths - width).clip(min=0), ~first)
+        columns, values = ell.fill_slots(within, width, None, ell.PADDING)
+        layout = EllLayout(matrix.n_cols, within.nnz, matrix.indptr.dtype, columns, values)
+        return HybLayout(layout, CooLayout.from_csr(past))
 
     def to_csr(self) -> CsrMatrix:
         """Joins the two parts of each row."""
-        head, tail = self.head.to_csr(), self.tail.to_csr()
-        xp = array_module(head.indices)
-        indptr = pointers(row_lengths(head) + row_lengths(tail), head.indptr.dtype)
-        first = _first_entries(indptr, self.head.columns.shape[0])
+        within, past = self.ell_part.to_csr(), self.coo_part.to_csr()
+        xp = array_module(within.indices)
+        indptr = pointers(row_lengths(within) + row_lengths(past), within.indptr.dtype)
+        first = _first_entries(indptr, self.ell_part.columns.shape[0])
         indices, values = xp.empty(first.size, dtype=xp.int32), xp.empty(first.size, dtype=xp.float64)
-        for part, chosen in ((head, first), (tail, ~first)):
-            indices[chosen] = part.indices
-            values[chosen] = part.values
-        return CsrMatrix(head.n_rows, head.n_cols, indptr, indices, values)
+        for part, mask in ((within, first), (past, ~first)):
+            indices[mask] = part.indices
+            values[mask] = part.values
+        return CsrMatrix(within.n_rows, within.n_cols, indptr, indices, values)
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot of the head, padded or not, and 16 an entry of the tail."""
-        return self.head.stored_bytes + self.tail.stored_bytes
+        """12 bytes a slot of the ELL part, padded or not, and 16 an entry of the COO part."""
+        return self.ell_part.stored_bytes + self.coo_part.stored_bytes
 
 
 def _first_entries(indptr: Any, width: int) -> Any:
@@ -84,30 +84,30 @@ def mean_rule(matrix: CsrMatrix) -> int:
 
 
 def _cuda(layout: HybLayout, x: Any, y: Any) -> None:
-    ell.cuda_product(layout.head, x, y)
-    coo.cuda_add(layout.tail, x, y)
+    ell.cuda_product(layout.ell_part, x, y)
+    coo.cuda_add(layout.coo_part, x, y)
 
 
 def _cpu(layout: HybLayout, x: Any, y: Any) -> None:
-    ell.cpu_product(layout.head, x, y)
-    coo.cpu_add(layout.tail, x, y)
+    ell.cpu_product(layout.ell_part, x, y)
+    coo.cpu_add(layout.coo_part, x, y)
 
 
 KERNEL = Kernel(
     "segmented",
-    "The head as `ell/thread`, then the tail as `coo/segmented`, added to it.",
+    "The ELL part as `ell/thread`, then the COO part as `coo/segmented`, added to it.",
     cpu=_cpu,
     cuda=_cuda,
     parts=(ell.KERNEL, coo.KERNEL),
-    moved_bytes=lambda layout: ell.moved_bytes(layout.head) + layout.tail.stored_bytes,
+    moved_bytes=lambda layout: ell.moved_bytes(layout.ell_part) + layout.coo_part.stored_bytes,
 )
 
 
 def _format(name: str, title: str, summary: str, rule: Callable[[CsrMatrix], int]) -> Format:
     def bytes_needed(matrix: CsrMatrix) -> int:
         width = rule(matrix)
-        tail = int((row_lengths(matrix) - width).clip(min=0).sum(dtype=np.int64))
-        return 12 * width * matrix.n_rows + 16 * tail
+        past = int((row_lengths(matrix) - width).clip(min=0).sum(dtype=np.int64))
+        return 12 * width * matrix.n_rows + 16 * past
 
     def from_csr(matrix: CsrMatrix) -> HybLayout:
         return HybLayout.from_csr(matrix, rule(matrix))

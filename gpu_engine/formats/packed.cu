@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(THREADS)
                 const Pointer *__restrict__ indptr, const int *__restrict__ bases, const long long *__restrict__ places,
                 const unsigned short *__restrict__ narrow, const int *__restrict__ wide,
                 const void *__restrict__ values, const double *__restrict__ table, const double *__restrict__ x,
-                double *__restrict__ y, double *__restrict__ heads, double *__restrict__ tails) {
+                double *__restrict__ y, double *__restrict__ first_sums, double *__restrict__ last_sums) {
   const PackedEntries<BYTES> entries{{bases, places, narrow, wide, values, table}};
-  multiply_plain_tile<Pointer, THREADS, ITEMS>(borders, first_rows, indptr, entries, x, y, heads, tails);
+  multiply_plain_tile<Pointer, THREADS, ITEMS>(borders, first_rows, indptr, entries, x, y, first_sums, last_sums);
 }

@@ -109,8 +109,8 @@ def _tiles(
     size: int,
     x: Any,
     y: Any,
-    heads: Any,
-    tails: Any,
+    first_sums: Any,
+    last_sums: Any,
 ) -> None:
     """Products of a tile, unpacked, into a buffer that stays in the first-level cache, then the sums of its rows."""
     cut = np.int64(2**31)
@@ -141,9 +141,9 @@ def _tiles(
                 for place in range(max(indptr[row], begin) - begin, min(indptr[row + 1], end) - begin):
                     total += products[place]
                 if indptr[row] < begin:
-                    heads[tile] = total
+                    first_sums[tile] = total
                 elif indptr[row + 1] > end:
-                    tails[tile] = total
+                    last_sums[tile] = total
                 else:
                     y[row] = total
 
@@ -156,7 +156,7 @@ def _cpu(layout: PackedLayout, x: Any, y: Any) -> None:
     ranges = tiles.ranges(t.count, numba.get_num_threads())
     size = packing.value_bytes(layout.stored, layout.table)
     packed = (*layout.columns.arrays, layout.stored, layout.table, size)
-    _tiles(ranges, t.borders, t.first_rows, layout.indptr, *packed, x, y, t.heads, t.tails)
+    _tiles(ranges, t.borders, t.first_rows, layout.indptr, *packed, x, y, t.first_sums, t.last_sums)
     tiles.join_on_cpu(t, y)
 
 

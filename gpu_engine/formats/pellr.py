@@ -14,11 +14,11 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, Product, inverse, longest_first, max_row_length, row_lengths
 from gpu_engine.formats.ell import fill_slots, read_slots
+from gpu_engine.warps import WARP
 
 SOURCE = CudaSource(__package__, "pellr.cu", ("pellr_thread", "pellr_warp"))
 BLOCK = 256
 """Rows of a block are of like length, so a large one costs nothing: fastest on an H200."""
-WARP = 32
 PADDING = 0
 """Lanes of `pellr/warp` gather x for padded slots too: they all read one element, and add 0 times it."""
 

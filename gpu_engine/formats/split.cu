@@ -6,8 +6,8 @@ template <typename Pointer, int THREADS, int ITEMS>
 __global__ void __launch_bounds__(THREADS)
     split_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
                const Pointer *__restrict__ indptr, const int *__restrict__ indices, const double *__restrict__ values,
-               const double *__restrict__ x, double *__restrict__ y, double *__restrict__ heads,
-               double *__restrict__ tails) {
+               const double *__restrict__ x, double *__restrict__ y, double *__restrict__ first_sums,
+               double *__restrict__ last_sums) {
   multiply_plain_tile<Pointer, THREADS, ITEMS>(borders, first_rows, indptr, TileEntries<Fp64>{indices, values}, x, y,
-                                               heads, tails);
+                                               first_sums, last_sums);
 }

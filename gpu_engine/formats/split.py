@@ -66,8 +66,8 @@ def _tiles(
     values: Any,
     x: Any,
     y: Any,
-    heads: Any,
-    tails: Any,
+    first_sums: Any,
+    last_sums: Any,
 ) -> None:
     """Products of a tile into a buffer that stays in the first-level cache, then the sums of its rows."""
     cut = np.int64(2**31)
@@ -84,9 +84,9 @@ def _tiles(
                 for place in range(max(indptr[row], begin) - begin, min(indptr[row + 1], end) - begin):
                     total += products[place]
                 if indptr[row] < begin:
-                    heads[tile] = total
+                    first_sums[tile] = total
                 elif indptr[row + 1] > end:
-                    tails[tile] = total
+                    last_sums[tile] = total
                 else:
                     y[row] = total
 
@@ -98,7 +98,7 @@ def _cpu(layout: SplitLayout, x: Any, y: Any) -> None:
         return
     ranges = tiles.ranges(t.count, numba.get_num_threads())
     arrays = (t.borders, t.first_rows, matrix.indptr, matrix.indices, matrix.values)
-    _tiles(ranges, *arrays, x, y, t.heads, t.tails)
+    _tiles(ranges, *arrays, x, y, t.first_sums, t.last_sums)
     tiles.join_on_cpu(t, y)
 
 

@@ -1,8 +1,8 @@
 """Tiles: a matrix in row order cut into parts of nearly equal entries, at row starts where rows are short.
 
-A long row that a border falls into is cut: its parts wait in `heads` and `tails` and are joined in order of the tiles,
-so that a product needs no zeroed y and no atomics and gives the same bits every time. A tile holds at most as many rows
-as entries, give or take one: empty rows cost no tile more than others.
+A long row that a border falls into is cut: the sums of its parts wait in `first_sums` and `last_sums` and are joined in
+order of the tiles, so that a product needs no zeroed y and no atomics and gives the same bits every time. A tile holds
+at most as many rows as entries, give or take one: empty rows cost no tile more than others.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,8 @@ class Tiles:
     borders      like indptr [tiles + 1], the entry where each tile begins
     first_rows   uint32 [tiles + 1], the row of its first entry or empty row; CUT is added where that row is cut
     cut_rows     int32 [cut], with their first and last tile in first_tiles and last_tiles
-    heads, tails float64 [tiles], written by a product: its sums of the cut rows; two products at once would clash
+    first_sums   float64 [tiles], written by a product: of each tile the sum of its entries of a row that began earlier;
+                 last_sums: of one that goes on. Two products at once would clash
     """
 
     borders: Any
@@ -37,8 +38,8 @@ class Tiles:
     cut_rows: Any
     first_tiles: Any
     last_tiles: Any
-    heads: Any
-    tails: Any
+    first_sums: Any
+    last_sums: Any
 
     @property
     def count(self) -> int:
@@ -54,8 +55,8 @@ class Tiles:
             self.cut_rows,
             self.first_tiles,
             self.last_tiles,
-            self.heads,
-            self.tails,
+            self.first_sums,
+            self.last_sums,
         )
         return sum(int(array.nbytes) for array in arrays)
 
@@ -69,8 +70,8 @@ def cut(matrix: CsrMatrix, size: int) -> Tiles:
     borders[:-1], borders[-1] = begins, matrix.nnz
     first_rows = xp.empty(begins.size + 1, dtype=xp.uint32)
     first_rows[:-1], first_rows[-1] = rows + CUT * cuts, matrix.n_rows
-    heads, tails = xp.zeros(begins.size), xp.zeros(begins.size)
-    return Tiles(borders, first_rows, *_cut_rows(rows, cuts), heads, tails)
+    first_sums, last_sums = xp.zeros(begins.size), xp.zeros(begins.size)
+    return Tiles(borders, first_rows, *_cut_rows(rows, cuts), first_sums, last_sums)
 
 
 def _by_entries(matrix: CsrMatrix, size: int) -> tuple[Any, Any, Any]:
@@ -118,12 +119,12 @@ def launch(kernel: Any, join: Any, threads: int, tiles: Tiles, arguments: tuple[
     if not tiles.count:
         y.data.memset_async(0, y.nbytes)
         return
-    arrays = (tiles.borders, tiles.first_rows, *arguments, x, y, tiles.heads, tiles.tails)
+    arrays = (tiles.borders, tiles.first_rows, *arguments, x, y, tiles.first_sums, tiles.last_sums)
     kernel((tiles.count,), (threads,), arrays)
     cut = int(tiles.cut_rows.size)
     if cut:
         blocks = -(-cut // (JOIN_BLOCK // 32))
-        parts = (tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, tiles.heads, tiles.tails)
+        parts = (tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, tiles.first_sums, tiles.last_sums)
         join((blocks,), (JOIN_BLOCK,), (np.int32(cut), *parts, y))
 
 
@@ -135,4 +136,4 @@ def ranges(count: int, parts: int) -> Any:
 def join_on_cpu(tiles: Tiles, y: Any) -> None:
     """Adds up the parts of the cut rows, in order of the tiles."""
     for row, first, last in zip(tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, strict=True):
-        y[row] = tiles.tails[first] + tiles.heads[first + 1 : last + 1].sum()
+        y[row] = tiles.last_sums[first] + tiles.first_sums[first + 1 : last + 1].sum()

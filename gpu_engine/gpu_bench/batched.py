@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gpu_engine.gpu_bench.measuring import measured
-from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.matrix_cache import MatrixCache
+from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import SIMILAR, Group, Subject
 from gpu_engine.measure import Bench
 from gpu_engine.records import Measurement, Trace
@@ -31,12 +31,12 @@ GROWING = (10, 100, MEDIUM, LARGE)
 
 
 def measure(
-    subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
+    subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Measurement | Trace]:
     """The measurements of batches of copies, of one matrix after the other."""
     for subject in subjects:
         chosen = passes(subject, bench.device.backend, rounds)
-        yield from measured(BatchedStudy(), chosen, [subject], shelf, bench, say)
+        yield from measure_passes(BatchedStudy(), chosen, [subject], matrix_cache, bench, say)
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParams]:
@@ -53,13 +53,13 @@ def apart(backend: str) -> tuple[str, ...]:
 
 
 def measure_mixed(
-    subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
+    subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Measurement | Trace]:
     """The measurements of Figures 6 and 7: mixed batches of the paper's matrices of similar order, and of all."""
     kernels = apart(bench.device.backend)
     params = BatchedParams(kernels, (MEDIUM, LARGE), ("mixed",), rounds=rounds, energy_s=0.0)
     for members in mixtures(subjects):
-        yield from measured(BatchedStudy(), [params], members, shelf, bench, say)
+        yield from measure_passes(BatchedStudy(), [params], members, matrix_cache, bench, say)
 
 
 def mixtures(subjects: Sequence[Subject]) -> list[list[Subject]]:

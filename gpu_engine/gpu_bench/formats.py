@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gpu_engine.competitors import BEST, competitor_names
 from gpu_engine.formats import FORMATS, kernel_names
-from gpu_engine.gpu_bench.measuring import measured
-from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.matrix_cache import MatrixCache
+from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.records import Measurement, Trace
@@ -16,12 +16,12 @@ FAST = ("split/tile", "coo/segmented", "csri/warp", "sellp/t1", "sellp/t2")
 
 
 def measure(
-    subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
+    subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Measurement | Trace]:
     """The measurements of one subject after the other; all passes over one follow each other."""
     for subject in subjects:
         params = passes(subject, bench.device.backend, rounds)
-        yield from measured(FormatsStudy(), params, [subject], shelf, bench, say)
+        yield from measure_passes(FormatsStudy(), params, [subject], matrix_cache, bench, say)
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParams]:

@@ -1,9 +1,131 @@
-"""Tables in Markdown."""
+"""Tables in Markdown: what the tables of a benchmark are made of, and how they are written."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import geometric_mean
+
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import MISSING
+from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.recordings import MatrixRecord, Recording
+from gpu_engine.records import Measurement
+
+FEATURES = ("ave", "sigma", "max_min", "empty_rows")
+
+WORDS = (
+    *("matrix", "graph", "kernel", "group", "operation", "order", "partitioning", "merge", "equal", "exchange"),
+    *("overlap", "note", "auto", "fastest single", "batches that it wins", "values at the end", "fastest in fp64"),
+)
+"""Heads of columns that hold text; all others are numbers, set right."""
 
 
-def table(title: str, head: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table under its heading; `head` has ` | ` between its cells."""
-    yield from (f"\n## {title}\n", f"| {head} |", "|" + " --- |" * (head.count(" | ") + 1))
-    yield from (f"| {' | '.join(row)} |" for row in rows)
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table under its heading, and the sentences below it."""
+
+    title: str
+    table: Table
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BenchmarkData:
+    """A recording, and the subjects that it is of."""
+
+    subjects: Sequence[Subject]
+    recording: Recording
+
+    @cached_property
+    def groups(self) -> dict[str, str]:
+        """The group of a subject by its name, which is the id of its matrix."""
+        return {subject.name: subject.group for subject in self.subjects}
+
+    @cached_property
+    def study(self) -> StudyData:
+        """The records as findings see them."""
+        recording = self.recording
+        matrices = {matrix.id: _features(matrix) for matrix in recording.matrices}
+        traces = {(recording.device.id, trace.case): trace for trace in recording.traces}
+        return StudyData(recording.measurements, matrices, traces=traces)
+
+    def name(self, matrix_id: str) -> str:
+        """What a matrix is called."""
+        return self.study.matrix(matrix_id).name
+
+
+Tables = Mapping[str, Callable[[BenchmarkData], Iterable[Section]]]
+"""The tables of a study by name."""
+
+
+def section(title: str, heads: str, rows: Iterable[Iterable[str]], *notes: str) -> Iterator[Section]:
+    """The table of these rows; none where there are none. `heads` has ` | ` between its cells."""
+    found = tuple(map(tuple, rows))
+    if found:
+        columns = tuple(Head(head, numeric=head not in WORDS) for head in heads.split(" | "))
+        yield Section(title, Table(columns, found), tuple(filter(None, notes)))
+
+
+def render(sections: Iterable[Section]) -> str:
+    """The sections as Markdown, an empty line between what is not of one table."""
+    return "\n".join("\n".join(_lines(each)) for each in sections)
+
+
+def report(data: BenchmarkData, tables: Tables) -> str:
+    """All tables of a study."""
+    recording = data.recording
+    sections = (section for table in tables.values() for section in table(data))
+    return f"# {recording.study}, {recording.device.name}, {recording.created_at}\n\n{render(sections)}"
+
+
+def number(value: float | None, decimals: int = 2) -> str:
+    """With so many decimals; a dash where there is none."""
+    return MISSING if value is None else f"{value:.{decimals}f}"
+
+
+def us(seconds: float | None) -> str:
+    """In microseconds, without the unit."""
+    return MISSING if seconds is None else f"{seconds * 1e6:.1f}"
+
+
+def ms(seconds: float | None) -> str:
+    """In milliseconds, without the unit."""
+    return MISSING if seconds is None else f"{seconds * 1e3:.3f}"
+
+
+def mean(values: Iterable[float | None]) -> str:
+    """The geometric mean of those that there are."""
+    found = [value for value in values if value]
+    return number(geometric_mean(found) if found else None)
+
+
+def lowest(ratios: Iterable[float | None], what: str = "") -> str:
+    """`geometric mean 1.24, lowest 1.02, of 9 graphs`; empty without a ratio."""
+    found = [ratio for ratio in ratios if ratio]
+    counted = f"{len(found)} {what}".rstrip()
+    return f"geometric mean {mean(found)}, lowest {min(found):.2f}, of {counted}" if found else ""
+
+
+def fastest(timed: Iterable[Measurement], may: Callable[[str], bool]) -> Measurement | None:
+    """The first kernel that may take part, of measurements of which the fastest is the first."""
+    return next((m for m in timed if m.median_s and may(m.kernel)), None)
+
+
+def _lines(section: Section) -> Iterator[str]:
+    heads = section.table.heads
+    yield from (f"## {section.title}", "", _row(f"{head.text} {head.unit}".rstrip() for head in heads))
+    yield _row("---:" if head.numeric else "---" for head in heads)
+    yield from map(_row, section.table.rows)
+    for note in section.notes:
+        yield from ("", note)
+    yield ""
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _features(matrix: MatrixRecord) -> MatrixFeatures:
+    known = {name: matrix.features.get(name) for name in FEATURES}
+    return MatrixFeatures(matrix.name, matrix.n_rows, matrix.n_cols, matrix.nnz, **known)

@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.records import MatrixInfo, Measurement, Trace
 from gpu_engine.studies.base import Study
 
 
-def measured(
+def measure_passes(
     study: Study,
     passes: Iterable[Any],
     subjects: Sequence[Subject],
-    shelf: Shelf,
+    matrix_cache: MatrixCache,
     bench: Bench,
     say: Callable[[str], None],
 ) -> Iterator[Measurement | Trace]:
@@ -23,7 +23,7 @@ def measured(
     Failures are said at once.
     """
     say(f"measuring {', '.join(subject.name for subject in subjects)}")
-    matrices = {subject.name: shelf.matrix(subject) for subject in subjects}
+    matrices = {subject.name: matrix_cache.matrix(subject) for subject in subjects}
     infos = [MatrixInfo(name, name, matrix.n_rows, matrix.n_cols, matrix.nnz) for name, matrix in matrices.items()]
     for params in passes:
         for record in study.run(params, tuple(study.cases(params, infos, bench.device)), matrices, bench):

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from gpu_engine.gpu_bench.measuring import measured
-from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.matrix_cache import MatrixCache
+from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.kernels import kernels_on
@@ -19,12 +19,12 @@ FEW = ("fp64", "cpms2")
 
 
 def measure(
-    subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
+    subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Measurement | Trace]:
     """The measurements and traces of one graph after the other."""
     for subject in subjects:
         params = passes(subject, bench.device.backend, rounds)
-        yield from measured(PagerankStudy(), params, [subject], shelf, bench, say)
+        yield from measure_passes(PagerankStudy(), params, [subject], matrix_cache, bench, say)
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankParams]:

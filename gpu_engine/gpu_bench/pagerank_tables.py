@@ -1,12 +1,19 @@
-"""The tables of the PageRank benchmark, in Markdown: every figure is computed from the records."""
+"""The tables of study `pagerank`: iterations by precision, pulls on heads, whole runs, cuGraph, other schedules."""
 
-from collections.abc import Callable, Iterator, Sequence
-from statistics import geometric_mean, median
+from collections.abc import Iterator, Sequence
+from statistics import median
 
-from gpu_engine.gpu_bench.markdown import table
-from gpu_engine.gpu_bench.subjects import Subject
-from gpu_engine.recordings import MatrixRecord, Recording
-from gpu_engine.records import Measurement, Trace
+from gpu_engine.findings.pagerank.runs import FP64, FREE, Run, RunGroup, run_groups, speed_up
+from gpu_engine.gpu_bench.markdown import (
+    BenchmarkData,
+    Section,
+    Tables,
+    lowest,
+    ms,
+    number,
+    section,
+    us,
+)
 
 CUGRAPH_COPY = 4.30e12
 CUGRAPH: dict[str, tuple[float, float]] = {
@@ -21,225 +28,164 @@ CUGRAPH: dict[str, tuple[float, float]] = {
 }
 """cuGraph 26.10 in fp64 on an H200 whose copy reached CUGRAPH_COPY bytes/s: seconds an iteration, and to 1e-10."""
 
-FP64 = {"cpms2": "fp64", "cpms4": "fp64", "free-cpms2": "free", "free-cpms4": "free"}
-"""The precision that each is held against."""
-
-
-class Runs:
-    """The runs of a recording by graph, with their traces; those under `usual` have the schedule of the paper."""
-
-    def __init__(self, recording: Recording) -> None:
-        self.matrices = recording.matrices
-        self.profile = recording.profile
-        self._traces = {trace.case: trace for trace in recording.traces}
-        self._timed = [m for m in recording.measurements if m.median_s is not None]
-
-    def of(self, matrix: MatrixRecord, kernel: str = "") -> list[Measurement]:
-        """All runs of a graph that have a time, of one kernel or all."""
-        return [m for m in self._timed if m.matrix_id == matrix.id and kernel in ("", m.kernel)]
-
-    def usual(self, matrix: MatrixRecord, kernel: str) -> Measurement | None:
-        """The run from one segment with near 16; of two ends the faster one."""
-        found = [m for m in self.of(matrix, kernel) if not m.axes or m.axes.get("near") == "16"]
-        return min((m for m in found if m.axes.get("first", "1") == "1"), key=_time, default=None)
-
-    def trace(self, m: Measurement) -> Trace:
-        """The trace of a run."""
-        return self._traces[m.case]
-
-    def pull_s(self, m: Measurement, k: int) -> tuple[float, float] | None:
-        """Median seconds of the pulls that read and write k segments, and of the probe there; None without such."""
-        arrays = self.trace(m).arrays
-        rows = zip(arrays["read"], arrays["written"], arrays["pull_s"], arrays["gather_s"], strict=True)
-        found = [(pull, gather) for read, written, pull, gather in rows if read == written == k]
-        return (median(p for p, _ in found), median(g for _, g in found)) if found else None
-
-
-def report(_: Sequence[Subject], recording: Recording) -> str:
-    """All tables."""
-    runs = Runs(recording)
-    lines = [f"# PageRank on {recording.device.name}, {recording.created_at}"]
-    for part in (_iterations, _pulls, _totals, _fastest, _schedules, _all):
-        lines += part(runs)
-    return "\n".join(lines) + "\n"
-
-
-def _time(m: Measurement) -> float:
-    return m.median_s or 0.0
-
-
-def _split(m: Measurement | None) -> str:
-    if m is None:
-        return "–"
-    return f"{' + '.join(map(str, m.iterations_by_segments))} = {m.iterations}"
-
-
-def _best(runs: Runs, matrix: MatrixRecord, may: Callable[[str], bool]) -> Measurement | None:
-    return min((m for m in runs.of(matrix) if may(m.kernel.partition("+")[2])), key=_time, default=None)
-
-
-def _kernel(m: Measurement) -> tuple[str, str]:
-    """(layout with its kernel, precision)."""
-    layout, _, precision = m.kernel.partition("+")
-    return layout, precision
-
-
-def _iterations(runs: Runs) -> Iterator[str]:
-    """Iterations and whether the ranks are right: the worst over the kernels of a precision."""
-    rows = []
-    for matrix in runs.matrices:
-        chosen = {
-            name: next((m for m in (runs.usual(matrix, f"{f}+{name}") for f in LAYOUTS) if m), None)
-            for name in ("fp64", "cpms2", "cpms4")
-        }
-        everything = [m for m in runs.of(matrix) if m.axes.get("near", "16") == "16"]
-        worst = [
-            f"{max(getattr(m, name) or 0.0 for m in everything):.1e}" if everything else "–"
-            for name in ("residual", "distance", "mass_error")
-        ]
-        fp64 = chosen["fp64"]
-        rows.append(
-            [
-                matrix.name,
-                str(matrix.n_rows),
-                str(matrix.nnz),
-                str(fp64.iterations if fp64 else "–"),
-                *(_split(chosen[name]) for name in ("cpms2", "cpms4")),
-                *worst,
-            ]
-        )
-    head = "graph | pages | links | fp64 | two segments | four segments | residual | distance to fp64 | mass error"
-    yield from table(
-        "Iterations by precision; the worst residual, distance and mass of all runs with near 16", head, rows
-    )
-
-
 LAYOUTS = ("split/tile", "sellp/thread", "csr/thread", "ell/thread")
+ERRORS = ("residual", "distance", "mass_error")
+SEGMENTS = ("cpms2", "cpms4", f"{FREE}-cpms2", f"{FREE}-cpms4")
 
 
-def _pulls(runs: Runs) -> Iterator[str]:
-    """Figure 4: pulls on heads against the same kernel in fp64, beside the probe's ratio."""
-    rows, gains = [], dict[tuple[str, str], list[float]]()
-    for matrix in runs.matrices:
-        for layout in LAYOUTS:
-            for precision, plain in FP64.items():
-                heads, whole = runs.usual(matrix, f"{layout}+{precision}"), runs.usual(matrix, f"{layout}+{plain}")
-                if heads is None or whole is None:
-                    continue
-                fp64 = runs.pull_s(whole, 0)
-                cells = [matrix.name, f"{layout}+{precision}", _us(fp64[0] if fp64 else None)]
-                for k in (1, 2, 3):
-                    found = runs.pull_s(heads, k) if k < int(precision[-1]) else None
-                    if found is None or fp64 is None:
-                        cells.append("–")
-                        continue
-                    bound = f" of {fp64[1] / found[1]:.2f}" if found[1] and fp64[1] else ""
-                    cells.append(f"{fp64[0] / found[0]:.2f}{bound}")
-                    if k == 1 and precision == "cpms2":
-                        gains.setdefault((layout, precision), []).append(fp64[0] / found[0])
-                rows.append(cells)
-    head = "graph | kernel | fp64 µs | 1 segment | 2 segments | 3 segments"
-    yield from table(
-        "Pulls on the first segments against the same kernel in fp64: ratio of the probe's ratio", head, rows
-    )
-    for (layout, precision), ratios in gains.items():
-        mean, kernel = geometric_mean(ratios), f"{layout}+{precision}"
-        yield f"\n{kernel}, one segment: geometric mean {mean:.2f}, lowest {min(ratios):.2f} of {len(ratios)} graphs."
-    fastest = [gain for gain in (_gain_of_fastest(runs, matrix) for matrix in runs.matrices) if gain]
-    if fastest:
-        mean = geometric_mean(fastest)
-        yield (
-            "\nThe layout that is fastest with values in fp64, each graph its own, two segments, one of them read: "
-            f"geometric mean {mean:.2f}, lowest {min(fastest):.2f} of {len(fastest)} graphs."
+def iterations(data: BenchmarkData) -> Iterator[Section]:
+    """Iterations by precision, and whether the ranks are right: the worst over all kernels."""
+    heads = "graph | pages | links | fp64 | two segments | four segments | residual | distance to fp64 | mass error"
+    rows = []
+    for group in run_groups(data.study):
+        matrix = data.study.matrix(group.matrix_id)
+        near_16 = [run.measurement.details for run in group.timed if run.measurement.axes.get("near", "16") == "16"]
+        worst = (max((getattr(own, name) or 0.0 for own in near_16), default=None) for name in ERRORS)
+        rows.append(
+            (
+                *(matrix.name, str(matrix.n_rows), str(matrix.nnz)),
+                *(_split(_first(group, precision)) for precision in (FP64, "cpms2", "cpms4")),
+                *(number(None) if value is None else f"{value:.1e}" for value in worst),
+            )
         )
+    title = "Iterations by precision; the worst residual, distance and mass of all runs with near 16"
+    yield from section(title, heads, rows)
 
 
-def _gain_of_fastest(runs: Runs, matrix: MatrixRecord) -> float | None:
-    """Pulls on heads against fp64 in the layout whose runs in fp64 are the fastest of those with values."""
-    whole = _best(runs, matrix, lambda precision: precision == "fp64")
-    heads = runs.usual(matrix, f"{_kernel(whole)[0]}+cpms2") if whole else None
-    if whole is None or heads is None:
-        return None
-    fp64, one = runs.pull_s(whole, 0), runs.pull_s(heads, 1)
-    return fp64[0] / one[0] if fp64 and one else None
+def pulls(data: BenchmarkData) -> Iterator[Section]:
+    """Figure 4: pulls on heads against the same kernel in fp64, beside the probe's ratio."""
+    rows, gains = [], dict[str, list[float]]()
+    for group in run_groups(data.study):
+        for layout in LAYOUTS:
+            for precision in SEGMENTS:
+                run = _usual(group, layout, precision)
+                full = group.plain(run) if run else None
+                if run is None or full is None:
+                    continue
+                ratios = [_pull_gain(full, run, k) for k in (1, 2, 3)]
+                whole = _pull_s(full, 0)
+                cells = (f"{r[0]:.2f}{f' of {r[1]:.2f}' if r[1] else ''}" if r else number(None) for r in ratios)
+                name = data.name(group.matrix_id)
+                rows.append((name, run.measurement.kernel, us(whole[0] if whole else None), *cells))
+                if ratios[0] and precision == "cpms2":
+                    gains.setdefault(run.measurement.kernel, []).append(ratios[0][0])
+    title = "Pulls on the first segments against the same kernel in fp64: ratio of the probe's ratio"
+    notes = [f"{kernel}, one segment: {lowest(found, 'graphs')}." for kernel, found in gains.items()]
+    if fastest := lowest(map(_gain_of_fastest, run_groups(data.study)), "graphs"):
+        which = "The layout that is fastest with values in fp64, each graph its own, two segments, one of them read"
+        notes.append(f"{which}: {fastest}.")
+    yield from section(title, "graph | kernel | fp64 µs | 1 segment | 2 segments | 3 segments", rows, *notes)
 
 
-def _totals(runs: Runs) -> Iterator[str]:
+def totals(data: BenchmarkData) -> Iterator[Section]:
     """Figure 6: whole runs against the same kernel in fp64, beside the bound by bytes."""
     rows, shares = [], dict[str, list[float]]()
-    for matrix in runs.matrices:
-        for m in runs.of(matrix):
-            layout, precision = _kernel(m)
-            whole = runs.usual(matrix, f"{layout}+{FP64[precision]}") if precision in FP64 else None
-            if whole is None or m.axes.get("near") != "16" or m.axes.get("first") != "1":
+    for group in run_groups(data.study):
+        for run in group.timed:
+            m, full = run.measurement, group.plain(run)
+            gain = speed_up(full, run)
+            if full is None or gain is None or not run.segments or not _is_usual(run):
                 continue
-            gain, bound = _time(whole) / _time(m), (whole.floor_s or 0.0) / (m.floor_s or 1.0)
+            bound, end = (full.measurement.floor_s or 0.0) / (m.floor_s or 1.0), m.axes["at_end"]
             share = (gain - 1) / (bound - 1) if bound > 1.005 else None
-            end = m.axes.get("at_end", "fp64")
-            shown = "–" if share is None else f"{share:.2f}"
-            rows.append([matrix.name, m.kernel, end, _ms(whole), _ms(m), f"{gain:.3f}", f"{bound:.3f}", shown])
+            times = ms(full.measurement.median_s), ms(m.median_s)
+            cells = number(gain, 3), number(bound, 3), number(share)
+            rows.append((data.name(group.matrix_id), m.kernel, end, *times, *cells))
             if share is not None:
                 shares.setdefault(f"{m.kernel}, {end}", []).append(share)
-    head = "graph | kernel | values at the end | fp64 ms | ms | gain | bound by bytes | share of the saving"
-    yield from table("Runs to convergence against the same kernel in fp64", head, rows)
-    for name, found in shares.items():
-        # A share may be negative: then there is no geometric mean.
-        mean = f"geometric mean {geometric_mean(found):.2f}" if min(found) > 0 else f"median {median(found):.2f}"
-        yield f"\n{name}: share of the saving: {mean}, lowest {min(found):.2f}, {len(found)} graphs."
+    heads = "graph | kernel | values at the end | fp64 ms | ms | gain | bound by bytes | share of the saving"
+    notes = (f"{name}: share of the saving: {_middle(found)}." for name, found in sorted(shares.items()))
+    yield from section("Runs to convergence against the same kernel in fp64", heads, rows, *notes)
 
 
-def _fastest(runs: Runs) -> Iterator[str]:
+def _middle(shares: Sequence[float]) -> str:
+    # A share may be negative: then there is no geometric mean.
+    negative = f"median {median(shares):.2f}, lowest {min(shares):.2f}, of {len(shares)} graphs"
+    return lowest(shares, "graphs") if min(shares) > 0 else negative
+
+
+def fastest(data: BenchmarkData) -> Iterator[Section]:
     """Ours in fp64 against cuGraph, and what segments add."""
-    rows, ratios = [], []
-    copy = runs.profile.memory.copy if runs.profile else CUGRAPH_COPY
-    for matrix in runs.matrices:
-        fp64 = _best(runs, matrix, lambda precision: precision in ("fp64", "free"))
-        heads = _best(runs, matrix, lambda precision: "cpms" in precision)
-        if fp64 is None:
+    profile, rows, ratios = data.recording.profile, [], list[float]()
+    copy = profile.memory.copy if profile else CUGRAPH_COPY
+    for group in run_groups(data.study):
+        full = group.fastest_full
+        if full is None:
             continue
-        each = _time(fp64) / (fp64.iterations or 1)
-        theirs = CUGRAPH.get(matrix.name)
-        cells = ["–"] * 3
-        if theirs:
-            scaled = [seconds * CUGRAPH_COPY / copy for seconds in theirs]
-            ratios.append(scaled[0] / each)
-            cells = [_us(scaled[0]), f"{ratios[-1]:.2f}", f"{scaled[1] / _time(fp64):.2f}"]
-        added = f"{_time(fp64) / _time(heads):.3f} ({heads.kernel})" if heads else "–"
-        rows.append([matrix.name, fp64.kernel, _us(each), _ms(fp64), *cells, added])
+        m, name = full.measurement, data.name(group.matrix_id)
+        total = m.median_s or 0.0
+        each = total / (m.details.iterations or 1)
+        theirs = [seconds * CUGRAPH_COPY / copy for seconds in CUGRAPH.get(name, ())]
+        over = [other / own for other, own in zip(theirs, (each, total), strict=False)]
+        ratios += over[:1]
+        beside = (us(theirs[0]), *map(number, over)) if theirs else [number(None)] * 3
+        heads = next((run for run in group.timed if run.segments), None)
+        added = f"{number(speed_up(full, heads), 3)} ({heads.measurement.kernel})" if heads else number(None)
+        rows.append((name, m.kernel, us(each), ms(total), *beside, added))
     head = "graph | fastest in fp64 | µs an iteration | ms | cuGraph µs, scaled | iteration | to 1e-10 | segments add"
-    yield from table(f"The fastest run in fp64; cuGraph scaled to a copy of {copy / 1e12:.2f} TB/s", head, rows)
-    if ratios:
-        mean = geometric_mean(ratios)
-        yield f"\nAn iteration of cuGraph over ours: geometric mean {mean:.2f}, lowest {min(ratios):.2f}."
+    means = lowest(ratios, "graphs")
+    note = f"An iteration of cuGraph over ours: {means}." if means else ""
+    yield from section(f"The fastest run in fp64; cuGraph scaled to a copy of {copy / 1e12:.2f} TB/s", head, rows, note)
 
 
-def _schedules(runs: Runs) -> Iterator[str]:
+def schedules(data: BenchmarkData) -> Iterator[Section]:
     """Schedules that the paper did not try, of one kernel, against its own."""
     rows = []
-    for matrix in runs.matrices:
-        for m in runs.of(matrix):
-            axes, base = m.axes, runs.usual(matrix, m.kernel)
-            if base is None or not axes or (axes["near"], axes["first"]) == ("16", "1"):
-                continue
-            gain = f"{_time(base) / _time(m):.3f}"
-            rows.append([matrix.name, m.kernel, axes["first"], axes["near"], _split(base), _split(m), gain])
-    head = "graph | kernel | first | near | iterations, first 1 and near 16 | iterations | time of that over this"
-    yield from table("Other schedules", head, rows)
+    for group in run_groups(data.study):
+        for run in group.timed:
+            axes, base = run.measurement.axes, _usual(group, run.layout, run.precision)
+            if base and not _is_usual(run):
+                own = (run.measurement.kernel, axes["first"], axes["near"], _split(base), _split(run))
+                rows.append((data.name(group.matrix_id), *own, number(speed_up(base, run), 3)))
+    heads = "graph | kernel | first | near | iterations, first 1 and near 16 | iterations | time of that over this"
+    yield from section("Other schedules", heads, rows)
 
 
-def _all(runs: Runs) -> Iterator[str]:
-    """Every run."""
-    rows = [
-        [matrix.name, m.kernel, ", ".join(f"{k} {v}" for k, v in m.axes.items()), str(m.iterations), _ms(m)]
-        for matrix in runs.matrices
-        for m in sorted(runs.of(matrix), key=_time)
-    ]
-    yield from table("All runs, the fastest first", "graph | kernel | schedule | iterations | ms", rows)
+def _usual(group: RunGroup, layout: str, precision: str) -> Run | None:
+    """The run with the schedule of the paper; of two ends the faster one."""
+    runs = (run for run in group.timed if (run.layout, run.precision) == (layout, precision))
+    return next(filter(_is_usual, runs), None)
 
 
-def _us(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{seconds * 1e6:.1f}"
+def _is_usual(run: Run) -> bool:
+    """Whether it begins with one segment and has near 16, as in the paper, or has no segments."""
+    axes = run.measurement.axes
+    return (axes.get("near", "16"), axes.get("first", "1")) == ("16", "1")
 
 
-def _ms(m: Measurement) -> str:
-    return f"{_time(m) * 1e3:.3f}"
+def _first(group: RunGroup, precision: str) -> Run | None:
+    return next((run for layout in LAYOUTS if (run := _usual(group, layout, precision))), None)
+
+
+def _split(run: Run | None) -> str:
+    """`4 + 6 = 10`: iterations that wrote 1, 2 … segments; their number alone where values have none."""
+    if run is None:
+        return number(None)
+    own = run.measurement.details
+    return " = ".join(filter(None, (" + ".join(map(str, own.iterations_by_segments)), str(own.iterations))))
+
+
+def _pull_s(run: Run, k: int) -> tuple[float, float] | None:
+    """Median seconds of the pulls that read and write k segments, and of the probe there; None without such."""
+    arrays = (run.array(name) for name in ("read", "written", "pull_s", "gather_s"))
+    found = [(pull, probe) for read, written, pull, probe in zip(*arrays, strict=True) if read == written == k]
+    return (median(pull for pull, _ in found), median(probe for _, probe in found)) if found else None
+
+
+def _pull_gain(full: Run, run: Run, k: int) -> tuple[float, float | None] | None:
+    """Time of a pull in fp64 over one on k segments, of those that there are to choose; the same of the probe."""
+    whole, own = _pull_s(full, 0), _pull_s(run, k) if k < run.segments else None
+    if whole is None or own is None:
+        return None
+    return whole[0] / own[0], whole[1] / own[1] if whole[1] and own[1] else None
+
+
+def _gain_of_fastest(group: RunGroup) -> float | None:
+    """Pulls on heads against fp64 in the layout whose runs in fp64 are the fastest of those with values."""
+    full = next((run for run in group.timed if run.precision == FP64), None)
+    heads = _usual(group, full.layout, "cpms2") if full else None
+    found = _pull_gain(full, heads, 1) if full and heads else None
+    return found[0] if found else None
+
+
+TABLES: Tables = {table.__name__: table for table in (iterations, fastest, pulls, totals, schedules)}

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gpu_engine.gpu_bench.measuring import measured
-from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.matrix_cache import MatrixCache
+from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.records import Measurement, Trace
@@ -29,11 +29,11 @@ RANKS: dict[str, Any] = {"work": ("pagerank",), "partitionings": ("pCSR",), "exc
 
 
 def measure(
-    subjects: Sequence[Subject], shelf: Shelf, bench: Bench, rounds: int, say: Callable[[str], None]
+    subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Measurement | Trace]:
     """The measurements of one matrix after the other."""
     for subject in subjects:
-        yield from measured(ScalingStudy(), passes(subject, rounds), [subject], shelf, bench, say)
+        yield from measure_passes(ScalingStudy(), passes(subject, rounds), [subject], matrix_cache, bench, say)
 
 
 def passes(subject: Subject, rounds: int) -> Iterator[ScalingParams]:

@@ -11,8 +11,8 @@ SEED = 20240229
 def interval(samples: Sequence[float]) -> tuple[float, float]:
     """Bootstrapped 95 % interval of the median of the samples; seeded, so that equal samples give equal intervals."""
     values = np.asarray(samples, dtype=np.float64)
-    drawn = np.random.default_rng(SEED).integers(0, values.size, (RESAMPLES, values.size))
-    low, high = np.quantile(np.median(values[drawn], axis=1), (0.025, 0.975))
+    resamples = np.random.default_rng(SEED).integers(0, values.size, (RESAMPLES, values.size))
+    low, high = np.quantile(np.median(values[resamples], axis=1), (0.025, 0.975))
     return float(low), float(high)
 
 

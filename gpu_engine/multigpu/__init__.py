@@ -3,10 +3,10 @@
 partition.py: what a part is, PARTITIONINGS; cut.py: where to cut.
 topology.py, numa.py: which device is near which memory.
 base.py: what a device has to offer; virtual.py: devices that are threads of this CPU; cuda_device.py: GPUs,
-cusparse_device.py: with a competitor's products; fleet.py: all of a kind.
+cusparse_device.py: with a competitor's products; device_group.py: all of a kind.
 merge.py: from partial results to y; spmv.py: STRATEGIES, and the product that they share; exchange.py: EXCHANGES;
 resident.py: products iterated where the vector lies, captured by replay.py; segments.py: only the heads of a vector
 exchanged; pagerank.py on shards.py and rank_steps.py: PageRank.
-work.py, works.py, rank_work.py, measuring.py: what is measured.
+workload.py, workloads.py, pagerank_workload.py, measuring.py: what is measured.
 cluster.py on actors.py, actor_group.py, placement.py, transport.py: several hosts. Source: MSREP paper.
 """

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gpu_engine.errors import DeviceLostError
-from gpu_engine.multigpu.actors import Holding, PartActor
+from gpu_engine.multigpu.actors import PartActor, PartInfo
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.exchange import ExchangeName, Transfer, owners, plan
+from gpu_engine.multigpu.exchange import ExchangeName, Transfer, owners, plan_transfers
 from gpu_engine.multigpu.partition import Span
 from gpu_engine.multigpu.placement import Place
-from gpu_engine.multigpu.transport import MAIL, TransportName
+from gpu_engine.multigpu.transport import MESSAGES, TransportName
 
 PING_S = 60.0
 """An actor that is there answers at once, whatever its device does."""
@@ -30,20 +30,20 @@ class ActorsLostError(Exception):
 class ActorGroup:
     """Part i on an actor at place i.
 
-    holdings   what each has taken, once it has
-    transfers  what is fetched in each iteration
+    part_infos  what each has of the matrix, once it has loaded it
+    transfers   what is fetched in each iteration
     """
 
     def __init__(self, ray: Any, places: Sequence[Place], limit_s: float) -> None:
         """Starts the actors; limit_s: how long they may be silent while they are asked for something."""
         self._ray, self._places, self._limit_s = ray, tuple(places), limit_s
-        start = ray.remote(concurrency_groups={MAIL: 1})(PartActor)
+        start = ray.remote(concurrency_groups={MESSAGES: 1})(PartActor)
         self._actors = [start.options(**place.options(ray)).remote(ray.put) for place in places]
         self.spans: tuple[Span, ...] = ()
-        self.holdings: list[Holding] = []
+        self.part_infos: list[PartInfo] = []
         self.transfers: tuple[Transfer, ...] = ()
 
-    def take(
+    def load_parts(
         self,
         open_device: Callable[[str], Device],
         folder: Path,
@@ -51,24 +51,24 @@ class ActorGroup:
         exchange: ExchangeName,
         overlap: bool,
     ) -> None:
-        """Each actor takes its part of the matrix in that folder."""
+        """Each actor reads its part of the matrix in that folder."""
         self.spans = tuple(spans)
-        self.holdings = self._all(
-            actor.take.remote(open_device, place.device, folder, span, exchange, overlap)
+        self.part_infos = self._all(
+            actor.load_part.remote(open_device, place.device, folder, span, exchange, overlap)
             for actor, place, span in zip(self._actors, self._places, spans, strict=True)
         )
 
     def connect(self, transport: TransportName) -> None:
         """Tells each actor what it fetches from whom."""
-        self.transfers = plan(self.spans, [holding.wanted for holding in self.holdings])
+        self.transfers = plan_transfers(self.spans, [info.column_range for info in self.part_infos])
         shares = tuple(
             Transfer(later, owner, span.first, span.first + 1)
             for later, (owner, span) in enumerate(zip(owners(self.spans), self.spans, strict=True))
             if owner is not None
         )
-        invitation = self._one(0, self._actors[0].invite.remote(transport))
+        rendezvous_id = self._one(0, self._actors[0].new_rendezvous_id.remote(transport))
         self._all(
-            actor.connect.remote(transport, invitation, i, self._actors, self.transfers, shares)
+            actor.connect.remote(transport, rendezvous_id, i, self._actors, self.transfers, shares)
             for i, actor in enumerate(self._actors)
         )
 
@@ -123,7 +123,7 @@ class ActorGroup:
 
     def _raise_lost(self, gone: set[int], error: Exception) -> None:
         """Raises ActorsLostError if any actors are known to be gone, or do not answer now."""
-        pings = [actor.ping.options(concurrency_group=MAIL).remote() for actor in self._actors]
+        pings = [actor.ping.options(concurrency_group=MESSAGES).remote() for actor in self._actors]
         _, silent = self._ray.wait(pings, num_returns=len(pings), timeout=PING_S)
         gone = gone | {i for i, ping in enumerate(pings) if ping in silent or not self._answers(ping)}
         if gone:

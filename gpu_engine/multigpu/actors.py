@@ -15,7 +15,7 @@ import numpy as np
 
 from gpu_engine.errors import InputError, quote
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, Transfer, sent, split
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, Transfer, copy_part, split_diagonal
 from gpu_engine.multigpu.partition import (
     Part,
     Partitioning,
@@ -25,22 +25,22 @@ from gpu_engine.multigpu.partition import (
     localize,
     part_of,
 )
-from gpu_engine.multigpu.transport import TRANSPORTS, Mailbox, Move, Seat, Transport, TransportName
+from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Mailbox, Move, Transport, TransportName
 from gpu_engine.multigpu.virtual import VirtualDevice
 
-BLOCK = 2**22
+CHUNK = 2**22
 """Entries that are split at a time, which takes some 30 bytes for each on the host."""
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
-    """What an actor has taken.
+class PartInfo:
+    """What an actor has of the matrix.
 
-    wanted   the range of the vector that its part reads
-    n_bytes  bytes of the entries and pointers on its device
+    column_range  the range of the vector that its part reads
+    n_bytes       bytes of the entries and pointers on its device
     """
 
-    wanted: slice
+    column_range: slice
     n_bytes: int
 
 
@@ -74,15 +74,15 @@ def open_device(name: str) -> Device:
     return VirtualDevice(name)
 
 
-def sent_apart(device: Device, partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
-    """Copies on a device of what `split` makes of a part of CSR, whose arrays may be larger than the host's memory."""
+def copy_blocks(device: Device, partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
+    """The diagonal and off-diagonal block of a part of CSR, whose arrays may exceed the host's memory, on a device."""
     own = part.span.own
-    owned = sum(int(((block.minor >= own.start) & (block.minor < own.stop)).sum()) for block in _blocks(part))
-    local, remote = (_allocated(device, part, entries) for entries in (owned, part.values.size - owned))
+    owned = sum(int(((chunk.minor >= own.start) & (chunk.minor < own.stop)).sum()) for chunk in _chunks(part))
+    blocks = tuple(_allocated(device, part, entries) for entries in (owned, part.values.size - owned))
     row, ends = 0, [0, 0]
-    for block in _blocks(part):
-        last = row + block.major.size
-        for i, (whole, piece) in enumerate(zip((local, remote), split(partitioning, block), strict=True)):
+    for chunk in _chunks(part):
+        last = row + chunk.major.size
+        for i, (whole, piece) in enumerate(zip(blocks, split_diagonal(partitioning, chunk), strict=True)):
             begin, ends[i] = ends[i], ends[i] + piece.values.size
             pointers = piece.major + begin
             device.upload(pointers, whole.major[row:last])
@@ -90,7 +90,7 @@ def sent_apart(device: Device, partitioning: Partitioning, part: Part) -> tuple[
             device.upload(piece.values, whole.values[begin : ends[i]])
             device.synchronize()
         row = last - 1
-    return local, remote
+    return blocks[0], blocks[1]
 
 
 def _allocated(device: Device, part: Part, entries: int) -> Part:
@@ -98,9 +98,9 @@ def _allocated(device: Device, part: Part, entries: int) -> Part:
     return Part(part.span, device.allocate(part.major.size, part.major.dtype), minor, values)
 
 
-def _blocks(part: Part) -> Iterator[Part]:
-    """Consecutive rows of a part of CSR, so many that they end with the row of another BLOCK entries."""
-    cuts = np.searchsorted(part.major, range(BLOCK, part.values.size, BLOCK))
+def _chunks(part: Part) -> Iterator[Part]:
+    """Consecutive rows of a part of CSR, so many that they end with the row of another CHUNK entries."""
+    cuts = np.searchsorted(part.major, range(CHUNK, part.values.size, CHUNK))
     for first, stop in pairwise([0, *cuts.tolist(), part.major.size - 1]):
         major = part.major[first : stop + 1]
         begin, end = int(major[0]), int(major[-1])
@@ -116,7 +116,7 @@ class PartActor:
         self._current = 0
         self._transport: Transport
 
-    def take(
+    def load_part(
         self,
         open_device: Callable[[str], Device],
         name: str,
@@ -124,30 +124,30 @@ class PartActor:
         span: Span,
         exchange: ExchangeName,
         overlap: bool,
-    ) -> Holding:
-        """Reads its part onto the device of that name, with `overlap` in two pieces, the local and the remote entries.
+    ) -> PartInfo:
+        """Reads its part onto the device of that name, with `overlap` as a diagonal and an off-diagonal block.
 
         Raises InputError and what the device raises.
         """
         device, stored = open_device(name), open_stored(folder)
         self._device, self._partitioning, self._span = device, stored.partitioning, span
-        self._copier, self._overlap = device.side() if overlap else device, overlap
+        self._copy_stream, self._overlap = device.copy_stream() if overlap else device, overlap
         part = part_of(stored, span, localize(stored, span))
-        held = sent_apart(device, stored.partitioning, part) if overlap else (sent(device, part),)
-        self._parts = [device.prepare(stored.partitioning, piece, stored.n_cols) for piece in held]
+        blocks = copy_blocks(device, stored.partitioning, part) if overlap else (copy_part(device, part),)
+        self._parts = [device.prepare(stored.partitioning, block, stored.n_cols) for block in blocks]
         self._vectors = tuple(device.allocate(stored.n_rows, np.float64) for _ in range(2))
-        self._remote = device.allocate(span.stop - span.first if overlap else 0, np.float64)
-        n_bytes = sum(int(array.nbytes) for piece in held for array in (piece.major, piece.minor, piece.values))
-        return Holding(EXCHANGES[exchange](part, stored.n_cols), n_bytes)
+        self._off_diagonal = device.allocate(span.stop - span.first if overlap else 0, np.float64)
+        n_bytes = sum(int(array.nbytes) for block in blocks for array in (block.major, block.minor, block.values))
+        return PartInfo(EXCHANGES[exchange](part, stored.n_cols), n_bytes)
 
-    def invite(self, transport: TransportName) -> Any:
+    def new_rendezvous_id(self, transport: TransportName) -> Any:
         """What the members of a group need to find each other."""
-        return TRANSPORTS[transport].invite()
+        return TRANSPORTS[transport].new_rendezvous_id()
 
     def connect(
         self,
         transport: TransportName,
-        invitation: Any,
+        rendezvous_id: Any,
         number: int,
         peers: Sequence[Any],
         transfers: Sequence[Transfer],
@@ -158,8 +158,8 @@ class PartActor:
         transfers  of the whole group: what is fetched before a product
         shares     of the whole group: what is added after it, of rows that several parts share
         """
-        seat = Seat(number, peers, self._copier, self._put, self._mailbox)
-        self._transport = TRANSPORTS[transport](seat, invitation)
+        endpoint = Endpoint(number, peers, self._copy_stream, self._put, self._mailbox)
+        self._transport = TRANSPORTS[transport](endpoint, rendezvous_id)
         self._transfers, self._shares = (
             [transfer for transfer in every if number in (transfer.source, transfer.target)]
             for every in (transfers, shares)
@@ -177,11 +177,11 @@ class PartActor:
         x, y = self._vectors[self._current], self._vectors[1 - self._current]
         self._multiply(x, y[self._span.lines])
         moves = [(share, self._end_of(share, i, y)) for i, share in enumerate(self._shares)]
-        self._exchange(moves, self._device.mark())
+        self._exchange(moves, self._device.record_event())
         for i, share in enumerate(self._shares):
             if share.target == self._number:
                 self._device.add(y[share.begin : share.end], self._inbox[i : i + 1])
-        self._copier.synchronize()
+        self._copy_stream.synchronize()
         self._device.synchronize()
         self._current = 1 - self._current
 
@@ -200,25 +200,25 @@ class PartActor:
         """Answers, whatever the device is doing."""
 
     def _multiply(self, x: Any, y: Any) -> None:
-        """Launches y := A_i·x and the exchange before it, or beside its local part."""
+        """Launches y := A_i·x and the exchange before it, or beside the product of its diagonal block."""
         device, first = self._device, self._parts[0]
         moves = [(transfer, x[transfer.begin : transfer.end]) for transfer in self._transfers]
         # Before it lie the products that wrote what is sent, and those that read what is overwritten.
-        ready = device.mark()
+        ready = device.record_event()
         if not self._overlap:
             self._exchange(moves, ready)
             device.multiply(self._partitioning, first, x, y)
             return
         device.multiply(self._partitioning, first, x, y)
         self._exchange(moves, ready)
-        device.multiply(self._partitioning, self._parts[1], x, self._remote)
-        device.add(y, self._remote)
+        device.multiply(self._partitioning, self._parts[1], x, self._off_diagonal)
+        device.add(y, self._off_diagonal)
 
     def _exchange(self, moves: Sequence[Move], ready: Any) -> None:
-        """Launches the moves behind that mark; what the device is given from here on comes after them."""
-        self._copier.wait(ready)
+        """Launches the moves behind that event; what the device is given from here on comes after them."""
+        self._copy_stream.wait_event(ready)
         self._transport.exchange(moves)
-        self._device.wait(self._copier.mark())
+        self._device.wait_event(self._copy_stream.record_event())
 
     def _end_of(self, share: Transfer, i: int, y: Any) -> Any:
         """Where a share lies here: in y that of its own part, in the inbox that of another."""

@@ -7,7 +7,7 @@ from gpu_engine.cpms import Segmented
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
 
-class Prepared(Protocol):
+class PreparedPart(Protocol):
     """A part as its device multiplies it: the part itself, or what `Device.prepare` made of it."""
 
     @property
@@ -15,19 +15,19 @@ class Prepared(Protocol):
         """Where the part lies."""
         ...
 
-    def with_values(self, values: Any) -> "Prepared":
+    def with_values(self, values: Any) -> "PreparedPart":
         """The same entries with other values, an array of the device."""
         ...
 
 
 class Device(Protocol):
-    """A device with memory of its own and a stream; `side` is the same device with another stream.
+    """A device with memory of its own and a stream; `copy_stream` is the same device with another stream.
 
-    Launches (all methods but `allocate`, `side` and `mark`) put work on the stream, in order, and return at once: one
-    host thread can keep all devices busy. They never allocate, so that they can be captured into a graph, and do not
-    change which device is current for the caller. Any host thread may call, one at a time for each device. Arrays are
-    those of the device unless they are named `host`; those on the host may neither be written nor freed before
-    `synchronize`, which is also where errors of launched work are raised.
+    Launches (all methods but `allocate`, `copy_stream` and `record_event`) put work on the stream, in order, and return
+    at once: one host thread can keep all devices busy. They never allocate, so that they can be captured into a graph,
+    and do not change which device is current for the caller. Any host thread may call, one at a time for each device.
+    Arrays are those of the device unless they are named `host`; those on the host may neither be written nor freed
+    before `synchronize`, which is also where errors of launched work are raised.
 
     name     `cuda:0` …, `virtual:0` …
     virtual  whether it is a part of this CPU that stands for a GPU
@@ -52,10 +52,10 @@ class Device(Protocol):
         """Makes an array of the host, for as long as it lives, one to which devices copy at the full rate."""
         ...
 
-    def side(self) -> "Device":
+    def copy_stream(self) -> "Device":
         """A second stream of this device, always the same one: what is launched there goes on beside this one's work.
 
-        Arrays are common to both; `mark` and `wait` order the two streams like those of two devices.
+        Arrays are common to both; `record_event` and `wait_event` order the two streams like those of two devices.
         """
         ...
 
@@ -68,14 +68,14 @@ class Device(Protocol):
         ...
 
     def fetch(self, peer: Any, array: Any) -> None:
-        """Launches array := peer, an array of another device or of this one; `wait` for what writes it first."""
+        """Launches array := peer, an array of another device or of this one; `wait_event` for what writes it first."""
         ...
 
     def rewrite(self, partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
         """Launches what `partition.rewrite` does: local := `major` of a part, from its slice of the whole's."""
         ...
 
-    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> Prepared:
+    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> PreparedPart:
         """What `multiply` takes for a part that is multiplied often.
 
         Allocates, and waits for what it does; shares the arrays of the part.
@@ -112,33 +112,33 @@ class Device(Protocol):
         ...
 
     def fetch_segments(self, peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
-        """Launches the copy of the first k segments of a range of values to the same places of the device's vector.
+        """Launches the copy of the first k segments of a range of values to the same elements of the device's vector.
 
-        peer  the vector of a device that this one reaches; `wait` for what writes it first
+        peer  the vector of a device that this one reaches; `wait_event` for what writes it first
         """
         ...
 
-    def call(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Launches work(*arguments), which itself launches on the current stream alone, or computes on a CPU.
+    def call(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Launches function(*arguments), which itself launches on the current stream alone, or computes on a CPU.
 
         A GPU has it called at once, with this stream as the current one; a virtual device calls it in its thread.
         """
         ...
 
-    def mark(self) -> Any:
-        """A point of the stream, behind all that was launched so far, for another device to wait for."""
+    def record_event(self) -> Any:
+        """An event of the stream, behind all that was launched so far, for another device to wait for."""
         ...
 
-    def wait(self, mark: Any) -> None:
-        """Has all that is launched from here on wait until another device has passed the mark."""
+    def wait_event(self, event: Any) -> None:
+        """Has all that is launched from here on wait until another device has passed the event."""
         ...
 
-    def capture(self, others: Sequence["Device"], work: Callable[[], None]) -> Callable[[int], None]:
-        """What work() launches on this stream and others, as a function that launches it so many times in a row.
+    def capture(self, others: Sequence["Device"], function: Callable[[], None]) -> Callable[[int], None]:
+        """What function() launches on this stream and others, as a function that launches it so many times in a row.
 
         It begins when all is done that was launched on these streams before, and they go on when it has ended. A GPU
-        calls `work` once, now, and does nothing yet; a virtual device calls it each time. So `work` must wait for no
-        marks but its own, and leave all that it uses as it was; its marks say nothing to those outside.
+        calls `function` once, now, and does nothing yet; a virtual device calls it each time. So `function` must wait
+        for no events but its own, and leave all that it uses as it was; its events say nothing to those outside.
         """
         ...
 
@@ -149,12 +149,12 @@ class Device(Protocol):
 
 def fork(first: Device, others: Sequence[Device]) -> None:
     """Has others wait for all that was launched on the first."""
-    begin = first.mark()
+    begin = first.record_event()
     for other in others:
-        other.wait(begin)
+        other.wait_event(begin)
 
 
 def join(first: Device, others: Sequence[Device]) -> None:
     """Has the first wait for all that was launched on the others."""
     for other in others:
-        first.wait(other.mark())
+        first.wait_event(other.record_event())

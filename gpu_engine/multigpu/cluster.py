@@ -71,8 +71,8 @@ class ClusterMatrix:
         ray               the module, which has joined a cluster
         folder            indptr.npy, indices.npy, values.npy and meta.json of the matrix
         places            a device for each part; those of a host stand in a row, for neighbours exchange most
-        overlap           multiplies the entries whose columns a device owns while the other elements arrive
-        on_loss           `raise`: DeviceLostError; `continue`: with fewer devices, from the last vector kept whole
+        overlap           multiplies the diagonal block while the elements for the other one arrive
+        on_loss           `raise`: DeviceLostError; `continue`: with fewer devices, from the last checkpoint
         checkpoint_every  iterations after which `continue` keeps the vector, in the memory of this process
         limit_s           how long the actors may be silent: longer than an iteration, or reading a part, takes
 
@@ -96,8 +96,8 @@ class ClusterMatrix:
         self._group: ActorGroup | None = None
         self._failure: BaseException | None = ConflictError(OUTSIDE)
         self._loaded = False
-        self._done = self._kept_at = 0
-        self._kept: Any = None
+        self._completed = self._checkpoint_at = 0
+        self._checkpoint: Any = None
         self.iteration = 0
         self.losses: tuple[Loss, ...] = ()
 
@@ -122,9 +122,9 @@ class ClusterMatrix:
     def load(self, x: Any) -> None:
         """Sends each device what it owns of x, float64 [n] on the host; raises InputError for another."""
         self._check(x)
-        self._loaded, self.iteration, self._done, self._kept_at = True, 0, 0, 0
+        self._loaded, self.iteration, self._completed, self._checkpoint_at = True, 0, 0, 0
         if self._on_loss == "continue":
-            self._kept = np.array(x)
+            self._checkpoint = np.array(x)
         self._together(lambda group: self._scatter(group, x))
 
     def advance(self, iterations: int) -> None:
@@ -141,8 +141,8 @@ class ClusterMatrix:
             raise ConflictError("There is no vector to read; call load first.")
         self._together(lambda group: self._gather(group, x))
 
-    def _together(self, work: Callable[[ActorGroup], None] | None = None) -> None:
-        """Brings all actors to the iteration asked for and does the work; again with fewer where some are lost."""
+    def _together(self, function: Callable[[ActorGroup], None] | None = None) -> None:
+        """Brings all actors to the iteration asked for and calls the function; again with fewer where some are lost."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -150,7 +150,7 @@ class ClusterMatrix:
                 try:
                     group = self._group or self._open()
                     self._catch_up(group)
-                    return work(group) if work else None
+                    return function(group) if function else None
                 except ActorsLostError as lost:
                     self._lose(lost)
         except BaseException as error:
@@ -160,38 +160,38 @@ class ClusterMatrix:
             raise
 
     def _open(self) -> ActorGroup:
-        """New actors at the places that are left, with the vector that was kept."""
+        """New actors at the places that are left, with the vector of the last checkpoint."""
         self._group = group = ActorGroup(self._ray, self._places, self._limit_s)
         spans = cut_by_entries(self._stored, (len(self._places),))
-        group.take(self._open_device, self._folder, spans, self._exchange, self._overlap)
+        group.load_parts(self._open_device, self._folder, spans, self._exchange, self._overlap)
         group.connect(self._transport)
-        self._done = self._kept_at
-        if self._kept is not None:
-            self._scatter(group, self._kept)
+        self._completed = self._checkpoint_at
+        if self._checkpoint is not None:
+            self._scatter(group, self._checkpoint)
         return group
 
     def _catch_up(self, group: ActorGroup) -> None:
-        while self._done < self.iteration:
+        while self._completed < self.iteration:
             group.step()
-            self._done += 1
-            if self._kept is not None and self._done - self._kept_at >= self._checkpoint_every:
+            self._completed += 1
+            if self._checkpoint is not None and self._completed - self._checkpoint_at >= self._checkpoint_every:
                 # The old one is whole until the new one is.
-                vector = np.empty_like(self._kept)
+                vector = np.empty_like(self._checkpoint)
                 self._gather(group, vector)
-                self._kept, self._kept_at = vector, self._done
+                self._checkpoint, self._checkpoint_at = vector, self._completed
 
     def _lose(self, lost: ActorsLostError) -> None:
         """Goes on without the places that were lost, or raises DeviceLostError."""
         self._close()
         self._places = tuple(place for place in self._places if place not in lost.places)
-        iteration = self._done + 1
+        iteration = self._completed + 1
         if self._on_loss == "raise" or not self._places:
             names = ", ".join(str(place) for place in lost.places)
             raise DeviceLostError(
                 f"Lost before iteration {iteration} was whole: {names}. {lost} Mend or leave out what was lost "
                 "and start again; on_loss='continue' goes on with the devices that are left."
             ) from lost
-        self.losses += tuple(Loss(place, iteration, self._kept_at) for place in lost.places)
+        self.losses += tuple(Loss(place, iteration, self._checkpoint_at) for place in lost.places)
 
     def _close(self) -> None:
         if self._group is not None:

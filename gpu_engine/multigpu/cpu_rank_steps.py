@@ -15,19 +15,19 @@ SUMS = 2
 
 def finish(totals: Any, update: Update, sums: Any) -> None:
     """The new ranks of a device's pages."""
-    kept = update.damping * totals + update.base[0]
+    new_ranks = update.damping * totals + update.base[0]
     change = -_own(update.p, update.own, update.read)
-    _keep(update.new, update.own, update.write, kept)
-    change += kept
+    _keep(update.new, update.own, update.write, new_ranks)
+    change += new_ranks
     if update.norm == "L2":
         sums[0] = np.square(change).sum()
     else:
         sums[0] = np.abs(change).sum() if update.norm == "L1" else np.abs(change).max(initial=0.0)
-    sums[1] = kept[update.dangling].sum()
+    sums[1] = new_ranks[update.dangling].sum()
 
 
 def scale_segments(p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any) -> None:
-    """p := factor · p on a device's pages, cut to k segments."""
+    """p := factor · p on a device's pages, truncated to k segments."""
     np.multiply(_own(p, own, k), factor, out=totals)
     _keep(p, own, k, totals)
     sums[:] = np.abs(totals).sum(), totals[dangling].sum()

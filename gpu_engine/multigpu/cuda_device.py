@@ -28,7 +28,7 @@ from gpu_engine.formats.csr import smart
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.formats.split import SplitLayout
 from gpu_engine.measure.cuda import translated
-from gpu_engine.multigpu.base import Device, Prepared, fork, join
+from gpu_engine.multigpu.base import Device, PreparedPart, fork, join
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 from gpu_engine.multigpu.topology import discover
@@ -61,13 +61,13 @@ ENTRIES = CudaSource(
 
 
 @dataclass(frozen=True, slots=True)
-class Tiled:
+class TiledPart:
     """A part of rows cut into tiles, for many products."""
 
     span: Span
     layout: SplitLayout
 
-    def with_values(self, values: Any) -> "Tiled":
+    def with_values(self, values: Any) -> "TiledPart":
         """The same tiles of other values."""
         return replace(self, layout=replace(self.layout, matrix=replace(self.layout.matrix, values=values)))
 
@@ -81,7 +81,7 @@ class CudaDevice:
         """The GPU that the CUDA runtime counts as `ordinal`; raises DeviceError where CUDA refuses."""
         self.name, self.node, self.cpus, self.ordinal = f"cuda:{ordinal}", node, cpus, ordinal
         self._device = cupy.cuda.Device(ordinal)
-        self._side: CudaDevice | None = None
+        self._copy_stream: CudaDevice | None = None
         with translated(), self._device:
             self._stream = cupy.cuda.Stream(non_blocking=True)
 
@@ -105,15 +105,15 @@ class CudaDevice:
         if host.nbytes:
             with self._current():
                 cupy.cuda.runtime.hostRegister(host.ctypes.data, host.nbytes, PORTABLE)
-            given_up = weakref.finalize(host, cupy.cuda.runtime.hostUnregister, host.ctypes.data)
+            finalizer = weakref.finalize(host, cupy.cuda.runtime.hostUnregister, host.ctypes.data)
             # When the process ends, CUDA may have gone before.
-            given_up.atexit = False
+            finalizer.atexit = False
 
-    def side(self) -> "CudaDevice":
+    def copy_stream(self) -> "CudaDevice":
         """A second stream."""
-        if self._side is None:
-            self._side = type(self)(self.ordinal, self.node, self.cpus)
-        return self._side
+        if self._copy_stream is None:
+            self._copy_stream = type(self)(self.ordinal, self.node, self.cpus)
+        return self._copy_stream
 
     def upload(self, host: Any, array: Any) -> None:
         """Launches a copy; at the full rate of the link from pinned memory alone."""
@@ -142,12 +142,12 @@ class CudaDevice:
                 arguments = (cupy.int64(raw.size), raw, *map(kind, limits), local)
                 kernel((-(-raw.size // (BLOCK * pack)),), (BLOCK,), arguments)
 
-    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> Prepared:
+    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> PreparedPart:
         """Cuts a part of CSR into tiles; another one as it is. Allocates, and waits."""
         if partitioning.axis != "rows" or not partitioning.compressed:
             return part
         with self._current():
-            return Tiled(part.span, SplitLayout.from_csr(_csr(part, n_cols)))
+            return TiledPart(part.span, SplitLayout.from_csr(_csr(part, n_cols)))
 
     def multiply(self, partitioning: Partitioning, part: Any, x: Any, partial: Any) -> None:
         """Launches the product of the part."""
@@ -185,29 +185,29 @@ class CudaDevice:
         """Launches a kernel that reads the memory of the peer."""
         count = values.stop - values.start
         if count:
-            places = (cupy.int64(values.start), cupy.int64(values.stop), cupy.int32(k))
+            extent = (cupy.int64(values.start), cupy.int64(values.stop), cupy.int32(k))
             with self._current():
                 kernel = SEGMENTS.function(f"copy_segments<{vector.segments}>")
-                kernel((-(-count // (BLOCK * VALUES)),), (BLOCK,), (*places, peer.units, vector.units))
+                kernel((-(-count // (BLOCK * VALUES)),), (BLOCK,), (*extent, peer.units, vector.units))
 
-    def call(self, work: Callable[..., None], *arguments: Any) -> None:
+    def call(self, function: Callable[..., None], *arguments: Any) -> None:
         """Calls it at once, with this stream as the current one."""
         with self._current():
-            work(*arguments)
+            function(*arguments)
 
-    def mark(self) -> Any:
+    def record_event(self) -> Any:
         """An event behind all that was launched."""
         with self._current():
             return self._stream.record(cupy.cuda.Event(disable_timing=True))
 
-    def wait(self, mark: Any) -> None:
+    def wait_event(self, event: Any) -> None:
         """Launches the waiting, on the GPU alone."""
         with self._current():
-            self._stream.wait_event(mark)
+            self._stream.wait_event(event)
 
-    def capture(self, others: Sequence[Device], work: Callable[[], None]) -> Callable[[int], None]:
+    def capture(self, others: Sequence[Device], function: Callable[[], None]) -> Callable[[int], None]:
         """A graph of all streams, launched on this one."""
-        graph = self._graph(others, work)
+        graph = self._graph(others, function)
 
         def launch(times: int) -> None:
             join(self, others)
@@ -234,12 +234,12 @@ class CudaDevice:
             finally:
                 before.use()
 
-    def _graph(self, others: Sequence[Device], work: Callable[[], None]) -> Any:
+    def _graph(self, others: Sequence[Device], function: Callable[[], None]) -> Any:
         with self._current():
             self._stream.begin_capture()
             try:
                 fork(self, others)
-                work()
+                function()
                 join(self, others)
             except BaseException:
                 # What broke off is no graph, and the stream is to be of use again.
@@ -271,9 +271,9 @@ def cuda_devices(count: int, kind: type[CudaDevice] = CudaDevice) -> Iterator[tu
 
     Raises ParameterError where CUDA shows fewer.
     """
-    found = cupy.cuda.runtime.getDeviceCount()
-    if not 1 <= count <= found:
-        raise ParameterError(f"There are {found} GPUs for {count} parts; choose 1 to {found} devices.")
+    available = cupy.cuda.runtime.getDeviceCount()
+    if not 1 <= count <= available:
+        raise ParameterError(f"There are {available} GPUs for {count} parts; choose 1 to {available} devices.")
     buses = {str(ordinal): cupy.cuda.runtime.deviceGetPCIBusId(ordinal) for ordinal in range(count)}
     nodes = discover(buses).nodes
     devices = tuple(kind(int(ordinal), node.number, node.cpus) for node in nodes for ordinal in node.devices)
@@ -303,7 +303,7 @@ def _csr(part: Part, n_cols: int) -> CsrMatrix:
 
 def _multiply(partitioning: Partitioning, part: Any, x: Any, y: Any) -> None:
     """The kernel for parts of that kind; each zeroes or writes all of y."""
-    if isinstance(part, Tiled):
+    if isinstance(part, TiledPart):
         _launch(split.FORMAT.kernels[0], part.layout, x, y)
     elif not partitioning.compressed and partitioning.axis == "rows":
         _launch(coo.KERNEL, CooLayout(y.size, x.size, cupy.int32, part.major, part.minor, part.values), x, y)

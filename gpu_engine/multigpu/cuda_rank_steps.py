@@ -51,7 +51,7 @@ def finish(totals: Any, update: Update, sums: Any) -> None:
 
 
 def scale_segments(p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any) -> None:
-    """p := factor · p on a device's pages, cut to k segments."""
+    """p := factor · p on a device's pages, truncated to k segments."""
     _over_pages(f"scale_pages<{_type(p, k)}>", own, (_units(p), factor, totals, sums[2:]))
     _join(NORMS["L1"], dangling, totals, sums)
 

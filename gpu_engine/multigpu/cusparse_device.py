@@ -13,7 +13,7 @@ import numpy as np
 from gpu_engine.competitors import cusparse
 from gpu_engine.competitors.cusparse import CusparseLayout
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.multigpu.base import Prepared
+from gpu_engine.multigpu.base import PreparedPart
 from gpu_engine.multigpu.cuda_device import CudaDevice
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
@@ -21,17 +21,17 @@ ALGORITHM = cusparse.CSR_ALG1
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class CusparsePart:
     """A part as cuSPARSE holds it, prepared for many products."""
 
     span: Span
     layout: CusparseLayout
 
-    def with_values(self, values: Any) -> "Planned":
+    def with_values(self, values: Any) -> "CusparsePart":
         """The same entries with other values, to be prepared anew."""
         m = self.layout.matrix
         matrix = CsrMatrix(m.n_rows, m.n_cols, m.indptr, m.indices, values)
-        return Planned(self.span, cusparse.csr(matrix, self.layout.transposed))
+        return CusparsePart(self.span, cusparse.csr(matrix, self.layout.transposed))
 
 
 class CusparseDevice(CudaDevice):
@@ -43,7 +43,7 @@ class CusparseDevice(CudaDevice):
         with self._current():
             self._handle = cusparse.new_handle()
 
-    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> Prepared:
+    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> PreparedPart:
         """Does a first product, of vectors that nobody reads, with a part of rows; another one is left as it is."""
         if partitioning.axis != "rows" or not part.minor.size:
             return part
@@ -52,12 +52,12 @@ class CusparseDevice(CudaDevice):
             x, y = (cupy.zeros(size, np.float64) for size in (layout.matrix.n_cols, layout.matrix.n_rows))
             cusparse.multiply(layout, ALGORITHM, x, y, handle=self._handle)
             self._stream.synchronize()
-        return Planned(part.span, layout)
+        return CusparsePart(part.span, layout)
 
     def multiply(self, partitioning: Partitioning, part: Any, x: Any, partial: Any) -> None:
         """Launches the product; of a part as it came what cuSPARSE needs is made first."""
         with self._current():
-            if isinstance(part, Planned):
+            if isinstance(part, CusparsePart):
                 cusparse.multiply(part.layout, ALGORITHM, x, partial, handle=self._handle)
             elif part.minor.size:
                 others = x.size if partitioning.axis == "rows" else partial.size

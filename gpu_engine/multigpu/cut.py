@@ -15,7 +15,7 @@ from gpu_engine.formats.base import array_module
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 
 
-def places(nnz: int, groups: Sequence[int]) -> tuple[int, ...]:
+def borders(nnz: int, groups: Sequence[int]) -> tuple[int, ...]:
     """Where equal parts begin and the last one ends; cut first among groups by their sizes, then within each (§4.2).
 
     groups  number of parts of each group: those of the devices of a NUMA node; (parts,) cuts in one step
@@ -25,12 +25,12 @@ def places(nnz: int, groups: Sequence[int]) -> tuple[int, ...]:
             f"Groups of {list(groups)} parts cannot share a matrix; give each group at least one part."
         )
     # Python's integers: i · nnz does not fit 32 bits.
-    total, found, before = sum(groups), [0], 0
+    total, numbers, before = sum(groups), [0], 0
     for group in groups:
         begin, end = before * nnz // total, (before + group) * nnz // total
-        found += (begin + (i + 1) * (end - begin) // group for i in range(group))
+        numbers += (begin + (i + 1) * (end - begin) // group for i in range(group))
         before += group
-    return tuple(found)
+    return tuple(numbers)
 
 
 def cut_by_entries(stored: StoredMatrix, groups: Sequence[int], slack: int = 0) -> tuple[Span, ...]:
@@ -39,7 +39,7 @@ def cut_by_entries(stored: StoredMatrix, groups: Sequence[int], slack: int = 0) 
     slack  lines of up to so many entries are not cut but begin a part: 0 cuts any line
     """
     xp = array_module(stored.major)
-    entries = xp.asarray(places(stored.nnz, groups), dtype=np.int64)
+    entries = xp.asarray(borders(stored.nnz, groups), dtype=np.int64)
     lines, cuts = _compressed_lines(stored, entries) if stored.partitioning.compressed else _lines(stored, entries)
     lines[0] = 0
     if slack:
@@ -53,7 +53,7 @@ def cut_by_entries(stored: StoredMatrix, groups: Sequence[int], slack: int = 0) 
 def cut_by_lines(stored: StoredMatrix, parts: int) -> tuple[Span, ...]:
     """The baseline: parts of equal rows or columns, however many entries they have."""
     xp = array_module(stored.major)
-    lines = xp.asarray(places(stored.n_lines, (parts,)), dtype=np.int64)
+    lines = xp.asarray(borders(stored.n_lines, (parts,)), dtype=np.int64)
     if stored.partitioning.compressed:
         entries = stored.major[lines].astype(np.int64)
     else:

@@ -14,7 +14,7 @@ __global__ void add_lines(long long count, const int *__restrict__ lines, const 
   if (i < count) total[lines ? stream(lines + i) : i] += stream(more + i);
 }
 
-/// local := raw, cut to low … high and counted from `base`, PACK elements a thread; both may be the same array.
+/// local := raw, clamped to low … high and counted from `base`, PACK elements a thread; both may be the same array.
 template <typename Line, int PACK>
 __global__ void rewrite_lines(long long count, const Line *raw, Line low, Line high, Line base, Line *local) {
   struct alignas(sizeof(Line) * PACK) Pack {

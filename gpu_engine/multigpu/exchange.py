@@ -44,15 +44,15 @@ def image(part: Part) -> slice:
     return slice(int(part.minor.min()), int(part.minor.max()) + 1) if part.minor.size else slice(0, 0)
 
 
-def plan(spans: Sequence[Span], wanted: Sequence[slice]) -> tuple[Transfer, ...]:
-    """What each device has to fetch to have the range that it wants, from those that own pieces of it.
+def plan_transfers(spans: Sequence[Span], column_ranges: Sequence[slice]) -> tuple[Transfer, ...]:
+    """What each device has to fetch to have its range of columns of the vector, from those that own pieces of it.
 
     Each begins with the next one after it: if all began with the first, its link would be what all wait for.
     """
     count = len(spans)
     return tuple(
         Transfer(source, target, begin, end)
-        for target, whole in enumerate(wanted)
+        for target, whole in enumerate(column_ranges)
         for source in ((target + step) % count for step in range(1, count))
         if (begin := max((own := spans[source].own).start, whole.start)) < (end := min(own.stop, whole.stop))
     )
@@ -67,29 +67,29 @@ def owners(spans: Sequence[Span]) -> Iterator[int | None]:
             owner = i
 
 
-def split(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
-    """The entries of a part of rows whose columns its device owns, and the others, each in their order.
+def split_diagonal(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
+    """The diagonal block of a part of rows, whose columns its device owns, and the off-diagonal one, all other entries.
 
-    Both keep the lines of the part; their entries are no longer consecutive in the whole.
+    Both keep the lines of the part and the order of its entries, which are no longer consecutive in the whole.
     """
     own, xp = part.span.own, array_module(part.minor)
-    local = (part.minor >= own.start) & (part.minor < own.stop)
-    found = []
-    for chosen in (local, ~local):
+    inside = (part.minor >= own.start) & (part.minor < own.stop)
+    blocks = []
+    for mask in (inside, ~inside):
         if partitioning.compressed:
-            before = xp.zeros(chosen.size + 1, np.int64)
-            xp.cumsum(chosen, out=before[1:])
+            before = xp.zeros(mask.size + 1, np.int64)
+            xp.cumsum(mask, out=before[1:])
             major = before[part.major].astype(part.major.dtype)
         else:
-            major = part.major[chosen]
-        found.append(Part(part.span, major, part.minor[chosen], part.values[chosen]))
-    return found[0], found[1]
+            major = part.major[mask]
+        blocks.append(Part(part.span, major, part.minor[mask], part.values[mask]))
+    return blocks[0], blocks[1]
 
 
-def without_empty(partitioning: Partitioning, part: Part) -> tuple[Part, Any]:
+def drop_empty_lines(partitioning: Partitioning, part: Part) -> tuple[Part, Any]:
     """The part without its empty lines, and the numbers of those that are left: int32, from its first line on.
 
-    Of the entries that wait for an exchange most lines of a banded matrix have none.
+    Of the off-diagonal block of a banded matrix most lines are empty.
     """
     xp = array_module(part.minor)
     if partitioning.compressed:
@@ -104,13 +104,13 @@ def without_empty(partitioning: Partitioning, part: Part) -> tuple[Part, Any]:
     return Part(span, major, part.minor, part.values), lines.astype(np.int32)
 
 
-def sent(device: Device, part: Part) -> Part:
+def copy_part(device: Device, part: Part) -> Part:
     """A copy on a device of a part, which lies on the host or on a GPU."""
-    arrays = [copied(device, array) for array in (part.major, part.minor, part.values)]
+    arrays = [copy_array(device, array) for array in (part.major, part.minor, part.values)]
     return Part(part.span, *arrays)
 
 
-def copied(device: Device, source: Any) -> Any:
+def copy_array(device: Device, source: Any) -> Any:
     """A copy on a device of an array, which lies on the host or on a GPU."""
     array = device.allocate(source.size, source.dtype)
     if isinstance(source, np.ndarray):

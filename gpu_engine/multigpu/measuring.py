@@ -1,4 +1,4 @@
-"""Products of one matrix on fleets of devices: each setting checked first, then all sampled in interleaved rounds."""
+"""Workloads of one matrix on groups of devices: each setting checked first, then all sampled in interleaved rounds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache as once
 from importlib import resources
 from itertools import groupby
+from typing import ClassVar
 
 from gpu_engine.competitors import cusparse
 from gpu_engine.csr_matrix import CsrMatrix
@@ -14,11 +15,11 @@ from gpu_engine.experiment import Candidate, Experiment, Fields
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.fleet import ProductName, devices_of, open_fleet
+from gpu_engine.multigpu.device_group import ProductName, device_count, open_devices
 from gpu_engine.multigpu.numa import allocator
-from gpu_engine.multigpu.work import Setting, Subject, Work
-from gpu_engine.multigpu.works import WORKS
-from gpu_engine.records import Cache, Case
+from gpu_engine.multigpu.workload import Setting, Workload, WorkloadData
+from gpu_engine.multigpu.workloads import WORKLOADS
+from gpu_engine.records import Cache, Case, Details, described
 
 ENTRY_BYTES = 16
 """Of a part, at most: two indices and a value."""
@@ -26,11 +27,45 @@ ENTRY_BYTES = 16
 VIRTUAL = "virtual devices: threads of this CPU; their times say nothing of a GPU"
 
 SOURCES = ("gpu_engine.multigpu", "gpu_engine.formats", "gpu_engine.formats.csr", "gpu_engine.pagerank")
-"""The packages of all that a work launches, and of what the host does between."""
+"""The packages of all that a workload launches, and of what the host does between."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ScalingDetails(Details):
+    """What a measurement of the `scaling` study says beside what all say.
+
+    Its `floor_s` stays that of one device: the floor of all is `floor_s` / `devices`.
+    """
+
+    study: ClassVar[str] = "scaling"
+
+    partitioning: str = described("How the matrix is shared: `pCSR`, `pCSC`, `pCOO` or `pCOO-columns`.", "")
+    strategy: str = described("`baseline`, `p*` or `p*-opt`; empty where the matrix stays on the devices.", "")
+    devices: int | None = described("How many share the work.", None)
+    entries_by_device: tuple[int, ...] = described("Nonzeros of each device's part.", ())
+    exchanged_bytes: int | None = described("Bytes of vectors that cross between devices in one iteration.", None)
+    phases_s: Mapping[str, float] = described(
+        "Seconds by phase: of a product from the host `partition`, `distribute`, `compute`, `merge`; of an iteration "
+        "`compute` and `exchange`, each timed apart, so that their sum exceeds a median in which they overlap.",
+        {},
+    )
+    iterations: int | None = described(
+        "Of PageRank until γ < ε, or the most allowed; the times are those of its median iteration.", None
+    )
+    iterations_by_segments: tuple[int, ...] = described(
+        "How many of them wrote 1, 2 … segments; empty for values without segments.", ()
+    )
+    residual: float | None = described("‖G(p) − p‖₁ of the ranks p, G one more iteration in extended precision.", None)
+    mass_error: float | None = described("|‖p‖₁ − 1| of the ranks.", None)
+
+    @property
+    def is_one_product(self) -> bool:
+        """On one device, unless it is an iteration of PageRank."""
+        return self.devices == 1 and self.iterations is None
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPlan:
     """What to measure of a matrix: for each case its setting.
 
     nodes  NUMA nodes over which virtual devices are spread
@@ -41,10 +76,12 @@ class Plan:
     nodes: int
 
 
-class SharedWorks(Experiment):
-    """All works of one matrix: those of one partitioning and one work are sampled together, on all fleets."""
+class ScalingExperiment(Experiment):
+    """All workloads of one matrix: those alike in partitioning and name are sampled together, on all device groups."""
 
-    def __init__(self, plan: Plan, cases: Sequence[Case], matrix: CsrMatrix, bench: Bench) -> None:
+    details = ScalingDetails
+
+    def __init__(self, plan: ScalingPlan, cases: Sequence[Case], matrix: CsrMatrix, bench: Bench) -> None:
         super().__init__(cases, ("warm",), plan.rounds, bench)
         self.plan, self.matrix = plan, matrix
 
@@ -55,10 +92,10 @@ class SharedWorks(Experiment):
 
     def load(self) -> Sequence[Candidate]:
         """The matrix on the host and the expected product; of each kind first one with the most devices."""
-        self.subject = self._subject()
-        found = [SharedWork(self, case, self.plan.settings[case.key]) for case in self.cases]
+        self.data = self._data()
+        candidates = [ScalingCandidate(self, case, self.plan.settings[case.key]) for case in self.cases]
         ordered: list[Candidate] = []
-        for _, alike in groupby(found, lambda c: c.kind):
+        for _, alike in groupby(candidates, lambda c: c.kind):
             group = list(alike)
             reference = max(group, key=lambda c: c.setting.devices)
             ordered += [reference, *(c for c in group if c is not reference)]
@@ -66,18 +103,18 @@ class SharedWorks(Experiment):
 
     @contextmanager
     def group(self) -> Iterator[None]:
-        """Keeps the fleets open."""
-        with super().group(), ExitStack() as self._fleets:
-            self._opened: dict[tuple[int, ProductName], tuple[Device, ...]] = {}
+        """Keeps the device groups open."""
+        with super().group(), ExitStack() as self._open:
+            self._groups: dict[tuple[int, ProductName], tuple[Device, ...]] = {}
             yield
 
-    def fleet(self, setting: Setting) -> tuple[Device, ...]:
+    def devices(self, setting: Setting) -> tuple[Device, ...]:
         """The devices of a setting, which others with as many share."""
         key = setting.devices, setting.product
-        if key not in self._opened:
-            fleet = open_fleet(self.bench.device, setting.devices, self.plan.nodes, setting.product)
-            self._opened[key] = self._fleets.enter_context(fleet)
-        return self._opened[key]
+        if key not in self._groups:
+            group = open_devices(self.bench.device, setting.devices, self.plan.nodes, setting.product)
+            self._groups[key] = self._open.enter_context(group)
+        return self._groups[key]
 
     def bytes_needed(self, setting: Setting) -> float:
         """Upper bound of what a device of equal parts holds; virtual ones share the memory of the host."""
@@ -85,49 +122,52 @@ class SharedWorks(Experiment):
         vectors = 8.0 * (3 * self.matrix.n_rows + 2 * self.matrix.n_cols)
         return (part + vectors) * (setting.devices if self.bench.device.backend == "cpu" else 1)
 
-    def _subject(self) -> Subject:
+    def _data(self) -> WorkloadData:
         if self.bench.device.backend == "cpu":
-            return Subject(self.matrix)
-        there, asked = devices_of(self.bench.device), [setting.devices for setting in self.plan.settings.values()]
-        most = max((count for count in asked if count <= there), default=1)
-        with open_fleet(self.bench.device, most) as devices:
-            return Subject(self.matrix, allocator(devices), self.bench.xp)
+            return WorkloadData(self.matrix)
+        available = device_count(self.bench.device)
+        counts = [setting.devices for setting in self.plan.settings.values()]
+        most = max((count for count in counts if count <= available), default=1)
+        with open_devices(self.bench.device, most) as devices:
+            return WorkloadData(self.matrix, allocator(devices), self.bench.xp)
 
 
-class SharedWork(Candidate):
-    """A setting on its fleet."""
+class ScalingCandidate(Candidate):
+    """A setting on its device group."""
 
-    def __init__(self, works: SharedWorks, case: Case, setting: Setting) -> None:
+    def __init__(self, experiment: ScalingExperiment, case: Case, setting: Setting) -> None:
         super().__init__(case.key, case.kernel, {case.cache: case})
-        self._works, self._bench, self.setting = works, works.bench, setting
-        self.kind = setting.partitioning, setting.work
+        self._experiment, self._bench, self.setting = experiment, experiment.bench, setting
+        self.kind = setting.partitioning, setting.workload
         # Cold products leave nothing there.
-        self.bytes_needed = 0.0 if setting.work == "cold" else works.bytes_needed(setting)
+        self.bytes_needed = 0.0 if setting.workload == "cold" else experiment.bytes_needed(setting)
         self._devices: tuple[Device, ...] = ()
-        self._work: Work | None = None
+        self._workload: Workload | None = None
 
     @property
     def environment(self) -> Mapping[str, str]:
         """The hash of all sources, the version of a competitor, and the devices with their NUMA nodes."""
-        found = {"source": source_hash()}
+        environment = {"source": source_hash()}
         if self.setting.product != "ours" and self._devices:
-            found |= cusparse.version()
+            environment |= cusparse.version()
         if self._devices:
-            found["devices"] = ", ".join(device.name for device in self._devices)
-            found["nodes"] = ", ".join(str(device.node) for device in self._devices)
-        return found
+            environment["devices"] = ", ".join(device.name for device in self._devices)
+            environment["nodes"] = ", ".join(str(device.node) for device in self._devices)
+        return environment
 
     def prepare(self) -> Callable[[], Fields]:
-        """Does the work once and checks what comes out."""
-        check_room(self._works.bytes_needed(self.setting), self._bench.layout_bytes)
-        self._devices = self._works.fleet(self.setting)
+        """Runs the workload once and checks what comes out."""
+        check_room(self._experiment.bytes_needed(self.setting), self._bench.layout_bytes)
+        self._devices = self._experiment.devices(self.setting)
         clock = self._bench.stopwatch.now
-        self._work = work = WORKS[self.setting.work](self._works.subject, self.setting, self._devices, clock)
-        work.check()
-        return work.fields
+        self._workload = workload = WORKLOADS[self.setting.workload](
+            self._experiment.data, self.setting, self._devices, clock
+        )
+        workload.check()
+        return workload.fields
 
     def turns(self, cache: Cache) -> Callable[[], float]:  # noqa: ARG002
-        """Turns of the work, on the clock of the host."""
+        """Turns of the workload, on the clock of the host."""
 
         def turn() -> float:
             with self._bench.stopwatch.guard():
@@ -141,8 +181,8 @@ class SharedWork(Candidate):
         return self._bench.least_s(self._ready().moved_bytes / memories, cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:  # noqa: ARG002
-        """GFLOP/s, the floor of one device, and what the work says of itself."""
-        matrix, compulsory = self._works.matrix, self._works.matrix.compulsory_bytes
+        """GFLOP/s, the floor of one device, and what the workload says of itself."""
+        matrix, compulsory = self._experiment.matrix, self._experiment.matrix.compulsory_bytes
         # By now the phases are those of all turns.
         own = self._ready().fields()
         return {
@@ -153,17 +193,17 @@ class SharedWork(Candidate):
         }
 
     def release(self) -> None:
-        """Gives back what the work holds."""
-        self._work = None
+        """Gives back what the workload holds."""
+        self._workload = None
 
     @property
     def _is_virtual(self) -> bool:
         return any(device.virtual for device in self._devices)
 
-    def _ready(self) -> Work:
-        if self._work is None:
-            raise RuntimeError("A case whose work failed is not sampled.")
-        return self._work
+    def _ready(self) -> Workload:
+        if self._workload is None:
+            raise RuntimeError("A case whose workload failed is not sampled.")
+        return self._workload
 
 
 @once

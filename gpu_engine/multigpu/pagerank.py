@@ -1,7 +1,7 @@
 """PageRank over several devices: each owns pages, and fetches of the others' ranks what its links read, as they do.
 
-Pages are cut so that devices have nearly equal links; the links to a page stay together, for its rank is cut to
-segments only when its sum is whole. γ, the rank of dangling pages and ‖p‖₁ are sums over the devices, added up on the
+Pages are cut so that devices have nearly equal links; the links to a page stay together, for its rank is
+truncated only when its sum is whole. γ, the rank of dangling pages and ‖p‖₁ are sums over the devices, added up on the
 host, which waits for them in every iteration: nothing of an iteration runs into the next one. What it launches in
 between is captured once for each precision.
 Source: CPMS PageRank paper, Algorithm 1 and §IV.B; MSREP paper, §3.2.
@@ -17,7 +17,7 @@ from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, plan
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, plan_transfers
 from gpu_engine.multigpu.partition import localize, part_of
 from gpu_engine.multigpu.rank_steps import Update, fill, steps_of
 from gpu_engine.multigpu.replay import Replays
@@ -58,16 +58,18 @@ class DistributedRanks:
         stored = PARTITIONING.store(graph.pull)
         self.spans = whole_rows(stored, len(devices))
         parts = [part_of(stored, span, localize(stored, span)) for span in self.spans]
-        self.transfers = plan(self.spans, [EXCHANGES[exchange](part, graph.n) for part in parts])
+        self.transfers = plan_transfers(self.spans, [EXCHANGES[exchange](part, graph.n) for part in parts])
         self._shards = [
             shard_of(device, part, graph, self._steps, segments, overlap)
             for device, part in zip(devices, parts, strict=True)
         ]
-        copiers = [shard.copier for shard in self._shards]
-        self._segment_exchange = SegmentExchange(copiers, self.spans, self.transfers, segments) if segments else None
-        self._replays = Replays([*devices, *copiers])
-        self._plain, self._written, self._turn = not segments, segments, 0
-        self._lost = self._gamma = 0.0
+        copy_streams = [shard.copy_stream for shard in self._shards]
+        self._segment_exchange = (
+            SegmentExchange(copy_streams, self.spans, self.transfers, segments) if segments else None
+        )
+        self._replays = Replays([*devices, *copy_streams])
+        self._is_fp64, self._written, self._turn = not segments, segments, 0
+        self._dangling_rank = self._gamma = 0.0
         self.exchanges = True
 
     def exchanged_bytes(self, read: int) -> int:
@@ -84,19 +86,19 @@ class DistributedRanks:
             if not self._segments:
                 shard.device.call(shard.p.fill, start)
                 continue
-            for links in shard.links if self._plain else ():
+            for links in shard.links if self._is_fp64 else ():
                 shard.device.call(self._steps.to_segments, links.values)
             shard.device.call(fill, shard.p, start, first)
         self.synchronize()
         if self._segments:
-            self._plain = False
+            self._is_fp64 = False
             one = cpms.allocate(1, self._segments)
             cpms.write(one, np.full(1, start), first)
             start = float(cpms.read(one, first)[0])
         self._written = first
         if first == self._segments:
             self.convert()
-        self._lost = start * self._graph.dangling.size
+        self._dangling_rank = start * self._graph.dangling.size
 
     def rewinder(self, first: int = 1) -> Callable[[], None]:
         """A reset."""
@@ -104,14 +106,16 @@ class DistributedRanks:
 
     def exchange(self, read: int) -> None:
         """Launches the exchange of what an iteration reads."""
-        self._replays.launch(("exchange", read, self._plain, self._turn), lambda: self._fetch(read))
+        self._replays.launch(("exchange", read, self._is_fp64, self._turn), lambda: self._fetch(read))
 
     def pull(self, read: int, write: int) -> None:
         """Launches the exchange of the ranks and the new ranks of one iteration on all devices."""
         params = self._params
         for shard in self._shards:
-            shard.told[0] = (1.0 - params.damping + params.dangling_factor * self._lost) / max(self._graph.n, 1)
-        step = "pull", read, write, self._plain, self._turn, self.exchanges
+            shard.host_base[0] = (1.0 - params.damping + params.dangling_factor * self._dangling_rank) / max(
+                self._graph.n, 1
+            )
+        step = "pull", read, write, self._is_fp64, self._turn, self.exchanges
         self._replays.launch(step, lambda: self._pull(read, write))
         for shard in self._shards:
             shard.p, shard.new = shard.new, shard.p
@@ -119,7 +123,7 @@ class DistributedRanks:
 
     def settle(self) -> None:
         """γ and the rank of dangling pages, from the sums of the devices."""
-        gammas, self._lost = self._sums()
+        gammas, self._dangling_rank = self._sums()
         if self._params.norm == "Linf":
             self._gamma = max(gammas)
         else:
@@ -132,29 +136,29 @@ class DistributedRanks:
 
     def scale(self, k: int) -> None:
         """Scales the ranks, written in k segments, to ‖p‖₁ = 1, in two passes: Σ|p|, then the scaling."""
-        if self._plain:
+        if self._is_fp64:
             return
         self._scale_by(1.0, k)
         total = math.fsum(self._sums()[0])
         if total > 0.0:
             self._scale_by(1.0 / total, k)
-            self._lost = self._sums()[1]
+            self._dangling_rank = self._sums()[1]
 
     def convert(self) -> None:
         """Everything into fp64, in the same memory."""
-        if self._plain:
+        if self._is_fp64:
             return
         for shard in self._shards:
             for vector in (*(links.values for links in shard.links), shard.p, shard.new):
                 shard.device.call(self._steps.to_ieee, vector)
         self.synchronize()
-        self._plain = True
+        self._is_fp64 = True
 
     def ranks(self) -> Any:
-        """A copy of p: float64 [n], cut to what was written last."""
+        """A copy of p: float64 [n], truncated to what was written last."""
         p = np.empty(self._graph.n)
         for shard in self._shards:
-            shard.device.call(self._steps.copy_own, self._now(shard.p), shard.own, self._written, shard.totals)
+            shard.device.call(self._steps.copy_own, self._view(shard.p), shard.own, self._written, shard.totals)
             shard.device.download(shard.totals, p[shard.own])
         self.synchronize()
         return p
@@ -170,58 +174,60 @@ class DistributedRanks:
 
     def _fetch(self, read: int) -> None:
         for shard in self._shards:
-            if shard.copier is not shard.device:
-                shard.copier.wait(shard.device.mark())
-        if not self._plain and self._segment_exchange is not None:
+            if shard.copy_stream is not shard.device:
+                shard.copy_stream.wait_event(shard.device.record_event())
+        if not self._is_fp64 and self._segment_exchange is not None:
             self._segment_exchange.renew()
             self._segment_exchange.launch([shard.p for shard in self._shards], read)
             return
         for transfer in self.transfers:
             target, piece = self._shards[transfer.target], slice(transfer.begin, transfer.end)
-            there, here = (self._now(shard.p) for shard in (self._shards[transfer.source], target))
-            target.copier.fetch(there[piece], here[piece])
+            there, here = (self._view(shard.p) for shard in (self._shards[transfer.source], target))
+            target.copy_stream.fetch(there[piece], here[piece])
 
     def _pull(self, read: int, write: int) -> None:
         if self.exchanges:
             self._fetch(read)
         for shard in self._shards:
-            shard.device.upload(shard.told, shard.base)
-            local, *remote = shard.links
-            self._multiply(shard, local, read)
-            for links in remote:
-                shard.device.wait(shard.copier.mark())
+            shard.device.upload(shard.host_base, shard.base)
+            diagonal, *off_diagonal = shard.links
+            self._multiply(shard, diagonal, read)
+            for links in off_diagonal:
+                shard.device.wait_event(shard.copy_stream.record_event())
                 self._multiply(shard, links, read)
                 shard.device.add(shard.totals, links.totals, links.lines)
-            p, new = self._now(shard.p), self._now(shard.new)
+            p, new = self._view(shard.p), self._view(shard.new)
             damping, norm = self._params.damping, self._params.norm
             update = Update(p, new, shard.own, shard.dangling, read, write, damping, shard.base, norm)
             shard.device.call(self._steps.finish, shard.totals, update, shard.sums)
-            shard.device.download(shard.sums[:2], shard.found)
+            shard.device.download(shard.sums[:2], shard.host_sums)
 
     def _multiply(self, shard: Shard, links: Links, read: int) -> None:
-        values, p = self._now(links.values), self._now(shard.p)
-        if self._plain:
+        values, p = self._view(links.values), self._view(shard.p)
+        if self._is_fp64:
             shard.device.multiply(PARTITIONING, links.prepared.with_values(values), p, links.totals)
         else:
             shard.device.call(self._steps.multiply_segments, links.prepared, values, p, read, links.totals)
 
-    def _now(self, vector: Any) -> Any:
+    def _view(self, vector: Any) -> Any:
         """The vector as it is at present: in segments, or as the numbers that lie in their place."""
-        return vector.storage[: vector.n] if self._plain and isinstance(vector, Segmented) else vector
+        return vector.storage[: vector.n] if self._is_fp64 and isinstance(vector, Segmented) else vector
 
     def _scale_by(self, factor: float, k: int) -> None:
         for shard in self._shards:
             scale, rest = self._steps.scale_segments, (shard.totals, shard.sums)
             shard.device.call(scale, shard.p, shard.own, shard.dangling, factor, k, *rest)
-            shard.device.download(shard.sums[:2], shard.found)
+            shard.device.download(shard.sums[:2], shard.host_sums)
 
     def _sums(self) -> tuple[list[float], float]:
-        """What the devices have found: the first of each, and the sum of the second."""
+        """The sums of the devices: the first of each, and the sum of the second."""
         self.synchronize()
-        return [float(shard.found[0]) for shard in self._shards], math.fsum(shard.found[1] for shard in self._shards)
+        return [float(shard.host_sums[0]) for shard in self._shards], math.fsum(
+            shard.host_sums[1] for shard in self._shards
+        )
 
     def synchronize(self) -> None:
         """Waits for all that was launched."""
         for shard in self._shards:
-            shard.copier.synchronize()
+            shard.copy_stream.synchronize()
             shard.device.synchronize()

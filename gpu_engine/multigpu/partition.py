@@ -151,15 +151,15 @@ def localize_all(stored: StoredMatrix, spans: Sequence[Span]) -> tuple[Any, ...]
         every = stored.major - xp.repeat(firsts, [span.entries for span in spans])
         return tuple(every[span.start : span.end] for span in spans)
     sizes = [span.stop - span.first + 1 for span in spans]
-    places = list(itertools.accumulate(sizes, initial=0))
-    shift = xp.asarray([span.first - place for span, place in zip(spans, places, strict=False)], dtype=np.int64)
+    offsets = list(itertools.accumulate(sizes, initial=0))
+    shift = xp.asarray([span.first - offset for span, offset in zip(spans, offsets, strict=False)], dtype=np.int64)
     part = xp.repeat(xp.arange(len(spans)), sizes)
     starts, ends = (
         xp.asarray([getattr(span, name) for span in spans], dtype=stored.major.dtype)[part] for name in ("start", "end")
     )
     pointers = stored.major[xp.arange(part.size) + shift[part]]
     every = xp.minimum(xp.maximum(pointers, starts), ends) - starts
-    return tuple(every[begin:end] for begin, end in itertools.pairwise(places))
+    return tuple(every[begin:end] for begin, end in itertools.pairwise(offsets))
 
 
 def part_of(stored: StoredMatrix, span: Span, major: Any) -> Part:

@@ -7,10 +7,10 @@ __global__ void __launch_bounds__(THREADS)
     tile_totals(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
                 const Pointer *__restrict__ indptr, const int *__restrict__ indices,
                 const typename Read::Unit *__restrict__ values, const typename Read::Unit *__restrict__ p,
-                double *__restrict__ totals, double *__restrict__ heads, double *__restrict__ tails) {
+                double *__restrict__ totals, double *__restrict__ first_sums, double *__restrict__ last_sums) {
   multiply_tile<Pointer, THREADS, ITEMS, false>(
       borders, first_rows, indptr, TileEntries<Read>{indices, values},
-      [p](int column) { return Read::load(p, column); }, heads, tails, Product{totals});
+      [p](int column) { return Read::load(p, column); }, first_sums, last_sums, Product{totals});
 }
 
 /// Of all threads of a block, LINF the largest and else the sum, in a fixed order; thread 0 holds it.

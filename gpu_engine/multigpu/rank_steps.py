@@ -43,7 +43,7 @@ class RankSteps(Protocol):
     def scale_segments(
         self, p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any
     ) -> None:
-        """p := factor · p on a device's pages, cut to k segments; sums: Σ|p| and the rank of dangling pages.
+        """p := factor · p on a device's pages, truncated to k segments; sums: Σ|p| and the rank of dangling pages.
 
         totals  float64 [pages], room
         """

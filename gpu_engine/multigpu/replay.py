@@ -13,8 +13,8 @@ class Replays:
         self._first, *self._others = {id(stream): stream for stream in streams}.values()
         self._captured: dict[Hashable, Callable[[int], None]] = {}
 
-    def launch(self, key: Hashable, work: Callable[[], None], times: int = 1) -> None:
-        """Launches work() so many times; under one key it is the same work. See Device.capture."""
+    def launch(self, key: Hashable, function: Callable[[], None], times: int = 1) -> None:
+        """Launches function() so many times; under one key it is the same function. See Device.capture."""
         if key not in self._captured:
-            self._captured[key] = self._first.capture(self._others, work)
+            self._captured[key] = self._first.capture(self._others, function)
         self._captured[key](times)

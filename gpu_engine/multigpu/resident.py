@@ -12,8 +12,17 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import InputError, ParameterError
-from gpu_engine.multigpu.base import Device, Prepared
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, copied, owners, plan, sent, split, without_empty
+from gpu_engine.multigpu.base import Device, PreparedPart
+from gpu_engine.multigpu.exchange import (
+    EXCHANGES,
+    ExchangeName,
+    copy_array,
+    copy_part,
+    drop_empty_lines,
+    owners,
+    plan_transfers,
+    split_diagonal,
+)
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, localize, part_of
 from gpu_engine.multigpu.replay import Replays
 
@@ -25,21 +34,21 @@ BATCH = 4
 class Member:
     """What one device has.
 
-    copier   its second stream where fetches overlap with products, else the device itself
-    parts    its part, prepared; where fetches overlap with products, the local and the remote entries of it
+    copy_stream   its second stream where fetches overlap with products, else the device itself
+    parts    its part, prepared; where fetches overlap with products, the diagonal and the off-diagonal block of it
     vectors  float64 [n] twice; of x they hold what the device owns, and the range it wants once that is fetched
-    lines    int32, the rows that have remote entries, counted from the first of the part
-    remote   float64 [lines], the product with the remote entries
+    lines    int32, the rows of the off-diagonal block, counted from the first of the part
+    off_diagonal  float64 [lines], the product with that block
     outbox   float64 [1], the share of a row that began in an earlier part
     inbox    float64 [1], a share of a row that goes on in a later part
     """
 
     device: Device
-    copier: Device
-    parts: tuple[Prepared, ...]
+    copy_stream: Device
+    parts: tuple[PreparedPart, ...]
     vectors: tuple[Any, Any]
     lines: Any
-    remote: Any
+    off_diagonal: Any
     outbox: Any
     inbox: Any
 
@@ -66,21 +75,21 @@ class ResidentMatrix:
     ) -> None:
         """Copies the parts to the devices.
 
-        overlap  multiplies the entries whose columns a device owns while the other elements arrive
+        overlap  multiplies the diagonal block of a part while the elements for the other one arrive
 
         Raises ParameterError where the matrix is not square or cut by columns, or parts and devices differ in number.
         """
         _check(stored, spans, devices)
         self._partitioning, self._n, self.overlap = stored.partitioning, stored.n_rows, overlap
         parts = [part_of(stored, span, localize(stored, span)) for span in spans]
-        self.transfers = plan(spans, [EXCHANGES[exchange](part, self._n) for part in parts])
+        self.transfers = plan_transfers(spans, [EXCHANGES[exchange](part, self._n) for part in parts])
         self._owners = tuple(owners(spans))
         self._members = [self._member(device, part) for device, part in zip(devices, parts, strict=True)]
         self._incoming = [[t for t in self.transfers if t.target == i] for i in range(len(spans))]
         self._readers = [[t.target for t in self.transfers if t.source == i] for i in range(len(spans))]
-        self._replays = Replays([stream for member in self._members for stream in (member.device, member.copier)])
+        self._replays = Replays([stream for member in self._members for stream in (member.device, member.copy_stream)])
         self._current = 0
-        self._mark()
+        self._record_events()
 
     @property
     def exchanged_bytes(self) -> int:
@@ -120,22 +129,22 @@ class ResidentMatrix:
     def synchronize(self) -> None:
         """Waits for all that was launched; raises what it did wrong."""
         for member in self._members:
-            member.copier.synchronize()
+            member.copy_stream.synchronize()
             member.device.synchronize()
 
     def _member(self, device: Device, whole: Part) -> Member:
         parts: tuple[Part, ...] = (whole,)
         lines: Any = np.empty(0, np.int32)
         if self.overlap:
-            local, remote = split(self._partitioning, whole)
-            remote, lines = without_empty(self._partitioning, remote)
-            parts = (local, remote)
+            diagonal, off_diagonal = split_diagonal(self._partitioning, whole)
+            off_diagonal, lines = drop_empty_lines(self._partitioning, off_diagonal)
+            parts = (diagonal, off_diagonal)
         member = Member(
             device,
-            device.side() if self.overlap else device,
-            tuple(device.prepare(self._partitioning, sent(device, part), self._n) for part in parts),
+            device.copy_stream() if self.overlap else device,
+            tuple(device.prepare(self._partitioning, copy_part(device, part), self._n) for part in parts),
             (device.allocate(self._n, np.float64), device.allocate(self._n, np.float64)),
-            copied(device, lines),
+            copy_array(device, lines),
             device.allocate(lines.size, np.float64),
             *(device.allocate(1, np.float64) for _ in range(2)),
         )
@@ -153,77 +162,77 @@ class ResidentMatrix:
         batches, rest = divmod(times, BATCH)
         if batches:
             self._replays.launch((act.__name__, self._current), lambda: self._batch(act), batches)
-            self._mark()
+            self._record_events()
         for _ in range(rest):
             act()
 
     def _batch(self, act: Callable[[], None]) -> None:
         # Within a capture nothing may wait for what came before it.
-        self._mark()
+        self._record_events()
         for _ in range(BATCH):
             act()
 
-    def _mark(self) -> None:
-        """Marks behind what a device owns of the vector, and behind its last fetch."""
-        self._complete = [member.device.mark() for member in self._members]
-        self._fetched = [member.copier.mark() for member in self._members]
+    def _record_events(self) -> None:
+        """Events behind what a device owns of the vector, and behind its last fetch."""
+        self._product_events = [member.device.record_event() for member in self._members]
+        self._fetch_events = [member.copy_stream.record_event() for member in self._members]
 
     def _advance(self) -> None:
-        before = self._fetched
+        before = self._fetch_events
         self._exchange()
         self._launch_products(before)
         self._current = 1 - self._current
 
     def _multiply(self) -> None:
-        self._launch_products(self._fetched)
+        self._launch_products(self._fetch_events)
 
     def _exchange(self) -> None:
         """Launches the fetches of an iteration."""
-        for member, complete, transfers in zip(self._members, self._complete, self._incoming, strict=True):
+        for member, event, transfers in zip(self._members, self._product_events, self._incoming, strict=True):
             # A device may lag behind those from which it fetches: what is overwritten must have been read.
-            member.copier.wait(complete)
+            member.copy_stream.wait_event(event)
             for transfer in transfers:
-                member.copier.wait(self._complete[transfer.source])
+                member.copy_stream.wait_event(self._product_events[transfer.source])
                 there, here = (m.vectors[self._current] for m in (self._members[transfer.source], member))
-                member.copier.fetch(there[transfer.begin : transfer.end], here[transfer.begin : transfer.end])
-        self._fetched = [member.copier.mark() for member in self._members]
+                member.copy_stream.fetch(there[transfer.begin : transfer.end], here[transfer.begin : transfer.end])
+        self._fetch_events = [member.copy_stream.record_event() for member in self._members]
 
     def _launch_products(self, read: Sequence[Any]) -> None:
         """Launches the products of all devices, then the sums of the rows that several share.
 
-        read  marks behind the fetches of each device that read what is now overwritten
+        read  events behind the fetches of each device that read what is now overwritten
         """
         shares = []
         for i, member in enumerate(self._members):
             for reader in self._readers[i]:
-                member.device.wait(read[reader])
+                member.device.wait_event(read[reader])
             y = member.vectors[1 - self._current][member.span.lines]
-            self._multiply_part(member, y, self._fetched[i])
+            self._multiply_part(member, y, self._fetch_events[i])
             owner = self._owners[i]
             if owner is not None:
-                member.device.wait(self._complete[owner])
+                member.device.wait_event(self._product_events[owner])
                 member.device.fetch(y[:1], member.outbox)
-            shares.append(member.device.mark())
+            shares.append(member.device.record_event())
         for i, owner in enumerate(self._owners):
             if owner is not None:
                 self._add_share(self._members[owner], self._members[i], shares[i])
-        self._complete = [member.device.mark() for member in self._members]
+        self._product_events = [member.device.record_event() for member in self._members]
 
-    def _multiply_part(self, member: Member, y: Any, fetched: Any) -> None:
+    def _multiply_part(self, member: Member, y: Any, fetch_event: Any) -> None:
         device, x = member.device, member.vectors[self._current]
         if not self.overlap:
             # The fetches came before on the same stream.
             device.multiply(self._partitioning, member.parts[0], x, y)
             return
-        local, remote = member.parts
-        device.multiply(self._partitioning, local, x, y)
-        device.wait(fetched)
-        device.multiply(self._partitioning, remote, x, member.remote)
-        device.add(y, member.remote, member.lines)
+        diagonal, off_diagonal = member.parts
+        device.multiply(self._partitioning, diagonal, x, y)
+        device.wait_event(fetch_event)
+        device.multiply(self._partitioning, off_diagonal, x, member.off_diagonal)
+        device.add(y, member.off_diagonal, member.lines)
 
     def _add_share(self, owner: Member, later: Member, share: Any) -> None:
         row = later.span.first
-        owner.device.wait(share)
+        owner.device.wait_event(share)
         owner.device.fetch(later.outbox, owner.inbox)
         owner.device.add(owner.vectors[1 - self._current][row : row + 1], owner.inbox)
 

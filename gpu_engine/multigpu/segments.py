@@ -54,7 +54,7 @@ class SegmentExchange:
 
     def renew(self) -> None:
         """Waits no more for exchanges before, which are done: in a capture nothing may wait for what came before it."""
-        self._fetched = [device.mark() for device in self._devices]
+        self._fetch_events = [device.record_event() for device in self._devices]
 
     def launch(self, vectors: Sequence[Segmented], k: int) -> None:
         """Has every device fetch what it wants; its vector is whole for all that is launched on it from here on.
@@ -66,20 +66,20 @@ class SegmentExchange:
             raise ParameterError(f"There is no precision of {k} segments; expected 1 to {self._segments}.")
         if self._packed:
             self._pack(vectors, k)
-        ready = {source: self._devices[source].mark() for source in self._sources}
+        ready = {source: self._devices[source].record_event() for source in self._sources}
         for transfer, inbox in zip(self._transfers, self._inboxes, strict=True):
             device, values = self._devices[transfer.target], slice(transfer.begin, transfer.end)
-            device.wait(ready[transfer.source])
+            device.wait_event(ready[transfer.source])
             if self._packed:
                 self._fetch(transfer, inbox, k)
                 device.unpack(inbox, values, k, vectors[transfer.target])
             else:
                 device.fetch_segments(vectors[transfer.source], values, k, vectors[transfer.target])
-        self._fetched = [device.mark() for device in self._devices]
+        self._fetch_events = [device.record_event() for device in self._devices]
         if not self._packed:
             # What is launched from here on may overwrite what is being read.
             for transfer in self._transfers:
-                self._devices[transfer.source].wait(self._fetched[transfer.target])
+                self._devices[transfer.source].wait_event(self._fetch_events[transfer.target])
 
     def _room(self, device: int, values: slice) -> Any:
         return self._devices[device].allocate((values.stop - values.start) * self._segments, self._unit)
@@ -87,7 +87,7 @@ class SegmentExchange:
     def _pack(self, vectors: Sequence[Segmented], k: int) -> None:
         for transfer in self._transfers:
             # The last exchange is still being fetched from the same room.
-            self._devices[transfer.source].wait(self._fetched[transfer.target])
+            self._devices[transfer.source].wait_event(self._fetch_events[transfer.target])
         for source, outbox in self._outboxes.items():
             self._devices[source].pack(vectors[source], self._owned[source], k, outbox)
 

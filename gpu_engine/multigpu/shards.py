@@ -8,9 +8,9 @@ import numpy as np
 
 from gpu_engine.cpms import Segmented
 from gpu_engine.cpms.layout import padded_size
-from gpu_engine.multigpu.base import Device, Prepared
+from gpu_engine.multigpu.base import Device, PreparedPart
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import copied, sent, split, without_empty
+from gpu_engine.multigpu.exchange import copy_array, copy_part, drop_empty_lines, split_diagonal
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.rank_steps import RankSteps
 from gpu_engine.pagerank.graph import TransitionMatrix
@@ -29,7 +29,7 @@ class Links:
     """
 
     part: Part
-    prepared: Prepared
+    prepared: PreparedPart
     values: Any
     lines: Any
     totals: Any
@@ -39,26 +39,26 @@ class Links:
 class Shard:
     """What one device has; ranks are as long as the graph, and hold its own pages and those that it has fetched.
 
-    copier    its second stream where it fetches while it multiplies, else the device itself
+    copy_stream    its second stream where it fetches while it multiplies, else the device itself
     links     all of them; where it fetches meanwhile, those from its own pages and those from others
     p, new    ranks, of which `new` are being written: float64 [n], or in segments
     dangling  int64, its dangling pages, counted from its first page
-    base      float64 [1] on the device, what each page gets without a link; told: the same on the host
+    base      float64 [1] on the device, what each page gets without a link; host_base: the same on the host
     sums      float64 [SUMS] on the device: γ (squared in L2) or Σ|p|, the rank of its dangling pages, and room
-    found     float64 [2], the first two on the host
+    host_sums  float64 [2], the first two on the host
     """
 
     device: Device
-    copier: Device
+    copy_stream: Device
     own: slice
     links: tuple[Links, ...]
     p: Any
     new: Any
     dangling: Any
     base: Any
-    told: Any
+    host_base: Any
     sums: Any
-    found: Any
+    host_sums: Any
 
     @property
     def totals(self) -> Any:
@@ -85,42 +85,42 @@ def shard_of(
     inside = dangling[(dangling >= own.start) & (dangling < own.stop)] - own.start
     parts: list[tuple[Part, Any]] = [(part, None)]
     if overlap:
-        local, remote = split(PARTITIONING, part)
-        parts = [(local, None), without_empty(PARTITIONING, remote)]
+        diagonal, off_diagonal = split_diagonal(PARTITIONING, part)
+        parts = [(diagonal, None), drop_empty_lines(PARTITIONING, off_diagonal)]
     return Shard(
         device=device,
-        copier=device.side() if overlap else device,
+        copy_stream=device.copy_stream() if overlap else device,
         own=own,
         links=tuple(_links(device, part, lines, n, steps, segments) for part, lines in parts),
         p=_room(device, n, segments),
         new=_room(device, n, segments),
-        dangling=copied(device, inside),
+        dangling=copy_array(device, inside),
         base=device.allocate(1, np.float64),
-        told=device.allocate_host(1, np.float64),
+        host_base=device.allocate_host(1, np.float64),
         sums=device.allocate(steps.SUMS, np.float64),
-        found=device.allocate_host(2, np.float64),
+        host_sums=device.allocate_host(2, np.float64),
     )
 
 
 def whole_rows(stored: StoredMatrix, parts: int) -> tuple[Span, ...]:
     """Parts of nearly equal entries: each has all entries of the rows that begin in it if they were cut equally."""
     rows = [span.own for span in cut_by_entries(stored, (parts,))]
-    places = [(int(stored.major[own.start]), int(stored.major[own.stop])) for own in rows]
+    borders = [(int(stored.major[own.start]), int(stored.major[own.stop])) for own in rows]
     return tuple(
-        Span(start, end, own.start, own.stop, start_flag=False) for own, (start, end) in zip(rows, places, strict=True)
+        Span(start, end, own.start, own.stop, start_flag=False) for own, (start, end) in zip(rows, borders, strict=True)
     )
 
 
 def _links(device: Device, part: Part, lines: Any, n: int, steps: RankSteps, segments: int) -> Links:
-    held = sent(device, dataclasses.replace(part, values=np.empty(0)))
+    structure = copy_part(device, dataclasses.replace(part, values=np.empty(0)))
     values = _room(device, part.values.size, segments)
     device.upload(part.values, values.storage[: values.n] if segments else values)
     if segments:
         device.call(steps.to_segments, values)
     device.synchronize()
     totals = device.allocate(part.span.stop - part.span.first, np.float64)
-    there = None if lines is None else copied(device, lines)
-    return Links(held, device.prepare(PARTITIONING, held, n), values, there, totals)
+    pages = None if lines is None else copy_array(device, lines)
+    return Links(structure, device.prepare(PARTITIONING, structure, n), values, pages, totals)
 
 
 def _room(device: Device, size: int, segments: int) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from gpu_engine.errors import InputError, ParameterError, quote
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
-from gpu_engine.multigpu.merge import MERGES, MergePlace, Share, Team
+from gpu_engine.multigpu.merge import MERGES, MergePlace, PartialResults, PartProduct
 from gpu_engine.multigpu.numa import thread_beside
 from gpu_engine.multigpu.partition import Axis, Part, Span, StoredMatrix, localize, part_of
 
@@ -150,7 +150,7 @@ class DistributedMatrix:
             self._distribute(stored, phases)
             axis = self._partitioning.axis
             place = merge or strategy.merge_place(axis)
-            self._merge = MERGES[place](Team(self._shares, axis, stored.n_rows, self._each))
+            self._merge = MERGES[place](PartialResults(self._products, axis, stored.n_rows, self._each))
         except BaseException:
             self.close()
             raise
@@ -178,8 +178,8 @@ class DistributedMatrix:
             self._merge.load(y, beta)
         with phases.phase("compute"):
             # From one thread: what launches is the interpreter, and threads would wait for each other's turn.
-            for share in self._shares:
-                share.device.multiply(self._partitioning, share.part, share.x, share.partial)
+            for product in self._products:
+                product.device.multiply(self._partitioning, product.part, product.x, product.partial)
             for device in self._devices:
                 device.synchronize()
         with phases.phase("merge"):
@@ -188,51 +188,51 @@ class DistributedMatrix:
     def _distribute(self, stored: StoredMatrix, phases: Phases) -> None:
         count, offload = len(self._devices), self._strategy.offload
         majors: list[Any] = [None] * count
-        shares: list[Any] = [None] * count
+        products: list[Any] = [None] * count
 
-        def take(i: int) -> None:
+        def localize_part(i: int) -> None:
             majors[i] = localize(stored, self.spans[i])
 
-        def send(i: int) -> None:
-            shares[i] = self._share(i, stored, majors[i])
+        def copy_part(i: int) -> None:
+            products[i] = self._product(i, stored, majors[i])
 
         with phases.phase("partition"):
             self.spans = self._strategy.cut(stored, self._devices)
             if offload:
                 majors = [stored.major_of(span) for span in self.spans]
             else:
-                self._each(take)
+                self._each(localize_part)
         with phases.phase("distribute"):
-            self._each(send)
-        self._shares: tuple[Share, ...] = tuple(shares)
+            self._each(copy_part)
+        self._products: tuple[PartProduct, ...] = tuple(products)
         if offload:
             with phases.phase("partition"):
-                for share in self._shares:
-                    major = share.part.major
-                    share.device.rewrite(self._partitioning, share.part.span, major, major)
+                for product in self._products:
+                    major = product.part.major
+                    product.device.rewrite(self._partitioning, product.part.span, major, major)
                 for device in self._devices:
                     device.synchronize()
 
-    def _share(self, i: int, stored: StoredMatrix, major: Any) -> Share:
+    def _product(self, i: int, stored: StoredMatrix, major: Any) -> PartProduct:
         """Part i with that `major` on its device, and room for its vectors."""
         device, on_host = self._devices[i], part_of(stored, self.spans[i], major)
         by_rows = self._partitioning.axis == "rows"
         lines = on_host.span.stop - on_host.span.first
-        arrays = [self._sent(device, array) for array in (on_host.major, on_host.minor, on_host.values)]
+        arrays = [self._copy(device, array) for array in (on_host.major, on_host.minor, on_host.values)]
         x = device.allocate(stored.n_cols if by_rows else lines, np.float64)
         partial = device.allocate(lines if by_rows else stored.n_rows, np.float64)
         device.synchronize()
-        return Share(device, Part(on_host.span, *arrays), x, partial)
+        return PartProduct(device, Part(on_host.span, *arrays), x, partial)
 
-    def _sent(self, device: Device, host: Any) -> Any:
+    def _copy(self, device: Device, host: Any) -> Any:
         array = device.allocate(host.size, host.dtype)
         device.upload(host, array)
         return array
 
     def _load_x(self, i: int, x: Any) -> None:
-        share = self._shares[i]
-        share.device.upload(x if self._partitioning.axis == "rows" else x[share.part.span.lines], share.x)
-        share.device.synchronize()
+        product = self._products[i]
+        product.device.upload(x if self._partitioning.axis == "rows" else x[product.part.span.lines], product.x)
+        product.device.synchronize()
 
     def _check(self, name: str, vector: Any, size: int) -> None:
         if vector.dtype != np.float64 or vector.shape != (size,):
@@ -242,10 +242,10 @@ class DistributedMatrix:
             )
 
 
-def _each(threads: Sequence[ThreadPoolExecutor], count: int, work: Callable[[int], None]) -> None:
-    """Does the work of each device, in its thread if it has one."""
+def _each(threads: Sequence[ThreadPoolExecutor], count: int, function: Callable[[int], None]) -> None:
+    """Calls a function with the number of each device, in its thread if it has one."""
     if not threads:
         for i in range(count):
-            work(i)
-    for future in [thread.submit(work, i) for i, thread in enumerate(threads)]:
+            function(i)
+    for future in [thread.submit(function, i) for i, thread in enumerate(threads)]:
         future.result()

@@ -75,16 +75,16 @@ def discover(buses: Mapping[str, str], sys: Path = Path("/sys")) -> Topology:
 
 def _cpus_of_nodes(sys: Path) -> dict[int, tuple[int, ...]]:
     """Processors of each node; one node without any where the kernel has no NUMA."""
-    found = {}
+    nodes = {}
     for folder in sys.glob("devices/system/node/node[0-9]*"):
-        found[int(folder.name.removeprefix("node"))] = cpu_list((folder / "cpulist").read_text(encoding="ascii"))
-    return found or {0: ()}
+        nodes[int(folder.name.removeprefix("node"))] = cpu_list((folder / "cpulist").read_text(encoding="ascii"))
+    return nodes or {0: ()}
 
 
-def _node_of(sys: Path, place: str) -> int | None:
+def _node_of(sys: Path, pci_address: str) -> int | None:
     """The node of a PCI device; None where the firmware does not tell (−1) or the system has no such file."""
     with suppress(OSError):
-        number = int((sys / "bus/pci/devices" / place / "numa_node").read_text(encoding="ascii"))
+        number = int((sys / "bus/pci/devices" / pci_address / "numa_node").read_text(encoding="ascii"))
         return None if number < 0 else number
     return None
 

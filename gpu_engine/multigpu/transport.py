@@ -2,7 +2,7 @@
 
 All members of a group come to the same exchanges, one after the other. A member that is gone lets the others wait:
 whoever started them sees its end and ends them too. What is sent and where it arrives is ordered by the stream of the
-device at a member's seat alone: other streams go on beside it.
+device at a member's endpoint alone: other streams go on beside it.
 """
 
 import threading
@@ -19,8 +19,8 @@ from gpu_engine.multigpu.exchange import Transfer
 
 TransportName = Literal["object-store", "nccl"]
 
-MAIL = "mail"
-"""The thread of an actor in which messages arrive while another one computes."""
+MESSAGES = "messages"
+"""The concurrency group of Ray, a thread of an actor, in which messages arrive while another one computes."""
 
 INLINE_BYTES = 100 * 2**10
 """What is larger goes through the object store, once for all its readers; Ray carries the rest in the call itself, in a
@@ -53,10 +53,10 @@ class Mailbox:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """Where a member sits.
+class Endpoint:
+    """One member of a group.
 
-    number   of this member, which is that of its part
+    number   of the member, its rank in MPI and NCCL, and that of its part
     peers    the actors of all members; `deliver` of each fills its mailbox
     device   in whose stream the exchanges go on
     put      what `ray.put` does: a value → a reference to it in the object store
@@ -73,10 +73,10 @@ class Seat:
 class Transport(Protocol):
     """One member's end of the exchanges of a group."""
 
-    def __init__(self, seat: Seat, invitation: Any) -> None: ...
+    def __init__(self, endpoint: Endpoint, rendezvous_id: Any) -> None: ...
 
     @staticmethod
-    def invite() -> Any:
+    def new_rendezvous_id() -> Any:
         """What the first member makes and all members need, to find each other."""
         ...
 
@@ -94,39 +94,39 @@ class ObjectStore:
     For devices of any kind; what lies on a GPU goes by way of the host.
     """
 
-    def __init__(self, seat: Seat, invitation: None) -> None:  # noqa: ARG002
-        self._seat = seat
+    def __init__(self, endpoint: Endpoint, rendezvous_id: None) -> None:  # noqa: ARG002
+        self._endpoint = endpoint
         self._exchange = 0
 
     @staticmethod
-    def invite() -> None:
+    def new_rendezvous_id() -> None:
         """Nothing: the members have each other's handles."""
 
     def exchange(self, moves: Sequence[Move]) -> None:
         """Sends everything, then takes what others have sent; returns when all of it is there."""
-        seat = self._seat
+        endpoint = self._endpoint
         self._exchange += 1
         messages: dict[tuple[int, int], Any] = {}
         for transfer, array in moves:
-            if transfer.source == seat.number:
+            if transfer.source == endpoint.number:
                 # A slice that several read is copied once.
                 key = transfer.begin, transfer.end
                 if key not in messages:
                     messages[key] = self._message(array)
-                peer = seat.peers[transfer.target]
-                peer.deliver.options(concurrency_group=MAIL).remote(self._exchange, seat.number, messages[key])
+                peer = endpoint.peers[transfer.target]
+                peer.deliver.options(concurrency_group=MESSAGES).remote(self._exchange, endpoint.number, messages[key])
         for transfer, array in moves:
-            if transfer.target == seat.number:
-                values = seat.mailbox.take(self._exchange, transfer.source)
-                seat.device.upload(values, array)
-                seat.device.synchronize()
+            if transfer.target == endpoint.number:
+                values = endpoint.mailbox.take(self._exchange, transfer.source)
+                endpoint.device.upload(values, array)
+                endpoint.device.synchronize()
 
     def _message(self, array: Any) -> Any:
         """A copy on the host, or the reference to one in the object store."""
         host = np.empty(array.size, array.dtype)
-        self._seat.device.download(array, host)
-        self._seat.device.synchronize()
-        return self._seat.put(host) if host.nbytes > INLINE_BYTES else host
+        self._endpoint.device.download(array, host)
+        self._endpoint.device.synchronize()
+        return self._endpoint.put(host) if host.nbytes > INLINE_BYTES else host
 
 
 class NcclGroup:
@@ -137,16 +137,16 @@ class NcclGroup:
     DeviceError where NCCL fails.
     """
 
-    def __init__(self, seat: Seat, invitation: Any) -> None:
+    def __init__(self, endpoint: Endpoint, rendezvous_id: Any) -> None:
         """Waits until all members are there."""
         from cupy.cuda import nccl
 
-        self._nccl, self._seat = nccl, seat
+        self._nccl, self._endpoint = nccl, endpoint
         with self._translated():
-            seat.device.call(self._join, invitation)
+            endpoint.device.call(self._join, rendezvous_id)
 
     @staticmethod
-    def invite() -> Any:
+    def new_rendezvous_id() -> Any:
         """The unique id of the group."""
         from cupy.cuda import nccl
 
@@ -155,12 +155,14 @@ class NcclGroup:
     def exchange(self, moves: Sequence[Move]) -> None:
         """All moves at once on the stream of the device; returns when they are done."""
         with self._translated():
-            self._seat.device.call(self._launch, moves)
+            self._endpoint.device.call(self._launch, moves)
             # CUDA may wait for all that runs before it loads a kernel: nothing is launched while a peer is awaited.
-            self._seat.device.synchronize()
+            self._endpoint.device.synchronize()
 
-    def _join(self, invitation: Any) -> None:
-        self._communicator = self._nccl.NcclCommunicator(len(self._seat.peers), invitation, self._seat.number)
+    def _join(self, rendezvous_id: Any) -> None:
+        self._communicator = self._nccl.NcclCommunicator(
+            len(self._endpoint.peers), rendezvous_id, self._endpoint.number
+        )
 
     def _launch(self, moves: Sequence[Move]) -> None:
         import cupy
@@ -168,7 +170,7 @@ class NcclGroup:
         stream, double = cupy.cuda.get_current_stream().ptr, self._nccl.NCCL_FLOAT64
         self._nccl.groupStart()
         for transfer, array in moves:
-            if transfer.source == self._seat.number:
+            if transfer.source == self._endpoint.number:
                 self._communicator.send(array.data.ptr, array.size, double, transfer.target, stream)
             else:
                 self._communicator.recv(array.data.ptr, array.size, double, transfer.source, stream)
@@ -180,7 +182,7 @@ class NcclGroup:
             yield
         except self._nccl.NcclError as error:
             raise DeviceError(
-                f"NCCL failed on {self._seat.device.name}: {error}. NCCL_DEBUG=WARN says more."
+                f"NCCL failed on {self._endpoint.device.name}: {error}. NCCL_DEBUG=WARN says more."
             ) from error
 
 

@@ -32,13 +32,13 @@ class VirtualDevice:
         self.node = node
         self._stream = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._launched: list[Future[None]] = []
-        self._side: VirtualDevice | None = None
+        self._copy_stream: VirtualDevice | None = None
 
     def close(self) -> None:
         """Ends its threads."""
         self._stream.shutdown()
-        if self._side is not None:
-            self._side.close()
+        if self._copy_stream is not None:
+            self._copy_stream.close()
 
     def allocate(self, size: int, dtype: Any) -> Any:
         """An array in the memory of this host; raises DeviceMemoryError."""
@@ -54,11 +54,11 @@ class VirtualDevice:
     def pin(self, host: Any) -> None:
         """It is so already."""
 
-    def side(self) -> "VirtualDevice":
+    def copy_stream(self) -> "VirtualDevice":
         """A second thread."""
-        if self._side is None:
-            self._side = type(self)(self.name, self.node)
-        return self._side
+        if self._copy_stream is None:
+            self._copy_stream = type(self)(self.name, self.node)
+        return self._copy_stream
 
     def upload(self, host: Any, array: Any) -> None:
         """Launches a copy."""
@@ -111,11 +111,11 @@ class VirtualDevice:
         """Launches `segments.copy`."""
         self._launch(segments.copy, peer, values, k, vector)
 
-    def call(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Launches work(*arguments)."""
-        self._launch(work, *arguments)
+    def call(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Launches function(*arguments)."""
+        self._launch(function, *arguments)
 
-    def mark(self) -> Future[None]:
+    def record_event(self) -> Future[None]:
         """What was launched last."""
         if self._launched:
             return self._launched[-1]
@@ -123,17 +123,17 @@ class VirtualDevice:
         idle.set_result(None)
         return idle
 
-    def wait(self, mark: Future[None]) -> None:
-        """Launches the waiting; a mark is older than what waits for it, so that no two devices wait for each other."""
-        self._launch(mark.result)
+    def wait_event(self, event: Future[None]) -> None:
+        """Launches the waiting; an event is older than what waits for it: no two devices wait for each other."""
+        self._launch(event.result)
 
-    def capture(self, others: Sequence[Device], work: Callable[[], None]) -> Callable[[int], None]:
-        """Calls `work` each time."""
+    def capture(self, others: Sequence[Device], function: Callable[[], None]) -> Callable[[int], None]:
+        """Calls `function` each time."""
 
         def launch(times: int) -> None:
             join(self, others)
             for _ in range(times):
-                work()
+                function()
             fork(self, others)
 
         return launch
@@ -145,8 +145,8 @@ class VirtualDevice:
         if errors:
             raise errors[0]
 
-    def _launch(self, work: Callable[..., Any], *arguments: Any) -> None:
-        self._launched.append(self._stream.submit(work, *arguments))
+    def _launch(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self._launched.append(self._stream.submit(function, *arguments))
 
 
 @contextmanager

@@ -97,10 +97,10 @@ def _finish(totals: Any, begin: Any, end: Any, p: Any, new: Any, rule: Any) -> A
     gamma, lost = 0.0, 0.0
     for row in range(begin, end):
         new[row] = rule.damping * totals[row - begin] + rule.base
-        kept = np.float64(new[row])
-        gamma = _widened(gamma, kept - np.float64(p[row]), rule.norm)
+        new_rank = np.float64(new[row])
+        gamma = _widened(gamma, new_rank - np.float64(p[row]), rule.norm)
         if rule.dangling[row]:
-            lost += kept
+            lost += new_rank
     return gamma, lost
 
 
@@ -110,10 +110,10 @@ def _finish_segments(totals: Any, begin: Any, end: Any, p: Any, new: Any, rule: 
     gamma, lost = 0.0, 0.0
     for row in range(begin, end):
         value = rule.damping * totals[row - begin] + rule.base
-        kept = _store(new, row, value, precision.shift, precision.write)
-        gamma = _widened(gamma, kept - _load(p, row, precision.shift, precision.read), rule.norm)
+        new_rank = _store(new, row, value, precision.shift, precision.write)
+        gamma = _widened(gamma, new_rank - _load(p, row, precision.shift, precision.read), rule.norm)
         if rule.dangling[row]:
-            lost += kept
+            lost += new_rank
     return gamma, lost
 
 
@@ -210,7 +210,7 @@ def ell_step_segments(
 
 @numba.njit(parallel=True, cache=True)
 def mass_of_segments(borders: Any, p: Any, shift: int, k: int, mass: Any) -> None:
-    """mass [parts]: Σ|p| of the ranks cut to k segments."""
+    """mass [parts]: Σ|p| of the ranks truncated to k segments."""
     for part in numba.prange(borders.size - 1):
         total = 0.0
         for row in range(borders[part], borders[part + 1]):
@@ -220,13 +220,13 @@ def mass_of_segments(borders: Any, p: Any, shift: int, k: int, mass: Any) -> Non
 
 @numba.njit(parallel=True, cache=True)
 def scale_segments(borders: Any, dangling: Any, p: Any, factor: float, shift: int, k: int, lost: Any) -> None:
-    """p := factor · p, cut to k segments; lost [parts]: the rank of dangling pages afterwards."""
+    """p := factor · p, truncated to k segments; lost [parts]: the rank of dangling pages afterwards."""
     for part in numba.prange(borders.size - 1):
         total = 0.0
         for row in range(borders[part], borders[part + 1]):
-            kept = _store(p, row, factor * _load(p, row, shift, k), shift, k)
+            new_rank = _store(p, row, factor * _load(p, row, shift, k), shift, k)
             if dangling[row]:
-                total += kept
+                total += new_rank
         lost[part] = total
 
 

@@ -174,7 +174,7 @@ class SegmentedRanks(CpuRanks):
             self._lost = math.fsum(lost)
 
     def ranks(self) -> Any:
-        """A copy of p: float64 [n], cut to what was written last."""
+        """A copy of p: float64 [n], truncated to what was written last."""
         return cpms.read(self._p, self._read) if self._plain is None else self._plain[1].copy()
 
     def _arrays(self) -> tuple[Any, ...]:
@@ -189,11 +189,11 @@ class SegmentedRanks(CpuRanks):
             cpms.to_cpms(self._values.storage, self._values.n, self._segments)
             self._plain = None
         cpms.write(self._p, np.full(self._graph.n, value), first)
-        kept = cpms.read(self._p, first)
+        first_rank = cpms.read(self._p, first)
         self._read = first
         if first == self._segments:
             self.convert()
-        return float(kept[0]) if kept.size else 0.0
+        return float(first_rank[0]) if first_rank.size else 0.0
 
     def _step(self, read: int, write: int, rule: cpu.Rule) -> None:
         if self._plain is not None:

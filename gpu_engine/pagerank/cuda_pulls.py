@@ -207,10 +207,10 @@ class TilePull(CsrPull):
         if not t.count:
             self._each_page(source.function(pages), values, ranks)
             return
-        arrays = (t.borders, t.first_rows, self._indptr, self.links, values, t.heads, t.tails)
+        arrays = (t.borders, t.first_rows, self._indptr, self.links, values, t.first_sums, t.last_sums)
         source.function(tile)((t.count,), (THREADS,), (*arrays, *ranks))
         if cut := int(t.cut_rows.size):
-            parts = (np.int32(cut), t.cut_rows, t.first_tiles, t.last_tiles, t.heads, t.tails)
+            parts = (np.int32(cut), t.cut_rows, t.first_tiles, t.last_tiles, t.first_sums, t.last_sums)
             blocks = -(-cut // (tiles.JOIN_BLOCK // WARP))
             source.function(join)((blocks,), (tiles.JOIN_BLOCK,), (*parts, *ranks))
 

@@ -108,8 +108,8 @@ def _links(adjacency: CsrMatrix, part: Part, self_loops: str) -> Any:
         return adjacency.to_scipy()
     entries = adjacency.to_scipy().tocoo()
     keep = entries.row > entries.col if part == "lower" else entries.row != entries.col
-    kept = entries.data[keep], (entries.row[keep], entries.col[keep])
-    return scipy.sparse.coo_array(kept, shape=adjacency.shape).tocsr()
+    links = entries.data[keep], (entries.row[keep], entries.col[keep])
+    return scipy.sparse.coo_array(links, shape=adjacency.shape).tocsr()
 
 
 def _weights(links: Any) -> Any:

@@ -129,33 +129,33 @@ template <typename Pointer, int THREADS, int ITEMS, typename Values, typename Re
 __global__ void __launch_bounds__(THREADS, TILES_AT_ONCE<Pointer, Read, Write>)
     tile_pages(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
                const Pointer *__restrict__ indptr, const int *__restrict__ indices,
-               const typename Values::Unit *__restrict__ values, double *__restrict__ heads, double *__restrict__ tails,
-               const typename PageOf<Values>::Type *__restrict__ pages, const typename Read::Unit *__restrict__ p,
-               typename Write::Unit *__restrict__ next, double damping, int norm, const State *__restrict__ state,
-               unsigned long long *__restrict__ changes, unsigned long long *__restrict__ lost,
-               unsigned long long *__restrict__ masses) {
+               const typename Values::Unit *__restrict__ values, double *__restrict__ first_sums,
+               double *__restrict__ last_sums, const typename PageOf<Values>::Type *__restrict__ pages,
+               const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next, double damping,
+               int norm, const State *__restrict__ state, unsigned long long *__restrict__ changes,
+               unsigned long long *__restrict__ lost, unsigned long long *__restrict__ masses) {
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
   multiply_tile<Pointer, THREADS, ITEMS, true>(
       borders, first_rows, indptr, TileEntries<Values>{indices, values},
-      [p](int column) { return Read::load(p, column); }, heads, tails, finish);
+      [p](int column) { return Read::load(p, column); }, first_sums, last_sums, finish);
   finish.add(changes, lost, masses, (long long)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP);
 }
 
 /// The pages whose rows are cut, a warp a row.
 template <typename Values, typename Read, typename Write>
-__global__ void join_pages(int n_cut, const int *__restrict__ rows, const int *__restrict__ first_tiles,
-                           const int *__restrict__ last_tiles, const double *__restrict__ heads,
-                           const double *__restrict__ tails, const typename PageOf<Values>::Type *__restrict__ pages,
-                           const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next,
-                           double damping, int norm, const State *__restrict__ state,
-                           unsigned long long *__restrict__ changes, unsigned long long *__restrict__ lost,
-                           unsigned long long *__restrict__ masses) {
+__global__ void
+join_pages(int n_cut, const int *__restrict__ rows, const int *__restrict__ first_tiles,
+           const int *__restrict__ last_tiles, const double *__restrict__ first_sums,
+           const double *__restrict__ last_sums, const typename PageOf<Values>::Type *__restrict__ pages,
+           const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next, double damping, int norm,
+           const State *__restrict__ state, unsigned long long *__restrict__ changes,
+           unsigned long long *__restrict__ lost, unsigned long long *__restrict__ masses) {
   const int number = (int)(((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP);
   if (number >= n_cut) return;
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
   const int row = rows[number];
   if (threadIdx.x % WARP == 0) finish.ask(row), finish.turn();
-  const double total = join_parts(first_tiles[number], last_tiles[number], heads, tails);
+  const double total = join_parts(first_tiles[number], last_tiles[number], first_sums, last_sums);
   if (threadIdx.x % WARP == 0) finish.take(row, total);
   finish.add(changes, lost, masses, number);
 }

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.experiment import Candidate, Experiment, Fields
@@ -17,7 +17,7 @@ from gpu_engine.pagerank.kernels import RankKernel
 from gpu_engine.pagerank.run import PHASES, Ranks, Run, iterate, replayed
 from gpu_engine.pagerank.schedule import Schedule, iterations_by_segments
 from gpu_engine.pagerank.verify import Verifier, top_pages
-from gpu_engine.records import Cache, Case, Trace
+from gpu_engine.records import Cache, Case, Details, Trace, described
 
 PARTS_REPEATS = 3
 """Runs timed part by part; each part's median counts."""
@@ -27,7 +27,28 @@ REFERENCES = ("split/tile+fp64", "csr/thread+fp64")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PageRankDetails(Details):
+    """What a measurement of the `pagerank` study says beside what all say; its times are those of a whole run."""
+
+    study: ClassVar[str] = "pagerank"
+
+    iterations: int | None = described("Until γ < ε, or the most allowed.", None)
+    iterations_by_segments: tuple[int, ...] = described(
+        "How many of them wrote 1, 2 … segments; empty for values without segments.", ()
+    )
+    phases_s: Mapping[str, float] = described("Seconds of the run by phase: those of its trace, added up.", {})
+    residual: float | None = described("‖G(p) − p‖₁ of the ranks p, G one more iteration in extended precision.", None)
+    mass_error: float | None = described("|‖p‖₁ − 1| of the ranks.", None)
+    distance: float | None = described("‖p − p_fp64‖₁ of the ranks.", None)
+    overlap: float | None = described(
+        "Share of the highest ranks' pages that fp64 has among its highest, 0 to 1.", None
+    )
+    top_pages: tuple[int, ...] = described("Pages of the highest ranks, descending; the first page is 0.", ())
+    top_ranks: tuple[float, ...] = described("The ranks of these pages.", ())
+
+
+@dataclass(frozen=True, slots=True)
+class PageRankPlan:
     """What to measure of a graph: for each case its kernel and schedule, how often, and how many top pages."""
 
     params: PageRankParams
@@ -37,12 +58,13 @@ class Plan:
     top: int
 
 
-class RankRuns(Experiment):
+class PageRankExperiment(Experiment):
     """All kernels and schedules of one graph."""
 
+    details = PageRankDetails
     beginning = "making the transition matrix"
 
-    def __init__(self, plan: Plan, cases: Sequence[Case], adjacency: CsrMatrix, bench: Bench) -> None:
+    def __init__(self, plan: PageRankPlan, cases: Sequence[Case], adjacency: CsrMatrix, bench: Bench) -> None:
         super().__init__(cases, ("warm",), plan.rounds, bench)
         self.plan, self.adjacency = plan, adjacency
 
@@ -53,19 +75,21 @@ class RankRuns(Experiment):
         ranks = RankKernel("csr/thread").ranks(self.graph, self.plan.params, self.bench.xp)
         iterate(ranks, self.plan.params)
         self.fp64 = ranks.ranks()
-        found = [RankCandidate(self, case, *self.plan.kernels[case.key]) for case in self.cases]
-        first = next((name for name in REFERENCES if any(c.kernel == name for c in found)), "")
-        return sorted(found, key=lambda c: c.kernel != first)
+        candidates = [PageRankCandidate(self, case, *self.plan.kernels[case.key]) for case in self.cases]
+        first = next((name for name in REFERENCES if any(c.kernel == name for c in candidates)), "")
+        return sorted(candidates, key=lambda c: c.kernel != first)
 
 
-class RankCandidate(Candidate):
+class PageRankCandidate(Candidate):
     """A kernel with a schedule: runs from e/n to γ < ε."""
 
-    def __init__(self, runs: RankRuns, case: Case, kernel: RankKernel, schedule: Schedule, convert: bool) -> None:
+    def __init__(
+        self, experiment: PageRankExperiment, case: Case, kernel: RankKernel, schedule: Schedule, convert: bool
+    ) -> None:
         super().__init__(case.key, case.kernel, {case.cache: case})
-        self._runs, self._bench, self._params = runs, runs.bench, runs.plan.params
+        self._experiment, self._bench, self._params = experiment, experiment.bench, experiment.plan.params
         self._case, self._kernel, self._schedule, self._convert = case, kernel, schedule, convert
-        self._needed = 20.0 * PULLS[kernel.layout].most_slots(runs.graph.pull) + 48.0 * runs.graph.n
+        self._needed = 20.0 * PULLS[kernel.layout].most_slots(experiment.graph.pull) + 48.0 * experiment.graph.n
         self.bytes_needed = min(self._needed, self._bench.layout_bytes)
         self._ranks: Ranks | None = None
         self._run: Run | None = None
@@ -78,7 +102,7 @@ class RankCandidate(Candidate):
     def prepare(self) -> Callable[[], Fields]:
         """The first run, which finds the iterations; its ranks are verified on the host."""
         check_room(self._needed, self._bench.layout_bytes)
-        self._ranks = self._kernel.ranks(self._runs.graph, self._params, self._bench.xp, self._convert)
+        self._ranks = self._kernel.ranks(self._experiment.graph, self._params, self._bench.xp, self._convert)
         self._run = run = iterate(self._ranks, self._params, self._schedule)
         written = iterations_by_segments(run.written, self._schedule) if self._kernel.segments else ()
         self.fields = {
@@ -100,13 +124,13 @@ class RankCandidate(Candidate):
         """GFLOP/s and the floor of all iterations together."""
         moved = self._moved()
         return {
-            "gflops": 2 * self._runs.graph.pull.nnz * len(moved) / timing.median_s / 1e9,
+            "gflops": 2 * self._experiment.graph.pull.nnz * len(moved) / timing.median_s / 1e9,
             "floor_s": sum(count / self._bench.profile.rate(int(count), cache) for count in moved),
         }
 
     def energy_j(self) -> float | None:
         """Of a run, where the plan asks for it."""
-        seconds = self._runs.plan.energy_s
+        seconds = self._experiment.plan.energy_s
         if not seconds or not self._ready()[1].steps:
             return None
         return self._bench.stopwatch.energy_j(self._play, seconds, self._rewinder())
@@ -154,22 +178,22 @@ class RankCandidate(Candidate):
 
     def _moved(self) -> list[float]:
         """Bytes of each iteration."""
-        graph, steps = self._runs.graph, self._ready()[1].steps
+        graph, steps = self._experiment.graph, self._ready()[1].steps
         return [iteration_bytes(graph, self._kernel, step.read, step.write) for step in steps]
 
     def _verified(self, p: Any, run: Run) -> Fields:
         """What the verifier says of the ranks; raises KernelError where they are wrong."""
-        gamma, top = run.gammas[-1] if run.gammas else 0.0, self._runs.plan.top
-        found = self._runs.verifier.check(p, gamma, self._mantissa_bits(run), self._runs.fp64, top)
+        gamma, top = run.gammas[-1] if run.gammas else 0.0, self._experiment.plan.top
+        accuracy = self._experiment.verifier.check(p, gamma, self._mantissa_bits(run), self._experiment.fp64, top)
         best = top_pages(p, top)
         return {
-            "residual": found.residual,
-            "mass_error": found.mass_error,
-            "distance": found.distance,
-            "overlap": found.overlap,
+            "residual": accuracy.residual,
+            "mass_error": accuracy.mass_error,
+            "distance": accuracy.distance,
+            "overlap": accuracy.overlap,
             "top_pages": tuple(int(page) for page in best),
             "top_ranks": tuple(float(p[page]) for page in best),
-            "note": "" if run.converged else f"γ is {gamma:.3g} after {len(run.gammas)} iterations, not under ε",
+            **run.outcome,
         }
 
     def _mantissa_bits(self, run: Run) -> int:
@@ -181,12 +205,12 @@ class RankCandidate(Candidate):
     def _gather(self) -> tuple[float, ...]:
         """Seconds of the probe at the precision of each iteration; 0 where there is none."""
         ranks, run = self._ready()
-        if ranks.gather() is None or not self._runs.graph.pull.nnz:
+        if ranks.gather() is None or not self._experiment.graph.pull.nnz:
             return (0.0,) * len(run.steps)
-        found = {k: self._probed(ranks, k) for k in sorted(set(run.read))}
-        return tuple(found[k] for k in run.read)
+        seconds = {k: self._probe_s(ranks, k) for k in sorted(set(run.read))}
+        return tuple(seconds[k] for k in run.read)
 
-    def _probed(self, ranks: Ranks, k: int) -> float:
+    def _probe_s(self, ranks: Ranks, k: int) -> float:
         ranks.reset(k)
         probe = ranks.gather()
         if probe is None:

@@ -73,6 +73,15 @@ class Run:
     converged: bool
 
     @property
+    def outcome(self) -> dict[str, str]:
+        """State and note of its measurement."""
+        if self.converged:
+            return {"state": "ok", "note": ""}
+        gamma = self.gammas[-1] if self.gammas else 0.0
+        note = f"γ is {gamma:.3g} after {len(self.gammas)} iterations, not under ε"
+        return {"state": "unconverged", "note": note}
+
+    @property
     def read(self) -> tuple[int, ...]:
         """Segments that each iteration read."""
         return tuple(step.read for step in self.steps)

@@ -6,7 +6,7 @@ rule that says how close is ours. Pure functions: a run asks what to do next, a 
     step = start(schedule)
     while True:
         gamma = ...                               # an iteration that reads step.read segments and writes step.write
-        ...                                       # step.transition: scale p by 1/‖p‖₁, cut to step.write segments
+        ...                                       # step.transition: scale p by 1/‖p‖₁, truncated to step.write segments
         step = advance(schedule, step, gamma)
         if ends(step, epsilon): break
 """
@@ -55,7 +55,7 @@ class Step:
 
     @property
     def transition(self) -> bool:
-        """Whether it raises the precision: p is then scaled to ‖p‖₁ = 1 and cut to what was written."""
+        """Whether it raises the precision: p is then scaled to ‖p‖₁ = 1 and truncated to what was written."""
         return self.write > self.read
 
 
@@ -72,7 +72,7 @@ def must_raise(schedule: Schedule, read: int, gamma: float, previous: float) -> 
 
 
 def start(schedule: Schedule) -> Step:
-    """The first iteration; p⁽⁰⁾ = e/n is cut to the segments that it reads."""
+    """The first iteration; p⁽⁰⁾ = e/n is truncated to the segments that it reads."""
     return Step(schedule.first, schedule.first)
 
 

@@ -1,8 +1,10 @@
 """STUDIES: the one list of what can be measured; the queue, CLI, API and pages read it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gpu_engine.errors import ParameterError, quote
+from gpu_engine.records import Details, Measurement, measurement_from_json
 from gpu_engine.studies.base import Study
 from gpu_engine.studies.batched import BatchedStudy
 from gpu_engine.studies.formats import FormatsStudy
@@ -12,10 +14,16 @@ from gpu_engine.studies.scaling import ScalingStudy
 STUDIES: tuple[Study, ...] = (FormatsStudy(), PagerankStudy(), BatchedStudy(), ScalingStudy())
 
 
-def study(name: str, studies: Sequence[Study] = STUDIES) -> Study:
-    """The study of that name; raises ParameterError naming the known ones."""
-    for candidate in studies:
+def study(name: str, studies: Sequence[Study] = ()) -> Study:
+    """The study of that name, of STUDIES unless others are given; raises ParameterError naming the known ones."""
+    for candidate in studies or STUDIES:
         if candidate.name == name:
             return candidate
-    known = ", ".join(candidate.name for candidate in studies)
+    known = ", ".join(candidate.name for candidate in studies or STUDIES)
     raise ParameterError(f"There is no study {quote(name)}; known studies: {known}.")
+
+
+def parse_measurement(fields: Mapping[str, Any]) -> Measurement:
+    """The measurement of a record as JSON; of a study that is not here it keeps what those of all studies say."""
+    known = {candidate.name: candidate.details for candidate in STUDIES}
+    return measurement_from_json(fields, known.get(fields["study"], Details))

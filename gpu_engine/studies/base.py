@@ -5,8 +5,10 @@ from typing import Any, Protocol
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import Finding
 from gpu_engine.measure import Bench
-from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.records import Case, Details, DeviceInfo, MatrixInfo, Record
 
 
 class Study(Protocol):
@@ -21,6 +23,15 @@ class Study(Protocol):
     """Whether several GPUs may measure it together."""
     Params: type[Any]
     """Frozen dataclass, a default for every field, its metadata (gpu_engine/parameters.py) gives the JSON Schema."""
+
+    @property
+    def details(self) -> type[Details]:
+        """What only its measurements say."""
+        ...
+
+    def findings(self, data: StudyData) -> tuple[Finding, ...]:
+        """What its measurements allow to say: a pure function, a finding for what was sampled together."""
+        ...
 
     def cases(self, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Every case, in a fixed order: pure, so that the total and what a resumed job owes are known.

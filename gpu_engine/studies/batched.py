@@ -7,10 +7,11 @@ from typing import Literal
 from gpu_engine.batched import kernels_on
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.composition import Composition
-from gpu_engine.batched.measuring import Plan, Products
+from gpu_engine.batched.measuring import BatchDetails, BatchExperiment, BatchPlan
 from gpu_engine.competitors.batches import peer_names, peers_on
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
+from gpu_engine.findings import batched
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
 from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Record
@@ -65,6 +66,8 @@ class BatchedStudy:
     """
 
     name = "batched"
+    details = BatchDetails
+    findings = staticmethod(batched.findings)
     question = "Which kernel multiplies a batch of small matrices fastest, and how near the floor?"
     several = False
     Params = BatchedParams
@@ -104,7 +107,7 @@ class BatchedStudy:
         self, params: BatchedParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
         """Measures the cases of `todo`; those of one batch share their rounds."""
-        plan = Plan(
+        plan = BatchPlan(
             known_kernels(bench.stopwatch.backend),
             params.caches,
             params.rounds,
@@ -113,7 +116,7 @@ class BatchedStudy:
             params.energy_s,
         )
         batches = alike(todo, lambda case: (case.matrix_id, case.axes))
-        return measure(bench, (_products(plan, cases, matrices, bench) for cases in batches))
+        return measure(bench, (_experiment(plan, cases, matrices, bench) for cases in batches))
 
 
 def known_kernels(backend: str) -> tuple[BatchKernel, ...]:
@@ -145,14 +148,18 @@ def _is_small(n_rows: int, nnz: int) -> bool:
     return nnz > 0 and n_rows <= ROWS_MAX
 
 
-def _products(plan: Plan, cases: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench) -> Products:
+def _experiment(
+    plan: BatchPlan, cases: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
+) -> BatchExperiment:
     """The batch of some cases."""
     axes = dict(cases[0].axes)
     count = int(axes["batch"])
     if axes["compose"] == "mixed":
         small = {name: found for name in matrices if _is_small((found := matrices[name]).n_rows, found.nnz)}
-        return Products(plan, cases, lambda: Composition.mixed(tuple(small.values()), count), bench, tuple(small))
-    return Products(plan, cases, lambda: _copies(matrices[cases[0].matrix_id], count), bench)
+        return BatchExperiment(
+            plan, cases, lambda: Composition.mixed(tuple(small.values()), count), bench, tuple(small)
+        )
+    return BatchExperiment(plan, cases, lambda: _copies(matrices[cases[0].matrix_id], count), bench)
 
 
 def _copies(matrix: CsrMatrix, count: int) -> Composition:

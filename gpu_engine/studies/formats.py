@@ -7,11 +7,12 @@ from typing import Literal
 from gpu_engine.competitors import BEST, competitor_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
+from gpu_engine.findings import formats
 from gpu_engine.formats import kernel_names
 from gpu_engine.measure import Bench
 from gpu_engine.orders import ordered
 from gpu_engine.parameters import parameter
-from gpu_engine.products import Products, SamplingPlan
+from gpu_engine.products import ProductDetails, Products, SamplingPlan
 from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling import by_matrix, measure
 
@@ -39,6 +40,8 @@ class FormatsStudy:
     """
 
     name = "formats"
+    details = ProductDetails
+    findings = staticmethod(formats.findings)
     question = "Which format and kernel multiplies this matrix fastest, and how near the floor?"
     several = False
     Params = FormatsParams

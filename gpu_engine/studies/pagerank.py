@@ -8,10 +8,11 @@ from typing import Literal
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
+from gpu_engine.findings import pagerank
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.graph import PageRankParams
 from gpu_engine.pagerank.kernels import RankKernel, kernels_on
-from gpu_engine.pagerank.measuring import Plan, RankRuns
+from gpu_engine.pagerank.measuring import PageRankDetails, PageRankExperiment, PageRankPlan
 from gpu_engine.pagerank.schedule import Schedule
 from gpu_engine.parameters import parameter, parse_params
 from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
@@ -57,6 +58,8 @@ class PagerankStudy:
     """One run from e/n to γ < ε per kernel and schedule, all of a graph in the same interleaved rounds."""
 
     name = "pagerank"
+    details = PageRankDetails
+    findings = staticmethod(pagerank.findings)
     question = "How does an adaptive-precision PageRank spend its iterations, and what does that gain?"
     several = False
     Params = PagerankParams
@@ -83,8 +86,8 @@ class PagerankStudy:
         known = {(v.kernel.name, v.axes): v for v in _variants(params, bench.device.backend)}
         chosen = {case.key: known[case.kernel, case.axes] for case in todo}
         kernels = {key: (v.kernel, v.schedule, v.at_end == "fp64") for key, v in chosen.items()}
-        plan = Plan(params, kernels, params.rounds, params.energy_s, params.top)
-        found = (RankRuns(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
+        plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top)
+        found = (PageRankExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
         return measure(bench, found)
 
 

@@ -8,15 +8,16 @@ from typing import Literal
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
+from gpu_engine.findings import scaling
 from gpu_engine.measure import Bench
+from gpu_engine.multigpu.device_group import VIRTUAL_MAX, ProductName, device_count
 from gpu_engine.multigpu.exchange import ExchangeName
-from gpu_engine.multigpu.fleet import VIRTUAL_MAX, ProductName, devices_of
-from gpu_engine.multigpu.measuring import Plan, SharedWorks
+from gpu_engine.multigpu.measuring import ScalingDetails, ScalingExperiment, ScalingPlan
 from gpu_engine.multigpu.merge import MergePlace
+from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import Partitioning, find_partitioning
-from gpu_engine.multigpu.rank_work import RANKS
 from gpu_engine.multigpu.spmv import STRATEGIES, find_strategy
-from gpu_engine.multigpu.work import CutName, Setting, WorkName
+from gpu_engine.multigpu.workload import CutName, Setting, WorkloadName
 from gpu_engine.parameters import parameter
 from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling import by_matrix, measure
@@ -39,7 +40,7 @@ class ScalingParams:
     )
     partitionings: tuple[str, ...] = parameter(("pCSR", "pCSC", "pCOO"), "Ways to cut the matrix.", min_length=1)
     strategies: tuple[str, ...] = parameter((), "Strategies of cold products; empty: all.")
-    work: tuple[WorkName, ...] = parameter(
+    work: tuple[WorkloadName, ...] = parameter(
         ("cold", "resident", "iterate"),
         "Products from host to host, products on the devices, iterated ones, iterations of PageRank.",
         min_length=1,
@@ -72,6 +73,8 @@ class ScalingStudy:
     """
 
     name = "scaling"
+    details = ScalingDetails
+    findings = staticmethod(scaling.findings)
     question = "How far does a product get when several devices share one matrix?"
     several = True
     Params = ScalingParams
@@ -90,7 +93,7 @@ class ScalingStudy:
         host, resident, start = (5e9, 1e12, 30.0) if device.backend == "cuda" else (1.4e9, 5e9, 10.0)
         turns, seconds = params.rounds + 1, start
         for setting, m in product(settings(params, device), matrices):
-            cold = setting.work == "cold"
+            cold = setting.workload == "cold"
             seconds += turns * (4 * 12 * m.nnz / host if cold else TURN_S + 5 * 12 * m.nnz / resident)
         return seconds
 
@@ -102,8 +105,8 @@ class ScalingStudy:
         counts = tuple({int(dict(case.axes)["devices"]): None for case in todo})
         chosen = settings(dataclasses.replace(params, devices=counts), bench.device)
         known = {(setting.kernel, setting.axes): setting for setting in chosen}
-        plan = Plan({case.key: known[case.kernel, case.axes] for case in todo}, params.rounds, params.nodes)
-        found = (SharedWorks(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
+        plan = ScalingPlan({case.key: known[case.kernel, case.axes] for case in todo}, params.rounds, params.nodes)
+        found = (ScalingExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
         return measure(bench, found)
 
 
@@ -129,11 +132,11 @@ def default_devices(device: DeviceInfo) -> tuple[int, ...]:
     """1, 2 and 4 virtual devices; powers of two up to all GPUs, and all of them."""
     if device.backend == "cpu":
         return CPU_DEVICES
-    there = max(devices_of(device), 1)
+    there = max(device_count(device), 1)
     return tuple(sorted({*(2**i for i in range(there.bit_length())), there}))
 
 
-def _settings(params: ScalingParams, p: Partitioning, work: WorkName, count: int) -> Iterator[Setting]:
+def _settings(params: ScalingParams, p: Partitioning, work: WorkloadName, count: int) -> Iterator[Setting]:
     """Of one partitioning, work and number of devices; none where a vector cannot stay on the devices."""
     if work == "cold":
         strategies = [find_strategy(name) for name in params.strategies] or STRATEGIES

@@ -25,7 +25,7 @@ from server.db import Database
 from server.folders import RAY, open_home, take
 from server.jobs import lease as leases
 from server.jobs.engine import Engine
-from server.jobs.runner import CRASHES, JobRun, Shop
+from server.jobs.runner import CRASHES, JobRun, RunContext
 from server.migrate import check_current
 from server.settings import Settings
 
@@ -64,7 +64,7 @@ class Dispatcher:
         self._database = database
         self._engine = engine
         self._devices = {device.id: device for device in devices}
-        self._shop = Shop(settings, database, engine, studies, first_event_s)
+        self._context = RunContext(settings, database, engine, studies, first_event_s)
         self._runs: list[JobRun] = []
         self.stopped = threading.Event()
 
@@ -113,9 +113,9 @@ class Dispatcher:
             self._engine.stop()
             self._engine.start()
         if self._runs:
-            held = leases.held(self._database, self.owner)
+            leased = leases.held(self._database, self.owner)
             for run in self._runs:
-                if run.job.id not in held:
+                if run.job.id not in leased:
                     run.cancelled.set()
         self._claim()
 
@@ -128,7 +128,7 @@ class Dispatcher:
         waiting = [d.id for d in self._devices.values() if d.id not in free and d not in busy]
         job = leases.claim(self._database, self.owner, free, self._settings.lease_seconds, waiting)
         if job is not None:
-            run = JobRun(self._shop, job, self._devices[job.device])
+            run = JobRun(self._context, job, self._devices[job.device])
             self._runs.append(run)
             run.start()
 
@@ -187,11 +187,11 @@ def sole_dispatcher(home: Path, owner: str, stop: threading.Event) -> Iterator[s
     when told to stop before that.
     """
     with (home / "dispatcher.lock").open("a+") as lock:
-        said = False
+        logged = False
         while not take(lock):
-            if not said:
+            if not logged:
                 log.warning("another worker serves %s; this one waits until it ends", home)
-            said = True
+            logged = True
             if stop.wait(LOCK_S):
                 yield None
                 return

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpu_engine.errors import UnavailableError
 from gpu_engine.records import DeviceInfo
-from server.jobs.task import Failure, Work, run_study
+from server.jobs.task import Failure, StudyTask, run_study
 from server.settings import Settings
 
 OBJECT_STORE_BYTES = 256 * 2**20
@@ -90,7 +90,7 @@ class Engine:
 
         ray.shutdown()
 
-    def submit(self, work: Work) -> "Stream":
+    def submit(self, task: StudyTask) -> "Stream":
         """Starts a process for the work on its device; raises EngineBrokenError when Ray does not take it."""
         from ray import cloudpickle
         from ray.exceptions import RayError
@@ -100,11 +100,11 @@ class Engine:
             "num_cpus": 0,
             "num_returns": "streaming",
             "_generator_backpressure_num_objects": 1,
-            "resources": {work.device.id: 1},
+            "resources": {task.device.id: 1},
         }
-        pickled = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]
+        pickled = cloudpickle.dumps(task)  # type: ignore[no-untyped-call]
         try:
-            return Stream(self._task.options(**options).remote(work.device.uuid, pickled))
+            return Stream(self._task.options(**options).remote(task.device.uuid, pickled))
         except (RayError, RuntimeError, OSError) as error:
             raise EngineBrokenError(f"Ray takes no work: {error}") from error
 

@@ -48,26 +48,26 @@ class Journal:
         self._owed = set(owed)
         self._traces: dict[str, Trace] = {}
 
-    def note(self, said: Any) -> None:
+    def note(self, record: Any) -> None:
         """Takes a record, None for a pause. A Trace waits for its Measurement, progress for its turn."""
-        match said:
+        match record:
             case Measurement():
-                self._measured(said)
+                self._measured(record)
             case Trace():
-                self._traces[said.case] = said
+                self._traces[record.case] = record
             case DeviceProfile():
-                self._commit(lambda: leases.profiled(self._database, self.lease, said))
+                self._commit(lambda: leases.profiled(self._database, self.lease, record))
             case Started():
-                self.current = said.case
+                self.current = record.case
                 self._pulse = (self.current, self._done, self._message)
             case Progress():
-                self._done, self._message = self._base + said.done, said.message
+                self._done, self._message = self._base + record.done, record.message
                 self._pulse = (self.current, self._done, self._message)
         if self._pulse is not None and time.monotonic() - self._pulse_at >= PULSE_S:
             pulse, self._pulse, self._pulse_at = self._pulse, None, time.monotonic()
             self._commit(lambda: leases.progressed(self._database, self.lease, *pulse))
 
-    def bury(self, measurement: Measurement) -> None:
+    def record_failure(self, measurement: Measurement) -> None:
         """Records a case that no process survives."""
         self._commit(lambda: leases.measured(self._database, self.lease, measurement))
 

@@ -42,7 +42,7 @@ def claim(
     queued = select(JobRow.id).where(JobRow.state == JobState.QUEUED)
     oldest = queued.where(JobRow.device.in_([*device_ids, *waiting])).order_by(JobRow.created_at, JobRow.id).limit(1)
     # The outer conditions are checked again on the locked row.
-    taken = (
+    claim = (
         update(JobRow)
         .where(JobRow.id == oldest.with_for_update(skip_locked=True).scalar_subquery())
         .where(JobRow.state == JobState.QUEUED, JobRow.device.in_(device_ids))
@@ -54,7 +54,7 @@ def claim(
         if session.scalar(oldest) is None:
             return None
     with database.write() as session:
-        job_id = session.scalar(taken)
+        job_id = session.scalar(claim)
         job = session.get(JobRow, job_id) if job_id is not None else None
         if job is not None:
             tell_state(session, job)
@@ -162,8 +162,8 @@ def measured(database: Database, lease: Lease, measurement: Measurement, trace: 
         job.cases_done += 1
         job.progress = max(job.progress, float(job.cases_done))
         job.current_case = ""
-        told = {"id": job.id, "measurement": record, **progress_document(job)}
-        events.emit(session, f"job:{job.id}", "measurement", told)
+        document = {"id": job.id, "measurement": record, **progress_document(job)}
+        events.emit(session, f"job:{job.id}", "measurement", document)
         return True
 
 

@@ -23,14 +23,13 @@ from gpu_engine.records import DeviceInfo, MatrixInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study, check_device
-from server import devices, events, recordings
+from server import devices, events, recorded_results
 from server.db import Database, clock
-from server.documents import time_of
+from server.documents import MATRICES_MAX, time_of
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.settings import Settings
 
-MATRICES_MAX = 100
 CASES_MAX = 20_000
 KEY_MAX = 200
 ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
@@ -159,7 +158,7 @@ def ready_matrices(session: Session, ids: Sequence[str]) -> tuple[MatrixInfo, ..
         if matrix_id not in rows:
             raise ParameterError(f"There is no matrix {quote(matrix_id)}.", hint="list_matrices")
         if rows[matrix_id].state == MatrixState.RECORDED:
-            raise recordings.refusal(rows[matrix_id])
+            raise recorded_results.refusal(rows[matrix_id])
         if rows[matrix_id].state != MatrixState.READY:
             raise ConflictError(f"The matrix {matrix_id} is {rows[matrix_id].state}; only a ready one can be measured.")
     found = [rows[matrix_id] for matrix_id in ids]
@@ -176,12 +175,14 @@ def list_jobs(
     state: str | None = None,
     study: str | None = None,
     matrix_id: str | None = None,
-    limit: int = LIMIT_DEFAULT,
+    limit: int | None = LIMIT_DEFAULT,
     cursor: str | None = None,
     studies: Sequence[Study] = STUDIES,
 ) -> Page[JobRow]:
-    """Jobs, the newest first; raises ParameterError for an unknown state, study or cursor."""
-    query = select(JobRow).order_by(JobRow.created_at.desc(), JobRow.id.desc()).limit(limit + 1)
+    """Jobs, the newest first, all without a limit; raises ParameterError for an unknown state, study or cursor."""
+    query = select(JobRow).order_by(JobRow.created_at.desc(), JobRow.id.desc())
+    if limit is not None:
+        query = query.limit(limit + 1)
     if state is not None:
         if state not in tuple(JobState):
             raise ParameterError(f"There is no job state {quote(state)}; known states: {', '.join(JobState)}.")
@@ -197,7 +198,7 @@ def list_jobs(
         older = and_(JobRow.created_at == created_at, JobRow.id < job_id)
         query = query.where(or_(JobRow.created_at < created_at, older))
     rows = list(session.scalars(query))
-    more = len(rows) > limit
+    more = limit is not None and len(rows) > limit
     rows = rows[:limit]
     return Page(rows, encode_cursor(rows[-1].created_at, rows[-1].id) if more else None)
 
@@ -290,5 +291,5 @@ def retry(
 def tell_state(session: Session, job: JobRow) -> None:
     """Emits the job's state inside the transaction that changed it."""
     state = {"id": job.id, "study": job.study, "state": job.state, "attempt": job.attempt}
-    told = {**state, "progress": progress_document(job), "error": job.error or None}
-    events.emit(session, f"job:{job.id}", "state", told)
+    document = {**state, "progress": progress_document(job), "error": job.error or None}
+    events.emit(session, f"job:{job.id}", "state", document)

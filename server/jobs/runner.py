@@ -19,7 +19,7 @@ from server.jobs.engine import Engine, EngineBrokenError, ProcessDiedError, Stre
 from server.jobs.journal import FencedError, Journal
 from server.jobs.lease import Lease
 from server.jobs.queue import ready_matrices
-from server.jobs.task import Failure, Hello, Work
+from server.jobs.task import Failure, Hello, StudyTask
 from server.models import JobRow, JobState
 from server.settings import Settings
 
@@ -52,7 +52,7 @@ class StoppedError(Exception):
 
 
 @dataclass(frozen=True)
-class Shop:
+class RunContext:
     """What every job of a dispatcher needs."""
 
     settings: Settings
@@ -65,15 +65,15 @@ class Shop:
 class JobRun(threading.Thread):
     """Runs one claimed job to its end; `broken` is true afterwards where Ray did not answer."""
 
-    def __init__(self, shop: Shop, job: JobRow, device: DeviceInfo) -> None:
+    def __init__(self, context: RunContext, job: JobRow, device: DeviceInfo) -> None:
         super().__init__(name=f"job-{job.id}", daemon=True)
         self.job = job
         self.device = device
         self.broken = False
         self.cancelled = threading.Event()
         self.stopping = threading.Event()
-        self._shop = shop
-        self._journal = Journal(shop.database, Lease(job.id, job.attempt), self.stopping)
+        self._context = context
+        self._journal = Journal(context.database, Lease(job.id, job.attempt), self.stopping)
         self._causes: dict[str, str] = {}
 
     @property
@@ -84,11 +84,11 @@ class JobRun(threading.Thread):
     def run(self) -> None:
         """The whole life of the job under this dispatcher."""
         try:
-            self._see_through()
+            self._run_attempts()
         except FencedError:
             log.info("%s: no longer ours", self.lease)
 
-    def _see_through(self) -> None:
+    def _run_attempts(self) -> None:
         try:
             while self._attempt():
                 pass
@@ -108,18 +108,18 @@ class JobRun(threading.Thread):
 
     def _attempt(self) -> bool:
         """Runs one process for what is owed; whether another one is needed."""
-        work, done = self._plan()
-        if not work.todo:
+        task, done = self._plan()
+        if not task.todo:
             self._journal.finish(JobState.SUCCEEDED)
             return False
-        self._journal.begin(done, [case.key for case in work.todo])
+        self._journal.begin(done, [case.key for case in task.todo])
         try:
-            failure = self._listen(work)
+            failure = self._listen(task)
         except ProcessDiedError as death:
-            self._died(_cause(str(death), work.crash_file))
+            self._died(_cause(str(death), task.crash_file))
             return True
         finally:
-            work.crash_file.unlink(missing_ok=True)
+            task.crash_file.unlink(missing_ok=True)
         if failure is None:
             missing = len(self._plan()[0].todo)
             if missing:
@@ -132,12 +132,12 @@ class JobRun(threading.Thread):
             self._fail(failure.code, failure.detail)
         return failure.lost
 
-    def _plan(self) -> tuple[Work, int]:
-        """What the next process is to do, and how many cases have a record; buries the cases that none survives."""
-        job, settings = self.job, self._shop.settings
-        study = find_study(job.study, self._shop.studies)
+    def _plan(self) -> tuple[StudyTask, int]:
+        """What the next process is to do, and how many cases have a record; cases that none survives fail here."""
+        job, settings = self.job, self._context.settings
+        study = find_study(job.study, self._context.studies)
         params = parse_params(study.Params, job.params)
-        with self._shop.database.read() as session:
+        with self._context.database.read() as session:
             cases = tuple(study.cases(params, ready_matrices(session, job.matrix_ids), self.device))
             measured = leases.measured_cases(session, job.id)
             deaths, losses = leases.case_deaths(session, job.id), leases.case_losses(session, job.id)
@@ -152,37 +152,36 @@ class JobRun(threading.Thread):
         todo = tuple(case for case in owed if case.key not in fatal | lost)
         for case in owed:
             if case.key in fatal:
-                self._bury(case, f"{self._causes.get(case.key, 'process died')} twice")
+                self._record_failure(study, case, f"{self._causes.get(case.key, 'process died')} twice")
             elif case.key in lost:
-                self._bury(case, f"its worker ended {LOSSES_MAX} times")
+                self._record_failure(study, case, f"its worker ended {LOSSES_MAX} times")
         crash_file = settings.home / CRASHES / f"{job.id}.{self.lease.attempt}"
         ids, store, layout = tuple(job.matrix_ids), settings.resolved_store, settings.layout_bytes
-        work = Work(study, params, todo, ids, store, self.device, profile, layout, crash_file)
-        return work, len(cases) - len(todo)
+        task = StudyTask(study, params, todo, ids, store, self.device, profile, layout, crash_file)
+        return task, len(cases) - len(todo)
 
-    def _bury(self, case: Case, note: str) -> None:
-        identity = (case.key, case.matrix_id, self.device.id, case.format, case.kernel)
-        self._journal.bury(Measurement(*identity, state="failed", cache=case.cache, note=note))
+    def _record_failure(self, study: Study, case: Case, note: str) -> None:
+        self._journal.record_failure(Measurement.of(case, self.device.id, study.details, "failed", note=note))
 
-    def _listen(self, work: Work) -> Failure | None:
+    def _listen(self, task: StudyTask) -> Failure | None:
         """Commits what the process says until it has said everything; the Failure that it ends with, if any."""
-        stream = self._shop.engine.submit(work)
+        stream = self._context.engine.submit(task)
         try:
-            self._greet(stream)
+            self._await_start(stream)
             while True:
                 self._check()
-                said = stream.take(POLL_S)
-                if isinstance(said, Failure):
-                    return said
+                message = stream.take(POLL_S)
+                if isinstance(message, Failure):
+                    return message
                 # Committed before the next record is asked for: a record lost with its process is measured again.
-                self._journal.note(said)
+                self._journal.note(message)
         except StreamEndError:
             return None
         finally:
             stream.end()
 
-    def _greet(self, stream: Stream) -> None:
-        deadline = time.monotonic() + self._shop.first_event_s
+    def _await_start(self, stream: Stream) -> None:
+        deadline = time.monotonic() + self._context.first_event_s
         while True:
             self._check()
             hello = stream.take(POLL_S)
@@ -190,7 +189,7 @@ class JobRun(threading.Thread):
                 log.info("%s: process %d measures %s on %s", self.lease, hello.pid, self.job.study, self.device.id)
                 return
             if time.monotonic() > deadline:
-                raise EngineBrokenError(f"No process started within {self._shop.first_event_s:.0f} s.")
+                raise EngineBrokenError(f"No process started within {self._context.first_event_s:.0f} s.")
 
     def _check(self) -> None:
         if self.cancelled.is_set():
@@ -207,10 +206,10 @@ class JobRun(threading.Thread):
         self._journal.finish(JobState.FAILED, {"code": code, "detail": detail})
 
 
-def _cause(said: str, crash_file: Path) -> str:
+def _cause(description: str, crash_file: Path) -> str:
     """How the process died: the signal that it wrote down, or 9, the only one that leaves no time to write."""
     if not crash_file.exists():
-        return said
+        return description
     report = crash_file.read_text(errors="replace")
     number = next((number for name, number in SIGNALS.items() if name in report), 9)
-    return f"{said} (signal {number})"
+    return f"{description} (signal {number})"

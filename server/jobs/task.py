@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Work:
+class StudyTask:
     """What a process is to do, as pickled by the dispatcher.
 
     todo          the cases still owed
@@ -76,28 +76,28 @@ class StoredMatrices(Mapping[str, "CsrMatrix"]):
 
 
 def run_study(gpu_uuid: str, pickled: bytes) -> "Iterator[Hello | Record | Failure]":
-    """Runs the pickled Work on the GPU of that UUID (empty: no GPU) and says everything it finds."""
+    """Runs the pickled StudyTask on the GPU of that UUID (empty: no GPU) and says everything it finds."""
     yield Hello(os.getpid())
-    # Before anything can import CuPy: the work is unpickled after this.
+    # Before anything can import CuPy: the task is unpickled after this.
     os.environ["CUDA_VISIBLE_DEVICES"] = gpu_uuid
-    work: Work = pickle.loads(pickled)
-    work.crash_file.parent.mkdir(parents=True, exist_ok=True)
-    with work.crash_file.open("w") as crash:
+    task: StudyTask = pickle.loads(pickled)
+    task.crash_file.parent.mkdir(parents=True, exist_ok=True)
+    with task.crash_file.open("w") as crash:
         faulthandler.enable(crash, all_threads=False)
-        yield from _measure(work)
+        yield from _measure(task)
         faulthandler.disable()
 
 
-def _measure(work: Work) -> "Iterator[Record | Failure]":
+def _measure(task: StudyTask) -> "Iterator[Record | Failure]":
     from gpu_engine.errors import DeviceLostError, SparsightError
     from gpu_engine.measure import open_bench
     from server.store import Store
 
-    matrices = StoredMatrices(Store(work.store), work.matrix_ids)
+    matrices = StoredMatrices(Store(task.store), task.matrix_ids)
     try:
-        with open_bench(work.device, work.profile, work.layout_bytes) as bench:
+        with open_bench(task.device, task.profile, task.layout_bytes) as bench:
             try:
-                yield from work.study.run(work.params, work.todo, matrices, bench)
+                yield from task.study.run(task.params, task.todo, matrices, bench)
             except DeviceLostError as error:
                 yield Failure(error.code, error.message, lost=True)
                 # Closing a broken context can hang; the process is of no more use.

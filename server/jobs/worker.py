@@ -4,7 +4,6 @@ The worker is a subreaper: the processes of a dead dispatcher (Ray's, and the on
 and it kills them before it starts the next dispatcher. A dispatcher whose worker dies is killed by the kernel.
 """
 
-import ctypes
 import logging
 import os
 import signal
@@ -15,20 +14,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from server.folders import worker_folder
+from server.processes import adopt_orphans, end_with_parent
 
 log = logging.getLogger(__name__)
 
 COMMAND = (sys.executable, "-P", "-m", "server.jobs.dispatcher")
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
 STOP_S = 20.0
 """How long a dispatcher may take to give its jobs back before it is killed."""
 
 RESTART_S = 1.0
 REFUSED_S = 10.0
 """Pause after a dispatcher that ended by itself and said why."""
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def supervise(command: Sequence[str] = COMMAND) -> None:
@@ -37,7 +33,7 @@ def supervise(command: Sequence[str] = COMMAND) -> None:
     Raises UnavailableError where there is no place for its temporary folder.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    adopt_orphans()
     stop = threading.Event()
     child: list[subprocess.Popen[bytes]] = []
 
@@ -86,8 +82,7 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     me = os.getpid()
 
     def die_with_parent() -> None:
-        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != me:
+        if not end_with_parent(me, signal.SIGKILL):
             os._exit(1)
 
     # Its own session: a Ctrl-C at the terminal reaches the worker alone, which passes it on in order.
@@ -107,11 +102,6 @@ def _wait(process: "subprocess.Popen[bytes]", stop: threading.Event) -> int:
         log.error("the dispatcher does not stop; it is killed")
         process.kill()
         return process.wait()
-
-
-def _prctl(option: int, value: int) -> None:
-    if _libc.prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
 
 
 if __name__ == "__main__":

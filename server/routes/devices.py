@@ -4,30 +4,30 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from server import devices, documents, recordings
-from server.answers import listed
+from server import devices, documents, recorded_results
 from server.deps import DatabaseDep
 from server.documents import time_of
 from server.models import DeviceRow
-from server.openapi import listing
+from server.openapi import list_response_docs
+from server.responses import list_response
 
 router = APIRouter(tags=["devices"])
 
 
-@router.get("/devices", responses=listing(documents.Device))
+@router.get("/devices", responses=list_response_docs(documents.Device))
 def list_devices(request: Request, database: DatabaseDep) -> Response:
     """Every device that a worker has offered, and those with recorded results; `alive`: a worker offers it now."""
     with database.read() as session:
-        rows = (*devices.list_devices(session), *recordings.list_devices(session))
+        rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
         items = [_document(row, devices.is_alive(session, row)) for row in rows]
-    return listed(request, items)
+    return list_response(request, items)
 
 
 def _document(row: DeviceRow, alive: bool) -> dict[str, Any]:
     profile = row.profile and {**row.profile, "measured_at": time_of(row.profile["measured_at"])}
     return {
         **row.info,
-        "recorded": recordings.is_recorded(row.id),
+        "recorded": recorded_results.is_recorded(row.id),
         "alive": alive,
         "seen_at": time_of(row.seen_at) if row.seen_at else None,
         "profile": profile or None,

@@ -19,7 +19,7 @@ from gpu_engine.errors import NotFoundError, ParameterError, UnavailableError, q
 from server.db import Database
 from server.deps import DatabaseDep
 from server.models import EventCounterRow, EventRow, JobRow, MatrixRow
-from server.openapi import Responses, problems
+from server.openapi import Responses, problem_docs
 
 router = APIRouter(tags=["events"])
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def _streams(request: Request) -> Streams:
     return streams
 
 
-@router.get("/events", response_class=StreamingResponse, responses=STREAM | problems(404))
+@router.get("/events", response_class=StreamingResponse, responses=STREAM | problem_docs(404))
 async def stream_events(
     request: Request,
     database: DatabaseDep,

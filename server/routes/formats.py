@@ -8,20 +8,20 @@ from gpu_engine.competitors import COMPETITORS
 from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import Format, Kernel
 from server import documents
-from server.answers import listed
-from server.openapi import listing
+from server.openapi import list_response_docs
+from server.responses import list_response
 
 router = APIRouter(tags=["formats"])
 
 BACKENDS = ("cpu", "cuda")
 
 
-@router.get("/formats", responses=listing(documents.StorageFormat))
+@router.get("/formats", responses=list_response_docs(documents.StorageFormat))
 def list_formats(request: Request) -> Response:
     """Every format with its kernels; `competitor` marks other libraries."""
     ours = [_format_document(format_, competitor=False) for format_ in FORMATS]
     theirs = [_format_document(format_, competitor=True) for format_ in COMPETITORS]
-    return listed(request, ours + theirs)
+    return list_response(request, ours + theirs)
 
 
 def _format_document(format_: Format, competitor: bool) -> dict[str, Any]:

@@ -15,21 +15,21 @@ from server.deps import DatabaseDep
 from server.documents import Health
 from server.migrate import check_current
 from server.models import JobRow, JobState, MatrixRow, MatrixState, MeasurementRow
-from server.openapi import answers, problems
+from server.openapi import problem_docs, response_docs
 
 router = APIRouter(tags=["health"])
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-@router.get("/healthz", responses=answers(Health))
+@router.get("/healthz", responses=response_docs(Health))
 async def check_health() -> Health:
     """The server answers."""
     # In the event loop: the threads may all be waiting for a database.
     return {"status": "ok"}
 
 
-@router.get("/readyz", responses=answers(Health, 503))
+@router.get("/readyz", responses=response_docs(Health, 503))
 def check_readiness(database: DatabaseDep) -> Health:
     """The database is migrated and a worker offers a device; 503 with the reason otherwise."""
     check_current(database)
@@ -39,7 +39,7 @@ def check_readiness(database: DatabaseDep) -> Health:
     return {"status": "ok"}
 
 
-@router.get("/metrics", response_class=PlainTextResponse, responses=problems(401, 503))
+@router.get("/metrics", response_class=PlainTextResponse, responses=problem_docs(401, 503))
 def get_metrics(database: DatabaseDep) -> Response:
     """Counts of matrices, jobs, measurements and devices in the text format of Prometheus."""
     with database.read() as session:

@@ -7,19 +7,18 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from gpu_engine.records import results_document
+from gpu_engine.results import findings_of, results_document
 from server import documents, results
-from server.answers import holds, listed, wants_csv
 from server.deps import DatabaseDep, SettingsDep
 from server.examples import MATRIX_ID
 from server.jobs import queue
 from server.models import JobRow
-from server.openapi import answers, kept, listing
+from server.openapi import etag_response_docs, list_response_docs, response_docs
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
+from server.responses import POLL_AFTER_S, etag_matches, list_response, wants_csv
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
-RETRY_AFTER_S = "1"
 Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key and body: the same job.")]
 
 
@@ -31,7 +30,7 @@ class JobBody(BaseModel):
     )
 
     study: str
-    matrix_ids: list[str] = Field(min_length=1, max_length=queue.MATRICES_MAX)
+    matrix_ids: list[str] = Field(min_length=1, max_length=documents.MATRICES_MAX)
     params: dict[str, Any] = {}
     device: str = Field("auto", description="`auto`, `cpu`, `cuda:0` …; GET /devices lists them.")
 
@@ -48,7 +47,7 @@ class JobsQuery(BaseModel):
     cursor: str | None = None
 
 
-@router.post("", status_code=202, responses=answers(documents.Job, 403, 409, 413, success=202))
+@router.post("", status_code=202, responses=response_docs(documents.Job, 403, 409, 413, success=202))
 def create_job(body: JobBody, database: DatabaseDep, settings: SettingsDep, idempotency_key: Key = None) -> Response:
     """Queues a study; the same Idempotency-Key and body again answer the same job."""
     request = queue.JobRequest(body.study, tuple(body.matrix_ids), body.params, body.device)
@@ -57,22 +56,22 @@ def create_job(body: JobBody, database: DatabaseDep, settings: SettingsDep, idem
         return _accepted(session, job)
 
 
-@router.get("", responses=listing(documents.Job))
+@router.get("", responses=list_response_docs(documents.Job))
 def list_jobs(request: Request, query: Annotated[JobsQuery, Query()], database: DatabaseDep) -> Response:
     """Jobs, the newest first."""
     with database.read() as session:
         page = queue.list_jobs(session, **query.model_dump())
-        return listed(request, [queue.job_document(session, job) for job in page.items], page.next)
+        return list_response(request, [queue.job_document(session, job) for job in page.items], page.next)
 
 
-@router.get("/{job_id}", responses=answers(documents.Job, 404))
+@router.get("/{job_id}", responses=response_docs(documents.Job, 404))
 def get_job(job_id: str, database: DatabaseDep) -> Response:
     """One job: its state, progress and place in the queue."""
     with database.read() as session:
         return JSONResponse(queue.job_document(session, queue.get_job(session, job_id)))
 
 
-@router.post("/{job_id}/cancel", status_code=202, responses=answers(documents.Job, 403, 404, 409, success=202))
+@router.post("/{job_id}/cancel", status_code=202, responses=response_docs(documents.Job, 403, 404, 409, success=202))
 def cancel_job(job_id: str, database: DatabaseDep) -> Response:
     """Ends a queued or running job; what it has measured stays."""
     job = queue.cancel(database, job_id)
@@ -80,7 +79,9 @@ def cancel_job(job_id: str, database: DatabaseDep) -> Response:
         return _accepted(session, job)
 
 
-@router.post("/{job_id}/retry", status_code=202, responses=answers(documents.Job, 403, 404, 409, 413, success=202))
+@router.post(
+    "/{job_id}/retry", status_code=202, responses=response_docs(documents.Job, 403, 404, 409, 413, success=202)
+)
 def retry_job(job_id: str, database: DatabaseDep, settings: SettingsDep, idempotency_key: Key = None) -> Response:
     """Queues the same again as a new job, once this one is over."""
     job, _ = queue.retry(database, settings, job_id, idempotency_key)
@@ -88,24 +89,34 @@ def retry_job(job_id: str, database: DatabaseDep, settings: SettingsDep, idempot
         return _accepted(session, job)
 
 
-@router.get("/{job_id}/results", responses=kept(documents.Results, 404, as_csv=True))
+@router.get("/{job_id}/results", responses=etag_response_docs(documents.Results, 404, as_csv=True))
 def get_results(job_id: str, request: Request, database: DatabaseDep, samples: bool = False) -> Response:
     """What the job has measured so far: JSON, or CSV for `Accept: text/csv`."""
     as_csv = wants_csv(request)
     with database.read() as session:
         job = queue.get_job(session, job_id)
         headers = _cache_headers(results.version(session, job), as_csv, samples)
-        if holds(request, headers["ETag"]):
+        if etag_matches(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         found = results.measurements(session, [job.id], samples=samples)
         if as_csv:
             return Response(results.csv_text(found), media_type="text/csv", headers=headers)
-        return JSONResponse(results_document(found, results.traces(session, [job.id]), samples), headers=headers)
+        data = results.study_data(session, found, results.traces(session, [job]))
+        return JSONResponse(results_document(data, samples), headers=headers)
+
+
+@router.get("/{job_id}/verdicts", responses=list_response_docs(documents.Finding, 404))
+def get_verdicts(job_id: str, request: Request, database: DatabaseDep) -> Response:
+    """What the results of the job allow to say so far: what leads on each matrix, and the verdict on every case."""
+    with database.read() as session:
+        job = queue.get_job(session, job_id)
+        data = results.study_data(session, results.measurements(session, [job.id]))
+    return list_response(request, [finding.document() for finding in findings_of(data)])
 
 
 def _accepted(session: Session, job: JobRow) -> JSONResponse:
     """202 with the job and where to ask how it goes."""
-    headers = {"Location": f"/api/v1/jobs/{job.id}", "Retry-After": RETRY_AFTER_S}
+    headers = {"Location": f"/api/v1/jobs/{job.id}", "Retry-After": POLL_AFTER_S}
     return JSONResponse(queue.job_document(session, job), 202, headers=headers)
 
 

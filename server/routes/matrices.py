@@ -12,20 +12,18 @@ from starlette.concurrency import run_in_threadpool
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.generators import GENERATORS
 from gpu_engine.matrix_io.options import ReadOptions
-from gpu_engine.records import dumps, results_document
+from gpu_engine.records import dumps
+from gpu_engine.results import results_document
 from gpu_engine.studies import study
-from server import catalogue, documents, recordings, upload
-from server.answers import CSV_TYPE, listed, wants_csv
-from server.answers import kept as keep
+from server import catalogue, documents, recorded_results, results, upload
 from server.deps import DatabaseDep, IngestorDep
 from server.models import MatrixRow, MatrixState
-from server.openapi import answers, kept, listing, problems, schema_of_params
+from server.openapi import etag_response_docs, list_response_docs, problem_docs, response_docs, schema_of_params
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
-from server.results import csv_text
+from server.responses import CSV_TYPE, POLL_AFTER_S, etag_response, list_response, wants_csv
 
 router = APIRouter(tags=["matrices"])
 
-RETRY_AFTER_S = "1"
 PARTS = {"file": {"type": "string", "format": "binary"}, "name": {"type": "string"}}
 FORM = {
     "type": "object",
@@ -35,7 +33,7 @@ FORM = {
 UPLOAD_SCHEMA = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}}
 
 THERE = {200: "It was there already.", 201: "It is ready.", 202: "It is being read; ask again for it."}
-ADDED = answers(documents.Matrix, 403, 404, 413, 507, success=201, also=THERE)
+ADDED = response_docs(documents.Matrix, 403, 404, 413, 507, success=201, also=THERE)
 CALLS: dict[str, Example] = {
     "stencil": {"value": {"family": "stencil", "points": 27, "nx": 32, "ny": 32, "nz": 32, "name": "cube"}}
 }
@@ -79,7 +77,9 @@ async def upload_matrix(request: Request, ingestor: IngestorDep) -> Response:
     return _answer(await catalogue.settle(ingestor, added), added.created)
 
 
-@router.post("/matrices/preview", openapi_extra=UPLOAD_SCHEMA, responses=answers(documents.Preview, 403, 413, 507))
+@router.post(
+    "/matrices/preview", openapi_extra=UPLOAD_SCHEMA, responses=response_docs(documents.Preview, 403, 413, 507)
+)
 async def preview_matrix(request: Request, ingestor: IngestorDep) -> Response:
     """What would be read from a file with these options; nothing is kept."""
     async with upload.receive(request, ingestor.uploads) as received:
@@ -94,51 +94,52 @@ def generate_matrix(call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)
     return _answer(added.row, added.created)
 
 
-@router.get("/matrices", responses=listing(documents.Matrix))
+@router.get("/matrices", responses=list_response_docs(documents.Matrix))
 def list_matrices(request: Request, query: Annotated[ListQuery, Query()], database: DatabaseDep) -> Response:
     """Matrices, the newest first unless sorted otherwise."""
     with database.read() as session:
         page = catalogue.list_matrices(session, **query.model_dump())
-        return listed(request, [catalogue.matrix_document(row) for row in page.items], page.next)
+        return list_response(request, [catalogue.matrix_document(row) for row in page.items], page.next)
 
 
-@router.get("/matrices/{matrix_id}", responses=answers(documents.Matrix, 404))
+@router.get("/matrices/{matrix_id}", responses=response_docs(documents.Matrix, 404))
 def get_matrix(matrix_id: str, database: DatabaseDep) -> Response:
     """The matrix."""
     with database.read() as session:
         return JSONResponse(catalogue.matrix_document(catalogue.get_matrix(session, matrix_id)))
 
 
-@router.get("/matrices/{matrix_id}/recordings", responses=kept(documents.Results, 404, as_csv=True))
+@router.get("/matrices/{matrix_id}/recordings", responses=etag_response_docs(documents.Results, 404, as_csv=True))
 def get_recordings(
     matrix_id: str, request: Request, query: Annotated[RecordingsQuery, Query()], database: DatabaseDep
 ) -> Response:
     """What was recorded elsewhere of a matrix with these values, as the results of a job: JSON, or CSV."""
     with database.read() as session:
         row = catalogue.get_matrix(session, matrix_id)
-        measured, traced = recordings.results_of(session, row.id, query.study and study(query.study).name)
+        measured, traced = recorded_results.results_of(session, row.id, query.study and study(query.study).name)
+        data = results.study_data(session, measured, traced)
     if wants_csv(request):
-        return keep(request, csv_text(measured), CSV_TYPE)
-    return keep(request, dumps(results_document(measured, traced)))
+        return etag_response(request, results.csv_text(data.measurements), CSV_TYPE)
+    return etag_response(request, dumps(results_document(data)))
 
 
-@router.delete("/matrices/{matrix_id}", status_code=204, responses=problems(403, 404, 409))
+@router.delete("/matrices/{matrix_id}", status_code=204, responses=problem_docs(403, 404, 409))
 def delete_matrix(matrix_id: str, query: Annotated[DeleteQuery, Query()], ingestor: IngestorDep) -> None:
     """Deletes the matrix; 409 while it has jobs, unless `with_results=true` lets them go with it."""
     catalogue.delete_matrix(ingestor, matrix_id, query.with_results)
 
 
-@router.get("/generators", responses=listing(documents.Generator))
+@router.get("/generators", responses=list_response_docs(documents.Generator))
 def list_generators(request: Request) -> Response:
     """The families of matrices that can be generated, with the JSON Schema of their parameters."""
     items = [{"name": g.name, "summary": g.summary, "params": schema_of_params(g.Params)} for g in GENERATORS]
-    return listed(request, items)
+    return list_response(request, items)
 
 
 def _answer(row: MatrixRow, created: bool) -> Response:
     """201 or 200 with a matrix that is there, 202 with one that is on its way."""
     there = row.state != MatrixState.INGESTING
-    headers = {"Location": catalogue.matrix_path(row.id)} | ({} if there else {"Retry-After": RETRY_AFTER_S})
+    headers = {"Location": catalogue.matrix_path(row.id)} | ({} if there else {"Retry-After": POLL_AFTER_S})
     return JSONResponse(catalogue.matrix_document(row), (201 if created else 200) if there else 202, headers)
 
 

@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from server import catalogue
 from tests.browser.conftest import Open
+from tests.samples.formats import study_of, timed
 from tests.web.conftest import Lab, add_measurement
-from tests.web.samples import study_of, timed
 
 GOOD = b"%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1.0\n2 2 2.5\n3 3 -1\n3 1 4e2\n"
 FRIENDS = "# who knows whom\n10 20\n20 30\n30 10\n10 40\n"

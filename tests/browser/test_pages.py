@@ -7,13 +7,14 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import LIMIT_MS, Open, settle
-from tests.web.conftest import Lab, add_batches, add_works
+from tests.web.conftest import Lab, add_study
 
 PATHS = {
     "home": "/",
     "matrices": "/matrices",
     "matrix": "/matrices/m2",
     "formats": "/formats?job=j1",
+    "pagerank": "/pagerank?job=j8",
     "batched": "/batched?job=j6",
     "scaling": "/scaling?job=j7",
     "jobs": "/jobs",
@@ -23,18 +24,24 @@ PATHS = {
 
 
 @pytest.fixture
+def runs(lab: Lab) -> str:
+    """A job of the pagerank study on both matrices of the lab."""
+    return add_study(lab.database, "pagerank", "j8", (lab.matrix, lab.hostile))
+
+
+@pytest.fixture
 def batches(lab: Lab) -> str:
     """A job of the batched study on both matrices of the lab."""
-    return add_batches(lab.database, "j6", (lab.matrix, lab.hostile), "cpu")
+    return add_study(lab.database, "batched", "j6", (lab.matrix, lab.hostile))
 
 
 @pytest.fixture
 def works(lab: Lab) -> str:
     """A job of the scaling study on both matrices of the lab."""
-    return add_works(lab.database, "j7", (lab.matrix, lab.hostile))
+    return add_study(lab.database, "scaling", "j7", (lab.matrix, lab.hostile))
 
 
-@pytest.mark.usefixtures("batches", "works")
+@pytest.mark.usefixtures("runs", "batches", "works")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_page_is_wider_than_the_screen(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
@@ -71,7 +78,7 @@ def test_choices_change_the_address_and_back_returns(lab: Lab, open_page: Open) 
     page.locator("#formats-chart .plot", has_text="cold").wait_for()
     page.get_by_label("Baseline").select_option("coo/segmented")
     page.wait_for_url("**baseline=coo%2Fsegmented**")
-    page.locator("#tables", has_text="coo/segmented").first.wait_for()
+    page.locator("#cases", has_text="coo/segmented").first.wait_for()
     page.go_back()
     page.wait_for_url("**/formats?job=j1&cache=cold")
     page.go_back()
@@ -82,7 +89,7 @@ def test_a_chart_has_words_and_a_table(lab: Lab, open_page: Open) -> None:
     page = open_page("/formats?job=j1&matrix=m1")
     chart = page.get_by_role("group", name="GFLOP/s by kernel")
     assert "csr/vector is fastest on cpu, warm" in (chart.text_content() or "")
-    assert page.locator("#tables").get_by_role("table").locator("tbody tr").count() == 4
+    assert page.locator("#cases").get_by_role("table").locator("tbody tr").count() == 4
     config = page.evaluate("document.querySelector('#formats-chart .plot')._context")
     assert (config["showSendToCloud"], config["plotlyServerURL"], config["displaylogo"]) == (False, "", False)
 
@@ -127,7 +134,7 @@ def test_phases_are_shown_as_shares_and_a_number_of_devices_is_chosen(lab: Lab, 
     page.locator("#verdicts", has_text="with 4 virtual devices").wait_for()
 
 
-@pytest.mark.usefixtures("batches", "works")
+@pytest.mark.usefixtures("runs", "batches", "works")
 def test_the_keyboard_reaches_everything(lab: Lab, open_page: Open) -> None:
     for path in PATHS.values():
         page = open_page(path)

@@ -15,7 +15,6 @@ from tests.gpu_engine.formats import contract
 KERNELS = [pytest.param(f, k, id=f"{f.name}/{k.variant}") for f in FORMATS for k in f.kernels if k.cuda]
 RIVALS = [pytest.param(f, k, id=f"{f.name}/{k.variant}") for f in COMPETITORS for k in f.kernels if k.cuda]
 formats = pytest.mark.parametrize("f", FORMATS, ids=lambda f: f.name)
-matrices = pytest.mark.parametrize("name", BATTERY)
 
 
 @pytest.fixture(scope="module")
@@ -25,25 +24,19 @@ def bench(gpu: DeviceInfo) -> Iterator[Bench]:
 
 
 @formats
-@matrices
-def test_round_trip(bench: Bench, f: Format, name: str) -> None:
+@pytest.mark.parametrize("name", BATTERY)
+def test_layout_and_its_products(bench: Bench, f: Format, name: str) -> None:
     host = BATTERY[name]()
-    contract.check_round_trip(f, bench.stopwatch.upload(host), host)
+    contract.check_format(f, "cuda", bench.stopwatch.upload(host), host, contract.references(host), bench.xp)
 
 
-@formats
-@matrices
-def test_bytes(bench: Bench, f: Format, name: str) -> None:
-    contract.check_bytes(f, bench.stopwatch.upload(BATTERY[name]()))
-
-
-@pytest.mark.parametrize(("f", "kernel"), [*KERNELS, *RIVALS])
-@matrices
-def test_product(bench: Bench, f: Format, kernel: Kernel, name: str) -> None:
+@pytest.mark.parametrize(("f", "kernel"), RIVALS)
+@pytest.mark.parametrize("name", [name for name, make in BATTERY.items() if make().nnz])
+def test_products_of_competitors(bench: Bench, f: Format, kernel: Kernel, name: str) -> None:
+    """The study skips matrices without entries before any kernel runs."""
     host = BATTERY[name]()
-    if f in COMPETITORS and not host.nnz:
-        pytest.skip("the study skips matrices without entries before any kernel runs")
-    contract.check_product(f, kernel, "cuda", bench.stopwatch.upload(host), host, bench.xp)
+    layout = f.from_csr(bench.stopwatch.upload(host))
+    contract.check_products(f, kernel, "cuda", layout, contract.references(host), bench.xp)
 
 
 @pytest.mark.parametrize(("f", "kernel"), [*KERNELS, *RIVALS])

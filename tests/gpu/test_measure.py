@@ -7,7 +7,7 @@ from gpu_engine.errors import DeviceError
 from gpu_engine.formats import csr
 from gpu_engine.formats.csr import vector
 from gpu_engine.measure import Timed, open_bench
-from gpu_engine.records import DeviceInfo, MatrixInfo, Measurement, Record
+from gpu_engine.records import Case, Details, DeviceInfo, MatrixInfo, Measurement, Record
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 from gpu_engine.verdict import compare
 from tests.battery import with_row_lengths
@@ -56,7 +56,7 @@ def test_a_kernel_is_the_same_as_itself(gpu: DeviceInfo) -> None:
     timings = [rounds.timing(entry.name, "warm") for entry in timed]
     gap = abs(timings[1].median_s / timings[0].median_s - 1)
     records = [
-        Measurement("c", "m", gpu.id, "csr", "csr/vector", "ok", "warm", reference_gap=gap, **t.fields())
+        Measurement.of(Case("m", "csr/vector", "warm"), gpu.id, Details, reference_gap=gap, **t.fields())
         for t in timings
     ]
     assert {compare(records[0], other).kind for other in records[2:]} <= {"same", "ambiguous"}

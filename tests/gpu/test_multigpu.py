@@ -12,7 +12,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, plan, sent
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, copy_part, plan_transfers
 from gpu_engine.multigpu.merge import MERGES
 from gpu_engine.multigpu.numa import allocator
 from gpu_engine.multigpu.pagerank import DistributedRanks
@@ -105,7 +105,7 @@ def test_cusparse_prepared_for_other_vectors(
     stored, whole = partitioning.store(matrix), reference(matrix)
     for device, span in zip(cusparse_devices, cut_by_entries(stored, (COUNT,)), strict=True):
         part = part_of(stored, span, localize(stored, span))
-        prepared = device.prepare(partitioning, sent(device, part), matrix.n_cols)
+        prepared = device.prepare(partitioning, copy_part(device, part), matrix.n_cols)
         by_rows, lines = partitioning.axis == "rows", span.stop - span.first
         host = whole.x if by_rows else whole.x[span.lines]
         x, y = device.allocate(host.size, np.float64), device.allocate(lines if by_rows else matrix.n_rows, np.float64)
@@ -203,7 +203,7 @@ def test_the_first_segments_arrive_bit_for_bit(devices: Sequence[Any], segments:
         device.synchronize()
         vectors.append(cpms.Segmented(storage, n, segments))
     wants = [slice(0, n), slice(7, 4000), slice(1300, n)]
-    exchange = SegmentExchange(devices, spans, plan(spans, wants), segments, packed)
+    exchange = SegmentExchange(devices, spans, plan_transfers(spans, wants), segments, packed)
     for _ in range(3):
         exchange.launch(vectors, k)
     for device in devices:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from gpu_engine.caches import CACHES
+from gpu_engine.caches import CACHE_FOLDERS
 
 PROGRAM = "import os, gpu_engine; print(*(os.environ.get(name, 'none') for name in sys.argv[1:]), sep='\\n')"
 
 
 def run(program: str, **variables: str) -> list[str]:
     """The lines that the program prints in a process with these variables and no others of ours."""
-    others = {name: value for name, value in os.environ.items() if name not in (*CACHES, "SPARSIGHT_HOME")}
-    command = [sys.executable, "-P", "-c", f"import sys; {program}", *CACHES]
+    others = {name: value for name, value in os.environ.items() if name not in (*CACHE_FOLDERS, "SPARSIGHT_HOME")}
+    command = [sys.executable, "-P", "-c", f"import sys; {program}", *CACHE_FOLDERS]
     ended = subprocess.run(command, env=others | variables, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()
@@ -31,13 +31,13 @@ def run(program: str, **variables: str) -> list[str]:
     ],
 )
 def test_the_caches_lie_in_the_home(variables: dict[str, str], folder: str) -> None:
-    assert run(PROGRAM, **variables) == [f"{folder}/{name}" for name in CACHES.values()]
+    assert run(PROGRAM, **variables) == [f"{folder}/{name}" for name in CACHE_FOLDERS.values()]
 
 
-@pytest.mark.parametrize("name", CACHES)
+@pytest.mark.parametrize("name", CACHE_FOLDERS)
 def test_a_folder_that_the_user_chose_stays(name: str) -> None:
-    found = dict(zip(CACHES, run(PROGRAM, **{"SPARSIGHT_HOME": "/elsewhere", name: "/mine"}), strict=True))
-    assert found == {variable: f"/elsewhere/{folder}" for variable, folder in CACHES.items()} | {name: "/mine"}
+    found = dict(zip(CACHE_FOLDERS, run(PROGRAM, **{"SPARSIGHT_HOME": "/elsewhere", name: "/mine"}), strict=True))
+    assert found == {variable: f"/elsewhere/{folder}" for variable, folder in CACHE_FOLDERS.items()} | {name: "/mine"}
 
 
 def test_numba_takes_it(tmp_path: Path) -> None:

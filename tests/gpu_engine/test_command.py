@@ -9,7 +9,10 @@ import pytest
 from scipy.io import mmwrite
 
 from gpu_engine.__main__ import _Lines, main
-from gpu_engine.records import Measurement, measurement_from_json
+from gpu_engine.findings.data import StudyData
+from gpu_engine.products import ProductDetails
+from gpu_engine.records import Case, Measurement
+from gpu_engine.studies import parse_measurement
 from tests.battery import BATTERY
 
 SETTINGS = 'batches=[3],compose=["copies","mixed"],caches=["warm"],energy_s=0,kernels=["csr/scalar","ell/thread"]'
@@ -43,11 +46,10 @@ def test_every_matrix_of_a_folder_and_a_generated_one(
     cases = [(name, kernel, "copies") for name in names for kernel in kernels]
     cases += [(generated, kernel, "mixed") for kernel in kernels]
     assert [(m["matrix_id"], m["kernel"], m["case"].partition("compose=")[2][:6].strip(",")) for m in found] == cases
-    assert {(m["state"], m["problems"]) for m in found} == {("ok", 3)}
+    assert {(m["state"], m["details"]["problems"]) for m in found} == {("ok", 3)}
     said = capsys.readouterr().err
     assert f"{folder}/band.mtx: 1000 × 1000" in said
-    assert "     3 problems csr/scalar" in said
-    assert "gather floor" not in said
+    assert "  csr/scalar         warm batch=3 compose=copies operation=y=Ax+y" in said
 
 
 def test_a_missing_folder_is_refused(
@@ -73,25 +75,28 @@ def test_devices_that_share_a_matrix(
     out, name = tmp_path / "out.json", "stencil:points=5,nx=9,ny=8"
     settings = 'devices=[1,2],partitionings=["pCSR"],strategies=["p*"],work=["cold","pagerank"],overlap=["off"]'
     assert run(monkeypatch, "scaling", name, "--device", "cpu", "--json", str(out), "--set", settings) == 0
-    found = [measurement_from_json(m) for m in json.loads(out.read_text(encoding="utf-8"))["measurements"]]
+    found = [parse_measurement(m) for m in json.loads(out.read_text(encoding="utf-8"))["measurements"]]
     ranks = ("pCSR/pagerank+fp64", "pCSR/pagerank+cpms2", "pCSR/pagerank+cpms4")
     expected = [("pCSR/p*", 1), ("pCSR/p*", 2), *((kernel, count) for count in (1, 2) for kernel in ranks)]
-    assert [(m.kernel, m.devices) for m in found] == expected
-    assert found[1].entries_by_device == (163, 163)
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  pCSR")]
+    assert [(m.kernel, m.details.devices) for m in found] == expected
+    assert found[1].details.entries_by_device == (163, 163)
+    said = capsys.readouterr().err.splitlines()
+    lines = [line for line in said if line.startswith("  pCSR")]
     cold, ranked = found[1], found[7]
-    # The floor of two devices is half of one's.
-    share = f"{(cold.floor_s or 0) / 2 / (cold.median_s or 1):6.1%} of floor"
-    assert "  pCSR/p*            warm devices=2,work=cold,merge=host" in lines[1]
-    assert share in lines[1]
-    assert f"devices=2,work=pagerank,exchange=image,overlap=off {(ranked.median_s or 0) * 1e3:10.3f} ms" in lines[7]
-    assert f"{ranked.iterations} iterations" in lines[7]
-    assert "distance" not in lines[7]
+    case = "  pCSR/p*            warm devices=2 work=cold merge=host"
+    assert lines[1].startswith(f"{case} {(cold.median_s or 0) * 1e6:10.2f} µs")
+    case = "  pCSR/pagerank+cpms4 warm devices=2 work=pagerank exchange=image overlap=off"
+    assert lines[7].startswith(f"{case} {(ranked.median_s or 0) * 1e6:10.2f} µs")
+    # Below the lines a finding for each work, with its table.
+    assert any(line.startswith(f"{name}, from the host: ") for line in said)
+    rows = [line for line in said if line.startswith(" pCSR/pagerank+cpms4 ")]
+    assert len(rows) == 2
+    assert f" {ranked.details.iterations} " in rows[1]
 
 
 @pytest.mark.parametrize(
     ("width", "shown"),
-    [(80, "20.00 µs     1.50 GFLOP/s  50.0% of floor"), (40, "20.00 µs"), (1 << 30, "% of gather floor error 0.25 ε")],
+    [(80, "20.00 µs     1.50 GFLOP/s error 0.25 ε"), (40, "20.00 µs"), (1 << 30, "error 0.25 ε its rounds differ")],
 )
 def test_a_narrow_terminal_has_whole_numbers_and_says_where_the_rest_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int, shown: str
@@ -101,30 +106,32 @@ def test_a_narrow_terminal_has_whole_numbers_and_says_where_the_rest_is(
         "median_s": 2e-5,
         "gflops": 1.5,
         "floor_s": 1e-5,
-        "gather_floor_s": 1e-5,
         "max_error": 0.25,
+        "note": "its rounds differ",
     }
-    case = Measurement("a|k|warm|", "a.mtx", "cpu", "csr", "csr/scalar", state="ok", cache="warm", **values)
-    skipped = Measurement(
-        "a|l|warm|", "a.mtx", "cpu", "ell", "ell/thread", state="skipped", cache="warm", note="too big"
-    )
+    case = Measurement.of(Case("a.mtx", "csr/scalar", "warm"), "cpu", ProductDetails, **values)
+    skipped = Measurement.of(Case("a.mtx", "ell/thread", "warm"), "cpu", ProductDetails, "skipped", note="too big")
     lines = _Lines()
     lines.tell(case)
     lines.tell(skipped)
-    lines.end()
+    lines.conclude(StudyData([case, skipped], {}))
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "a.mtx"
     assert said[1].startswith("  csr/scalar         warm")
     assert said[1].endswith(shown)
     assert said[2:4] == ["  ell/thread         warm", "skipped: too big"]
-    assert " ".join(said[4:]).startswith("Of some lines the end is left out") == (width < 1000)
+    table = said[said.index(next(line for line in said if line.startswith(" kernel "))) :]
+    assert table[1].split()[:2] == ["csr/scalar", "baseline"]
+    assert table[2].split()[:2] == ["ell/thread", "skipped"]
+    assert ("share of floor" in table[0]) == (width > 1000)
+    assert " ".join(table[3:]).startswith("Of some lines the end is left out") == (width < 1000)
     assert max(map(len, said)) <= width
 
 
 def test_a_busy_machine_is_named(
     monkeypatch: pytest.MonkeyPatch, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("gpu_engine.__main__.noise", lambda group: f"busy with {len(group)}")
+    monkeypatch.setattr("gpu_engine.findings.ranking.noise", lambda group: f"busy with {len(group)}")
     assert run(monkeypatch, "batched", str(folder / "band.mtx"), "--device", "cpu", "--set", SETTINGS) == 0
     said = capsys.readouterr().err.splitlines()
-    assert said[-1] == f"{folder}/band.mtx warm batch=3,compose=copies,operation=y=Ax+y: busy with 2"
+    assert "band.mtx, 3 problems: busy with 2" in said

@@ -15,24 +15,23 @@ from gpu_engine.formats import csr
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.measure import Bench, Rounds, Timed, open_bench
 from gpu_engine.measure.statistics import interval, quartiles
+from gpu_engine.pagerank.measuring import PageRankDetails
 from gpu_engine.records import (
     BandwidthPoint,
     Cache,
     Case,
+    Details,
     DeviceProfile,
     MatrixInfo,
     Measurement,
     Progress,
     Record,
     Started,
-    Trace,
     as_json,
     dumps,
-    measurement_from_json,
     profile_from_json,
-    results_document,
 )
-from gpu_engine.studies import STUDIES, study
+from gpu_engine.studies import STUDIES, parse_measurement, study
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 from gpu_engine.verdict import compare
 from tests.battery import BATTERY, with_row_lengths
@@ -169,7 +168,7 @@ def test_a_case_is_read_from_its_key() -> None:
     assert case.key == "a|b.mtx|csr/scalar|warm|batch=3,operation=y=Ax+y"
     assert Case.parse(case.key) == case
     assert Case.parse("m|ell/thread|cold|") == Case("m", "ell/thread", "cold")
-    m = Measurement(case.key, case.matrix_id, "cpu", "csr", case.kernel, "ok", "warm")
+    m = Measurement.of(case, "cpu", Details)
     assert m.axes == {"batch": "3", "operation": "y=Ax+y"}
 
 
@@ -219,15 +218,14 @@ def test_rate_depends_on_cache_and_footprint() -> None:
 
 
 def test_records_survive_json() -> None:
-    m = Measurement("m|k|warm|", "m", "cpu", "csr", "csr/vector", "ok", "warm", median_s=1.0, samples_s=(1.0, 2.0))
-    assert measurement_from_json(json.loads(dumps(as_json(m, samples=True)))) == m
+    case = Case("m", "csr/vector", "warm")
+    fields = {"median_s": 1.0, "samples_s": (1.0, 2.0), "iterations": 7, "top_pages": (3, 1), "phases_s": {"pull": 0.5}}
+    m = Measurement.of(case, "cpu", PageRankDetails, "unconverged", **fields)
+    assert (m.study, m.details.top_pages) == ("pagerank", (3, 1))
+    assert parse_measurement(json.loads(dumps(as_json(m, samples=True)))) == m
     assert "samples_s" not in as_json(m)
     assert as_json(dataclasses.replace(m, median_s=float("nan")))["median_s"] is None
     assert profile_from_json(json.loads(dumps(as_json(FAST)))) == FAST
-    document = results_document([m], [Trace("m|k|warm|", {"gamma": (1.0, 0.5)})])
-    assert document["summary"]["fastest"][0]["kernel"] == "csr/vector"
-    assert document["summary"]["ok"] == 1
-    assert document["traces"][0]["arrays"]["gamma"] == [1.0, 0.5]
 
 
 class Clock:

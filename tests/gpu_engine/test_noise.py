@@ -1,16 +1,20 @@
-import dataclasses
+from typing import Any
 
 import pytest
 
+from gpu_engine.batched.measuring import BatchDetails
+from gpu_engine.multigpu.measuring import ScalingDetails
 from gpu_engine.noise import noise
-from gpu_engine.records import Measurement
+from gpu_engine.pagerank.measuring import PageRankDetails
+from gpu_engine.products import ProductDetails
+from gpu_engine.records import Case, Details, Measurement
 
-BASE = Measurement("m|csr/vector|warm|", "m", "cpu", "csr", "csr/vector", "ok", "warm")
+CASE = Case("m", "csr/vector", "warm")
 NNZ = 1000
 
 
-def timed(median: float = 1e-6, **fields: object) -> Measurement:
-    plain = {
+def timed(median: float = 1e-6, details: type[Details] = ProductDetails, **fields: Any) -> Measurement:
+    plain: dict[str, Any] = {
         "median_s": median,
         "min_s": median,
         "q3_s": median,
@@ -20,10 +24,10 @@ def timed(median: float = 1e-6, **fields: object) -> Measurement:
         "gather_floor_s": median / 2,
         "reference_gap": 0.001,
     }
-    return dataclasses.replace(BASE, **{**plain, **fields})  # type: ignore[arg-type]
+    return Measurement.of(CASE, "cpu", details, **{**plain, **fields})
 
 
-FAILED = dataclasses.replace(BASE, state="failed")
+FAILED = Measurement.of(CASE, "cpu", ProductDetails, "failed")
 
 
 @pytest.mark.parametrize(
@@ -41,9 +45,10 @@ FAILED = dataclasses.replace(BASE, state="failed")
         [timed(gather_floor_s=3e-6, floor_s=3e-6, stored_bytes=4 * NNZ)],
         [timed(floor_s=1.4e-6, gather_floor_s=1.4e-6)],
         # The floor of work that several devices share, of a batch and of a whole run of PageRank is another one.
-        [timed(floor_s=3e-6, devices=4)],
-        [timed(floor_s=3e-6, problems=10)],
-        [timed(floor_s=3e-6, iterations=10)],
+        [timed(floor_s=3e-6, details=ScalingDetails, devices=4)],
+        [timed(floor_s=3e-6, details=ScalingDetails, devices=1, iterations=10)],
+        [timed(floor_s=3e-6, details=BatchDetails, problems=10)],
+        [timed(floor_s=3e-6, details=PageRankDetails, iterations=10)],
     ],
 )
 def test_a_quiet_machine(group: list[Measurement]) -> None:
@@ -57,7 +62,10 @@ def test_a_quiet_machine(group: list[Measurement]) -> None:
         ([timed(q3_s=9e-6), timed(q3_s=8e-6), timed()], "a quarter of the rounds took over 8.0 times the quickest"),
         ([timed(gather_floor_s=48.83e-6)], "the gather probe took 48.8 times as long as a kernel that moves as much"),
         ([timed(floor_s=2e-6)], "the copy probe took 2.0 times as long as a kernel that moves as much"),
-        ([timed(floor_s=2e-6, devices=1)], "the copy probe took 2.0 times as long as a kernel that moves as much"),
+        (
+            [timed(floor_s=2e-6, details=ScalingDetails, devices=1)],
+            "the copy probe took 2.0 times as long as a kernel that moves as much",
+        ),
     ],
 )
 def test_a_busy_machine(group: list[Measurement], reason: str) -> None:

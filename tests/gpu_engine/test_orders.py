@@ -90,4 +90,4 @@ def test_records_name_the_order(order: str) -> None:
         (case.key, case.kernel, case.format, "ok") for case in cases
     ]
     for record in records:
-        assert (record.order_s is None) == (record.permute_s is None) == (order == "given")
+        assert (record.details.order_s is None) == (record.details.permute_s is None) == (order == "given")

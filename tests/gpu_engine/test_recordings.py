@@ -12,10 +12,12 @@ import pytest
 from gpu_engine import recordings
 from gpu_engine.csr_matrix import fingerprint
 from gpu_engine.errors import InputError, ParameterError, TooLargeError
+from gpu_engine.findings.data import StudyData
 from gpu_engine.generators import generate
 from gpu_engine.recordings import Recording
-from gpu_engine.records import results_document
-from tests.sample_recording import GRID, grid, sample
+from gpu_engine.records import Details
+from gpu_engine.results import results_document
+from tests.samples.recording import GRID, grid, sample
 
 
 @pytest.fixture
@@ -48,7 +50,14 @@ def test_what_is_written_is_read_back(path: Path) -> None:
 
 def test_the_file_is_a_results_document_with_more_beside_it(path: Path) -> None:
     recordings.write(path, sample())
-    results = results_document(list(sample().measurements), list(sample().traces))
+    given = sample()
+    data = StudyData(
+        given.measurements,
+        traces={(m.device, trace.case): trace for trace in given.traces for m in given.measurements[:1]},
+    )
+    results = results_document(data)
+    for said in ("verdicts", "summary"):
+        del results[said]
     assert {name: value for name, value in document(path).items() if name in results} == json.loads(json.dumps(results))
     assert document(path).keys() - results.keys() == {"study", "created_at", "device", "profile", "matrices"}
 
@@ -102,6 +111,16 @@ def first(recording: Recording, **changes: Any) -> Recording:
     return replace(recording, measurements=(replace(recording.measurements[0], **changes), *recording.measurements[1:]))
 
 
+OTHER_CASES = (
+    "grid|csr/scalar|cold|devices=2",
+    "other|csr/scalar|cold|",
+    "grid|csr/other|cold|",
+    "grid|csr/scalar|tepid|",
+    "grid|",
+)
+"""None of them is that of the first measurement."""
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -120,7 +139,13 @@ def first(recording: Recording, **changes: Any) -> Recording:
         (lambda r: first(r, device="cpu"), "measured on 'cpu', not on 'cuda:0'"),
         (lambda r: first(r, median_s=None), "is ok with the time None"),
         (lambda r: first(r, state="failed"), "is failed with the time"),
-        (lambda r: first(r, case="other|csr/scalar|cold|"), "is of no matrix"),
+        (lambda r: first(r, matrix_id="other"), "is of no matrix"),
+        (lambda r: first(r, state="unconverged", median_s=None), "is unconverged with the time None"),
+        *((lambda r, case=case: first(r, case=case), "as its matrix, kernel") for case in OTHER_CASES),
+        (lambda r: first(r, format="ell"), "as its matrix, kernel"),
+        (lambda r: first(r, axes={"devices": "2"}), "as its matrix, kernel"),
+        (lambda r: first(r, study="pagerank"), "is of the study 'pagerank'"),
+        (lambda r: first(r, details=Details()), "has not the details"),
         (lambda r: replace(r, traces=(replace(r.traces[0], case="x"),)), "is of no case"),
         (lambda r: replace(r, profile=replace(r.profile, bandwidth=())), "no bandwidth"),
     ],
@@ -140,8 +165,19 @@ def test_a_recording_that_contradicts_itself_is_not_written(
         (lambda d: d.update(matrices=3), "another type"),
         (lambda d: d.update(study=["formats"]), "another type"),
         (lambda d: d["measurements"][0].update(median_s="fast"), "median_s is 'fast'; expected a finite number"),
-        (lambda d: d["measurements"][0].update(state="fine"), "state is 'fine'; expected one of ok, failed, skipped"),
+        (lambda d: d["measurements"][0].update(state="fine"), "state is 'fine'; expected one of ok, unconverged"),
         (lambda d: d["measurements"][0].update(colour="red"), "There is no parameter 'colour'"),
+        (lambda d: d["measurements"][0].pop("details"), "The parameter 'details' is missing"),
+        (lambda d: d["measurements"][0].update(details=3), "details is '3'; expected an object"),
+        (
+            lambda d: d["measurements"][0]["details"].update(colour=1),
+            "There is no parameter 'colour'; known: convert_s",
+        ),
+        (lambda d: d["measurements"][0]["details"].update(convert_s="1"), "convert_s is '1'; expected a finite number"),
+        (lambda d: d["measurements"][0].update(axes={"a": 1}), "axes.a is '1'; expected text"),
+        (lambda d: d["measurements"][0].update(axes={"a": "1"}), "as its matrix, kernel"),
+        (lambda d: d["measurements"][0].update(case="grid|"), "as its matrix, kernel"),
+        (lambda d: d["measurements"][0].update(study="pagerank"), "is of the study 'pagerank'"),
         (lambda d: d["measurements"][0].update(samples_s=[1.0]), "has raw samples"),
         (lambda d: d["matrices"][0].update(nnz=1.5), "nnz is '1.5'; expected a whole number"),
         (lambda d: d["matrices"][0]["source"].update(family="nets"), "no generator 'nets'"),

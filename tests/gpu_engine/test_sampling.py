@@ -17,10 +17,12 @@ from gpu_engine.errors import (
 )
 from gpu_engine.experiment import Candidate, Experiment, Fields, best_of
 from gpu_engine.measure import Bench, Rounds, Timing, open_bench
+from gpu_engine.multigpu.measuring import ScalingDetails
 from gpu_engine.records import (
     BandwidthPoint,
     Cache,
     Case,
+    Details,
     DeviceProfile,
     Measurement,
     Progress,
@@ -98,6 +100,8 @@ class Scripted(Candidate):
 class Scenes(Experiment):
     """Candidates as they are handed in."""
 
+    details = ScalingDetails
+
     def __init__(self, bench: Bench, *candidates: Scripted, fails: SparsightError | None = None) -> None:
         cases = [case for c in candidates for case in c.cases.values()]
         super().__init__(cases, ("cold", "warm"), ROUNDS, bench)
@@ -133,8 +137,8 @@ def test_a_record_says_all_that_its_candidate_does(bench: Bench) -> None:
     ]
     assert trace == Trace("m|a|warm|", {"gamma": (1.0,)})
     assert isinstance(m, Measurement)
-    assert (m.state, m.gflops, m.max_error, m.stored_bytes, m.iterations) == ("ok", 1.0, 0.5, 12, 3)
-    assert (m.devices, m.energy_j, m.environment["source"]) == (7, 2.5, "of a")
+    assert (m.state, m.gflops, m.max_error, m.stored_bytes, m.details.iterations) == ("ok", 1.0, 0.5, 12, 3)
+    assert (m.details.devices, m.energy_j, m.environment["source"]) == (7, 2.5, "of a")
     assert set(bench.environment) < set(m.environment)
 
 
@@ -160,7 +164,7 @@ def test_an_error_is_the_candidates_own(bench: Bench, error: SparsightError, sta
     wrong = Scripted("wrong", log, **changes)
     found = measured(list(SampleRun(Scenes(bench, wrong, Scripted("a", log), Scripted("b", log, [2.0]))).records()))
     assert (found["wrong"].state, found["wrong"].note, found["wrong"].median_s) == (state, error.message, None)
-    assert found["wrong"].devices == 7
+    assert found["wrong"].details.devices == 7
     # The next one is the reference.
     assert found["a"].state == "ok"
     assert found["b"].reference_gap == pytest.approx(0.1)
@@ -177,7 +181,7 @@ def test_where_nothing_is_right_nothing_is_sampled(bench: Bench) -> None:
 def test_what_loading_raises_is_said_of_every_case(bench: Bench, error: SparsightError) -> None:
     records = list(SampleRun(Scenes(bench, Scripted("a", []), Scripted("b", []), fails=error)).records())
     state = "failed" if isinstance(error, KernelError) else "skipped"
-    assert [(m.state, m.note, m.devices) for m in measured(records).values()] == [(state, error.message, 7)] * 2
+    assert [(m.state, m.note, m.details.devices) for m in measured(records).values()] == [(state, error.message, 7)] * 2
 
 
 @pytest.mark.parametrize("where", ["fails", "raises"])
@@ -283,8 +287,7 @@ def test_the_best_of_some_kernels_is_a_case_of_its_own() -> None:
     case = Case("m", "cusparse/best", "warm")
 
     def of(kernel: str, cache: Cache, seconds: float | None) -> Measurement:
-        key = Case("m", kernel, cache).key
-        return Measurement(key, "m", "cpu", "cusparse", kernel, "ok", cache, median_s=seconds, note="why")
+        return Measurement.of(Case("m", kernel, cache), "cpu", Details, median_s=seconds, note="why")
 
     slow, quick = of("cusparse/one", "warm", 2.0), of("cusparse/two", "warm", 1.0)
     failed, other = of("cusparse/three", "warm", None), of("cusparse/one", "cold", 0.1)

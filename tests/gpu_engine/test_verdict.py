@@ -3,14 +3,15 @@ import math
 
 import pytest
 
-from gpu_engine.records import Measurement
-from gpu_engine.verdict import NO_REFERENCE, compare, interval_of_ratio
+from gpu_engine.records import Case, Details, Measurement
+from gpu_engine.studies import STUDIES
+from gpu_engine.verdict import NO_REFERENCE, UNKNOWN_GAP, compare, in_words, interval_of_ratio
 
 
 def timed(median: float, half: float = 0.0, device: str = "cuda:0", **fields: object) -> Measurement:
-    base = Measurement("m|k|warm|", "m", device, "csr", "csr/vector", "ok", "warm")
+    base = Measurement.of(Case("m", "csr/vector", "warm"), device, Details)
     spread = {"median_s": median, "ci_low_s": median - half, "ci_high_s": median + half, "samples_s": (median,) * 9}
-    spread |= {"min_s": median - 2 * half, "q3_s": median + 2 * half}
+    spread |= {"min_s": median - 2 * half, "q3_s": median + 2 * half, "reference_gap": 0.0}
     return dataclasses.replace(base, **{**spread, **fields})  # type: ignore[arg-type]
 
 
@@ -59,11 +60,38 @@ def test_a_measurement_under_two_names_is_the_same_whatever_the_noise() -> None:
     assert compare(best, dataclasses.replace(best, min_s=0.39)).kind == "ambiguous"
 
 
+def unknown(median: float, study: str = "", **fields: object) -> Measurement:
+    """Of rounds that no kernel entered twice."""
+    return timed(median, **{"reference_gap": None, "study": study, **fields})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("other", [1.001, 1.5])
 def test_a_verdict_without_a_reference_kernel_says_so(other: float) -> None:
-    assert compare(timed(1.0), timed(other)).reason.endswith(NO_REFERENCE)
-    assert NO_REFERENCE not in compare(timed(1.0, reference_gap=0.0), timed(other)).reason
-    assert NO_REFERENCE not in compare(timed(1.0), timed(other, reference_gap=0.0)).reason
+    assert compare(unknown(1.0), unknown(other)).reason.endswith(f"{NO_REFERENCE} {max(UNKNOWN_GAP.values()):.1%}.")
+    assert NO_REFERENCE not in compare(timed(1.0), unknown(other)).reason
+    assert NO_REFERENCE not in compare(unknown(1.0), timed(other)).reason
+
+
+@pytest.mark.parametrize("gap", [0.005, 0.02, 0.049, 0.051, 0.5])
+@pytest.mark.parametrize("other", [1.0009, 1.015, 1.03, 1.06, 0.93, 1.4, 3.0])
+def test_an_unknown_gap_decides_as_a_measured_one_of_its_size(
+    gap: float, other: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpu_engine.verdict.UNKNOWN_GAP", {"formats": gap})
+    found = compare(unknown(1.0, "formats"), unknown(other, "formats"))
+    assert found.kind == compare(timed(1.0, reference_gap=gap), timed(other, reference_gap=gap)).kind
+
+
+def test_an_unknown_gap_is_that_of_the_study_and_of_an_unknown_study_the_largest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gpu_engine.verdict.UNKNOWN_GAP", {"formats": 0.015, "scaling": 0.04, "batched": 0.02})
+    kinds = {study: compare(unknown(1.0, study), unknown(0.97, study)).kind for study in ("formats", "scaling", "else")}
+    assert kinds == {"formats": "faster", "scaling": "ambiguous", "else": "ambiguous"}
+
+
+def test_every_study_has_an_unknown_gap() -> None:
+    assert set(UNKNOWN_GAP) == {study.name for study in STUDIES}
 
 
 def test_interval_of_ratio_adds_the_distances_in_squares() -> None:
@@ -85,6 +113,7 @@ def test_ratio_is_how_many_times_faster_the_other_is() -> None:
 )
 def test_a_ratio_is_time_over_time_and_at_least_one(other: float, words: str) -> None:
     assert compare(timed(1.0), timed(other)).reason.startswith(words)
+    assert in_words(0.998) == in_words(1.004) == "as fast"
 
 
 def test_records_without_samples_are_judged_by_their_intervals() -> None:

@@ -85,7 +85,7 @@ def test_it_uploads_queues_lists_and_reads(
     results = call(generated, "jobs.get_results").sync(job.id, client=mine)
     (measurement,) = results.measurements
     assert isinstance(measurement, models.Measurement)
-    assert (measurement.median_s, measurement.cache.value, measurement.convert_s) == (2.1e-5, "warm", None)
+    assert (measurement.median_s, measurement.cache.value, measurement.details.convert_s) == (2.1e-5, "warm", None)
     assert (results.summary.ok, results.summary.fastest[0].kernel) == (1, "csr/vector")
 
     page = call(generated, "jobs.list_jobs").sync(client=mine, state="succeeded")

@@ -87,6 +87,9 @@ def test_every_format_has_its_hostile_files() -> None:
     assert sum(map(len, FILES.values())) >= 300
 
 
+@pytest.mark.full(
+    "gpu_engine/matrix_io/*", "server/ingest.py", "server/sandbox.py", "server/catalogue.py", "tests/*hostile*"
+)
 @pytest.mark.timeout(3000)
 def test_hostile_uploads_get_a_sentence_and_leave_nothing(
     home: Path, database: Database, store: Store, add_matrix: AddMatrix, monkeypatch: pytest.MonkeyPatch

@@ -15,7 +15,7 @@ from server.db import Database
 from server.migrate import migrate
 from server.models import EventRow, MatrixRow, RecordedResultsRow, RecordingRow
 from tests.postgres import DATABASES, fresh
-from tests.sample_recording import grid, sample
+from tests.samples.recording import grid, sample
 
 GRID = f"recorded-{grid().fingerprint[:16]}"
 WARM = "csr/vector|warm|"

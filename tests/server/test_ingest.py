@@ -24,7 +24,7 @@ from server.ingest import LOST_S, Ingestor, emit_state, recover
 from server.main import create_app
 from server.migrate import migrate
 from server.models import EventRow, MatrixRow
-from server.sandbox import Task
+from server.sandbox import SandboxTask
 from server.settings import Settings
 from server.store import Store
 from tests.battery import BATTERY
@@ -43,10 +43,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def a_task(tmp_path: Path, memory_bytes: int = 4 * 2**30, seconds: float = PATIENCE_S) -> Task:
+def a_task(tmp_path: Path, memory_bytes: int = 4 * 2**30, seconds: float = PATIENCE_S) -> SandboxTask:
     file = tmp_path / "good.mtx"
     file.write_bytes(GOOD)
-    return Task(memory_bytes, seconds, ReadLimits(), path=str(file))
+    return SandboxTask(memory_bytes, seconds, ReadLimits(), path=str(file))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_no_pipe_of_a_process_stays_open(tmp_path: Path, folder: Path) -> None:
 
 
 def test_a_process_without_memory_says_so(tmp_path: Path, folder: Path) -> None:
-    task = Task(600 * 2**20, PATIENCE_S, ReadLimits(), family="stencil", params={"nx": 4000, "ny": 4000})
+    task = SandboxTask(600 * 2**20, PATIENCE_S, ReadLimits(), family="stencil", params={"nx": 4000, "ny": 4000})
     with pytest.raises((TooLargeError, ParameterError), match=r"memory|smaller"):
         sandbox.run(task, folder, ignore)
 
@@ -158,7 +158,7 @@ def test_stopping_the_service_ends_the_reading(
     started = threading.Event()
     run = sandbox.run
 
-    def slow(task: Task, folder: Path, tell: object) -> None:
+    def slow(task: SandboxTask, folder: Path, tell: object) -> None:
         def stopped(process: "subprocess.Popen[str]") -> None:
             process.send_signal(19)  # It will never get on by itself.
             tell(process)  # type: ignore[operator]
@@ -197,7 +197,7 @@ class Outage:
         self.begun = threading.Event()
         run, write = sandbox.run, Database.write
 
-        def run_then_lose(task: Task, *args: Any) -> None:
+        def run_then_lose(task: SandboxTask, *args: Any) -> None:
             self.file = Path(task.path)
             try:
                 run(task, *args)
@@ -334,7 +334,7 @@ def test_the_process_dies_with_the_server(tmp_path: Path, folder: Path) -> None:
         from pathlib import Path
         from gpu_engine.matrix_io import ReadLimits
         from server import sandbox
-        task = sandbox.Task(2**32, 600.0, ReadLimits(), family="delaunay", params={"n": 2_000_000})
+        task = sandbox.SandboxTask(2**32, 600.0, ReadLimits(), family="delaunay", params={"n": 2_000_000})
         def started(process):
             print(process.pid, flush=True)
             process.stdin.write(json.dumps(dataclasses.asdict(task)))
@@ -377,7 +377,7 @@ def test_an_upload_deleted_while_it_waits_is_never_read(
     monkeypatch.setattr(catalogue, "ANSWER_S", 0.0)
     go_on, read = threading.Event(), []
 
-    def block(task: Task, *_: Any) -> None:
+    def block(task: SandboxTask, *_: Any) -> None:
         read.append(Path(task.path).name)
         go_on.wait(PATIENCE_S)
         raise MatrixFileError("No matrix.")

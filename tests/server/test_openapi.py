@@ -14,13 +14,15 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import TypeAdapter
 
-from gpu_engine.records import DeviceInfo, Measurement, Trace, results_document
+from gpu_engine.findings.data import StudyData
+from gpu_engine.records import DeviceInfo, Measurement, Trace
+from gpu_engine.results import results_document
 from server import devices, documents
-from server.answers import csv_of, flat
 from server.db import Database
 from server.examples import EXAMPLES, MEASUREMENT
 from server.main import create_app
 from server.openapi import PROBLEM_TYPE
+from server.responses import flatten, to_csv
 from server.settings import Settings
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
@@ -122,7 +124,7 @@ def test_every_field_of_a_measurement_is_described(app: FastAPI) -> None:
 
 
 def test_results_are_of_the_described_form(app: FastAPI) -> None:
-    document = results_document([MEASUREMENT], [Trace("c", {"gamma": (1.0, 0.5)})])
+    document = results_document(StudyData([MEASUREMENT], traces={("cpu", "c"): Trace("c", {"gamma": (1.0, 0.5)})}))
     schemas = app.openapi()["components"]["schemas"]
     validator = jsonschema_rs.validator_for({**schemas["Results"], "components": {"schemas": schemas}})
     validator.validate(document)
@@ -215,9 +217,9 @@ def test_a_list_links_to_its_next_page_until_it_ends(used: TestClient) -> None:
 
 
 def test_no_cell_is_a_formula() -> None:
-    assert csv_of([{"name": "=A1", "n": -1}, {"name": "b"}]) == "name,n\n'=A1,-1\nb,\n"
-    assert flat({"a": {"b": {"c": 1}}, "d": [1, "x"]}) == {"a.b.c": 1, "d": '[1, "x"]'}
-    assert flat({"d": [{"name": "x", "n": 1}, {"name": "y"}]}) == {"d": '["x", "y"]'}
+    assert to_csv([{"name": "=A1", "n": -1}, {"name": "b"}]) == "name,n\n'=A1,-1\nb,\n"
+    assert flatten({"a": {"b": {"c": 1}}, "d": [1, "x"]}) == {"a.b.c": 1, "d": '[1, "x"]'}
+    assert flatten({"d": [{"name": "x", "n": 1}, {"name": "y"}]}) == {"d": '["x", "y"]'}
 
 
 def test_the_pages_lead_to_the_reference(client: TestClient) -> None:

@@ -21,6 +21,9 @@ from sparsight.exits import Exit, exit_of
 
 MEASUREMENT = {
     "case": "m|csr/vector|warm|",
+    "study": "formats",
+    "axes": {},
+    "details": {},
     "matrix_id": "m",
     "device": "cpu",
     "format": "csr",
@@ -30,7 +33,12 @@ MEASUREMENT = {
     "median_s": 1e-3,
     "gflops": 2.5,
 }
-RESULTS = {"schema": "sparsight.records", "measurements": [MEASUREMENT], "traces": [], "summary": {"total": 1}}
+RESULTS: dict[str, Any] = {
+    "schema": "sparsight.records",
+    "measurements": [MEASUREMENT],
+    "traces": [],
+    "summary": {"total": 1},
+}
 
 
 class FakeServer:
@@ -49,7 +57,7 @@ class FakeServer:
         if path == "/studies":
             return {"items": [{"name": "formats"}], "next": None}
         if path == "/matrices":
-            return {"id": "m", "name": "a.mtx", "state": "ready"}
+            return {"id": "m", "name": "a.mtx", "state": "ready", "n_rows": 1, "n_cols": 1, "nnz": 1}
         if path.endswith("/results"):
             return RESULTS
         state = "queued" if method == "POST" else self.end
@@ -147,8 +155,52 @@ def test_an_unknown_study_is_refused_before_the_upload(monkeypatch: pytest.Monke
     assert [request.url.path for request in server.requests] == ["/api/v1/studies"]
 
 
-def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
-    assert CliRunner().invoke(cli.app, ["run", "formats", str(tmp_path / "none.mtx")]).exit_code == Exit.INPUT
+def test_run_sends_the_parameters_that_are_set(monkeypatch: pytest.MonkeyPatch, matrix_file: Path) -> None:
+    server = FakeServer()
+    settings = ("--set", "rounds=9,caches=warm", "--set", "kernels=csr/scalar,csr/vector")
+    assert run(monkeypatch, server, "formats", str(matrix_file), *settings).exit_code == 0
+    submitted = next(r for r in server.requests if r.url.path.endswith("/jobs"))
+    expected = {"rounds": 9, "caches": ["warm"], "kernels": ["csr/scalar", "csr/vector"]}
+    assert json.loads(submitted.content)["params"] == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("round=9", "There is no parameter 'round'; known: kernels, caches, rounds"),
+        ("rounds=2", "rounds is '2'; expected a whole number from 9 to 199"),
+        ("rounds=9,rounds=9", "'rounds' is given twice"),
+        ("rounds", "'rounds' is not name=value"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch, matrix_file: Path, setting: str, words: str
+) -> None:
+    server = FakeServer()
+    ended = run(monkeypatch, server, "formats", str(matrix_file), "--set", setting)
+    assert isinstance(ended.exception, ParameterError)
+    assert words in ended.exception.message
+    assert server.requests == []
+
+
+def test_run_where_no_case_has_a_time_exits_with_8(monkeypatch: pytest.MonkeyPatch, matrix_file: Path) -> None:
+    skipped = MEASUREMENT | {"state": "skipped", "median_s": None, "note": "Too large."}
+    monkeypatch.setitem(RESULTS, "measurements", [skipped, skipped | {"state": "failed"}])
+    ended = run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--wait")
+    assert ended.exit_code == Exit.NOTHING
+    assert "No case of the job has a time. http://127.0.0.1:8000/jobs/j\n" in ended.stderr
+    assert run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--wait", "--json").exit_code == Exit.NOTHING
+    assert run(monkeypatch, FakeServer("failed"), "formats", str(matrix_file), "--wait").exit_code == Exit.FAILED
+    monkeypatch.setitem(RESULTS, "measurements", [skipped, MEASUREMENT])
+    assert run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--wait").exit_code == Exit.DONE
+
+
+def test_a_missing_file_is_wrong_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = CliRunner().invoke(cli.app, ["run", "formats", "none.mtx"])
+    assert isinstance(ended.exception, InputError)
+    assert exit_of(ended.exception) == Exit.INPUT
+    assert "none.mtx' is not there; expected a matrix file" in ended.exception.message
 
 
 def test_main_turns_an_error_into_its_sentence_and_code(

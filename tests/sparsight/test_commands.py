@@ -1,26 +1,39 @@
 """The commands that ask a running server: their tables, their JSON, their exit codes."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from fastapi.testclient import TestClient
 from typer.testing import CliRunner, Result
 
-from gpu_engine.errors import InputError, NotFoundError, ParameterError
-from server import documents
+from gpu_engine import recordings
+from gpu_engine.errors import InputError, NotFoundError
+from gpu_engine.studies.formats import FormatsStudy
+from server import documents, import_recordings
+from server.db import Database
 from server.errors import problem_of
 from server.examples import EXAMPLES, JOB_ID, MATRIX_ID
+from server.openapi import schema_of_params
 from sparsight import cli
 from sparsight.client import Client
-from sparsight.matrix_commands import parse_call
 from sparsight.problems import Hints
+from tests.battery import BATTERY
+from tests.conftest import AddMatrix
+from tests.samples.recording import sample
 from tests.sparsight.test_compare import measurement, results
 
 MATRIX, JOB = EXAMPLES[documents.Matrix], EXAMPLES[documents.Job]
 DONE = JOB | {"started_at": "2026-11-21T02:00:00.000Z", "finished_at": "2026-11-21T03:01:05.400Z"}
 JOB_CELLS = ["formats", "queued", "2026-11-21", "02:00", "1:01:05", "0", "of", "14", "cuda:0"]
+OFFERED = {
+    "devices": [EXAMPLES[documents.Device]],
+    "studies": [EXAMPLES[documents.Study]],
+    "formats": [EXAMPLES[documents.StorageFormat]],
+}
 TIMES = {"a": results(measurement("csr/vector", 1e-3), measurement("ell/thread", 2e-3))} | {
     "b": results(measurement("csr/vector", 3e-3))
 }
@@ -44,6 +57,10 @@ def answer(request: httpx.Request) -> httpx.Response:
             return httpx.Response(200, json=MATRIX)
         case "DELETE", ["matrices", matrix] if matrix == MATRIX_ID:
             return httpx.Response(204)
+        case "POST", ["jobs", job, "retry"]:
+            return httpx.Response(202, json=JOB | {"id": "again", "retry_of": job})
+        case "GET", ["devices" | "studies" | "formats" as kind]:
+            return httpx.Response(200, json={"items": OFFERED[kind], "next": None})
         case "POST", ["jobs", _, "cancel"]:
             return httpx.Response(202, json=JOB | {"state": "cancelled"})
         case "GET", ["jobs", "done"]:
@@ -88,7 +105,8 @@ def test_lists_go_on_to_the_next_page_up_to_the_limit(sent: list[httpx.Request])
     assert [item["id"] for item in documents_of(run("matrix", "ls", "cnr", "--json"))] == ["first", "second"]
     assert [item["id"] for item in documents_of(run("jobs", "ls", "--limit", "1", "--json"))] == ["first"]
     assert len(documents_of(run("jobs", "ls", "--limit", "0", "--json"))) == 2
-    assert [(request.url.path, dict(request.url.params)) for request in sent[1:4]] == [
+    listed = [request for request in sent if "recorded" not in request.url.params]
+    assert [(request.url.path, dict(request.url.params)) for request in listed[1:4]] == [
         ("/api/v1/matrices", {"q": "cnr", "sort": "-created_at", "cursor": "more"}),
         ("/api/v1/jobs", {}),
         ("/api/v1/jobs", {"cursor": "more"}),
@@ -102,13 +120,22 @@ def test_a_list_that_is_cut_short_says_so(sent: list[httpx.Request]) -> None:
     assert run("jobs", "ls", "--limit", "2").stderr == ""
 
 
-def test_recorded_matrices_are_listed_when_asked_for(sent: list[httpx.Request]) -> None:
-    run("matrix", "ls", "--limit", "1")
-    run("matrix", "ls", "--limit", "1", "--recorded")
-    assert [request.url.params.get("recorded") for request in sent if "cursor" not in request.url.params] == [
-        None,
-        "true",
-    ]
+def test_recorded_matrices_are_counted_and_listed_when_asked_for(
+    client: TestClient, database: Database, add_matrix: AddMatrix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recordings.write(tmp_path / "recorded" / "h200" / "formats.json.gz", sample())
+    import_recordings.run(database, tmp_path / "recorded")
+    add_matrix(BATTERY["identity"](), "own")
+    monkeypatch.setattr("sparsight.client.Client", lambda url, token, hints: Client(url, token, client, hints))
+    monkeypatch.setattr(Client, "close", lambda _: None)
+    names = {matrix.name for matrix in sample().matrices}
+    short, named, full = run("matrix", "ls"), run("matrix", "ls", min(names)), run("matrix", "ls", "--recorded")
+    assert [matrix["name"] for matrix in documents_of(run("matrix", "ls", "--json"))] == ["own"]
+    said = "that came with recorded results; --recorded lists them too.\n"
+    assert short.stderr == f"Not listed: {len(names)} {said}"
+    assert named.stderr.endswith(f"Not listed: 1 {said}")
+    assert full.stderr == run("matrix", "ls", "own").stderr == ""
+    assert len(full.stdout.splitlines()) == 1 + 1 + len(names)
 
 
 def test_tables_name_what_they_list(sent: list[httpx.Request]) -> None:
@@ -147,9 +174,6 @@ def test_a_file_is_uploaded(sent: list[httpx.Request], tmp_path: Path) -> None:
 
 def test_add_wants_a_file_or_a_call(sent: list[httpx.Request]) -> None:
     assert isinstance(run("matrix", "add").exception, InputError)
-    with pytest.raises(ParameterError, match="'scale'; expected FAMILY:NAME=VALUE"):
-        parse_call("rmat:scale")
-    assert parse_call("delaunay") == ("delaunay", {})
 
 
 def test_delete_and_cancel_say_what_they_did(sent: list[httpx.Request]) -> None:
@@ -182,19 +206,58 @@ def test_watch_ends_with_the_results(sent: list[httpx.Request]) -> None:
     assert "cnr-2000 on cpu, warm" in ended.stdout
 
 
+def test_a_matrix_is_shown_with_the_kernels_to_try_first(sent: list[httpx.Request]) -> None:
+    lines = [line.split() for line in run("matrix", "show", "m").stdout.splitlines()]
+    assert ["kernel", "P100", "V100", "A100-40", "H100-SXM", "H200", "why"] in lines
+    (advice,) = (line for line in lines if line[:1] == ["split/tile"])
+    assert advice[1:12] == ["76", "µs", "61", "µs", "32", "µs", "17", "µs", "14", "µs", "Stores"]
+    assert documents_of(run("matrix", "show", "m", "--json"))["advice"] == MATRIX["advice"]
+
+
+def test_a_job_is_shown_with_its_matrices_and_parameters(sent: list[httpx.Request]) -> None:
+    shown = [line.split(maxsplit=1) for line in run("jobs", "show", "done").stdout.splitlines()]
+    assert ["job", "a"] in shown
+    assert ["matrix", f"1            {MATRIX_ID}  cnr-2000"] in shown
+    assert ["caches", "warm"] in shown
+    assert ["rounds", "15"] in shown
+    assert ["place", "in the queue  1"] in shown
+    assert documents_of(run("jobs", "show", JOB_ID, "--json")) == JOB
+
+
+def test_a_job_is_tried_again(sent: list[httpx.Request]) -> None:
+    ended = run("jobs", "retry", "done")
+    assert (ended.exit_code, ended.stdout) == (0, "again\n")
+    assert "Job again is queued: http://127.0.0.1:8000/jobs/again\n" in ended.stderr
+    assert documents_of(run("jobs", "retry", "done", "--json"))["retry_of"] == "a"
+
+
+(FORMAT,) = OFFERED["formats"]
+KERNEL_WORDS = f"{FORMAT['title']} {FORMAT['kernels'][0]['summary']}".split()
+
+
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("arguments", "cells"),
     [
-        (("csr/vector", "ell/thread", "--job", "a"), 0),
-        (("csr/vector", "ell/thread", "--job", "a", "--fail-on", "slow"), 7),
-        (("ell/thread", "csr/vector", "--job", "a", "--fail-on", "slow"), 0),
-        (("a", "b", "--fail-on", "slow"), 7),
+        (("devices",), ["cuda:0", "NVIDIA", "H200", "ready", "140", "GiB", "60", "MiB"]),
+        (("kernels",), ["csr/vector", "cpu,", "cuda", *KERNEL_WORDS]),
+        (("studies",), ["formats", *EXAMPLES[documents.Study]["question"].split()]),
     ],
 )
-def test_compare_fails_on_slow_only_when_told_to(sent: list[httpx.Request], arguments: tuple[str], code: int) -> None:
-    ended = run("compare", *arguments)
-    assert ended.exit_code == code, ended.output
-    assert ("slower" in ended.stdout) == (arguments[0] != "ell/thread")
-    assert ended.stdout.startswith("cnr-2000, warm, cpu\n")
-    (difference,) = json.loads(run("compare", *arguments, "--json").stdout)
-    assert difference["matrix_id"] == "m"
+def test_what_a_server_offers_is_listed(sent: list[httpx.Request], arguments: tuple[str], cells: list[str]) -> None:
+    ended = run(*arguments)
+    assert ended.exit_code == 0
+    assert ended.stdout.splitlines()[-1].split() == cells
+    (kind,) = (request.url.path.removeprefix("/api/v1/") for request in sent)
+    assert documents_of(run(*arguments, "--json")) == OFFERED[kind]
+
+
+def test_the_parameters_of_a_study_are_listed_as_set_takes_them(
+    sent: list[httpx.Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = documents_of(run("studies", "formats", "--json"))
+    assert study == EXAMPLES[documents.Study]
+    monkeypatch.setitem(OFFERED, "studies", [study | {"params": schema_of_params(FormatsStudy.Params)}])
+    lines = [line.split(maxsplit=1) for line in run("studies", "formats").stdout.splitlines()]
+    assert ["caches=cold,warm", "Cache states to measure. One of: cold, warm."] in lines
+    assert [name.partition("=")[0] for name, _ in lines] == [field.name for field in fields(FormatsStudy.Params)]
+    assert "known studies: formats" in str(run("studies", "colours").exception)

@@ -5,15 +5,19 @@ from typing import Any
 import pytest
 
 from gpu_engine.errors import InputError, NotFoundError
+from gpu_engine.records import Case
 from sparsight.compare import compare_kernels, compare_results
 
 SHAPE = (0.97, 0.98, 0.99, 0.99, 1.0, 1.0, 1.0, 1.01, 1.01, 1.02, 1.03)
 
 
-def measurement(kernel: str, seconds: float, matrix: str = "m", cache: str = "warm") -> dict[str, Any]:
+def measurement(kernel: str, seconds: float, matrix: str = "m", cache: str = "warm", axes: str = "") -> dict[str, Any]:
     """A measurement whose rounds lie within 3 % of its median."""
     return {
-        "case": f"{matrix}|{kernel}|{cache}|",
+        "case": f"{matrix}|{kernel}|{cache}|{axes}",
+        "study": "formats",
+        "axes": dict(Case.parse(f"{matrix}|{kernel}|{cache}|{axes}").axes),
+        "details": {},
         "matrix_id": matrix,
         "device": "cpu",
         "format": kernel.partition("/")[0],
@@ -30,6 +34,12 @@ def measurement(kernel: str, seconds: float, matrix: str = "m", cache: str = "wa
     }
 
 
+def without_time(kernel: str, state: str) -> dict[str, Any]:
+    """A measurement that failed or was skipped, and says why."""
+    place = {name: value for name, value in measurement(kernel, 1.0).items() if not name.endswith("_s")}
+    return place | {"state": state, "note": "Too long."}
+
+
 def results(*measurements: dict[str, Any]) -> dict[str, Any]:
     return {"measurements": list(measurements)}
 
@@ -38,7 +48,7 @@ def test_kernels_of_a_job_are_paired_by_matrix_and_cache() -> None:
     job = results(
         measurement("csr/vector", 1e-3),
         measurement("ell/thread", 2e-3),
-        measurement("csr/vector", 1e-3, "n", "cold"),
+        measurement("csr/vector", 1e-3, "n", "cold") | {"reference_gap": 0.01},
         measurement("ell/thread", 1.01e-3, "n", "cold"),
         measurement("csr/vector", 1e-3, "alone"),
     )
@@ -69,3 +79,38 @@ def test_a_kernel_that_was_not_measured_is_named_with_those_that_were() -> None:
 def test_jobs_without_a_common_case_cannot_be_compared() -> None:
     with pytest.raises(InputError, match="share no case"):
         compare_results(results(measurement("csr/vector", 1e-3)), results(measurement("csr/vector", 1e-3, "n")))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict", "reason"),
+    [
+        (measurement("csr/vector", 1e-3), without_time("csr/vector", "failed"), "failed", "B has no time, it failed"),
+        (
+            measurement("csr/vector", 1e-3),
+            without_time("csr/vector", "skipped"),
+            "missing",
+            "B has no time, it was skipped: Too long.",
+        ),
+        (measurement("csr/vector", 1e-3), measurement("csr/smart", 1e-3), "missing", "The other job has no such case."),
+        (without_time("csr/vector", "failed"), measurement("csr/smart", 1e-3), "missing", "no such case"),
+        (without_time("csr/vector", "failed"), measurement("csr/vector", 1e-3), "untimed", "A has no time, it failed"),
+        (without_time("csr/vector", "skipped"), without_time("csr/vector", "failed"), "untimed", "A has no time"),
+    ],
+)
+def test_every_case_of_the_baseline_has_its_row_with_a_time_or_without(
+    before: dict[str, Any], after: dict[str, Any], verdict: str, reason: str
+) -> None:
+    shared = measurement("ell/thread", 1e-3)
+    first, second = compare_results(results(before, shared), results(after, shared))
+    assert (first.baseline, first.other, first.verdict, first.ratio) == ("csr/vector", "csr/vector", verdict, None)
+    assert reason in first.reason
+    assert (second.baseline, second.verdict) == ("ell/thread", "ambiguous")
+
+
+def test_cases_of_other_axes_are_other_cases() -> None:
+    sizes = [measurement("csr/smart", 1e-3, axes=f"batch={size}") for size in (100, 1000)]
+    other = [measurement("csr/smart", 2e-3, axes="batch=1000")]
+    small, large = compare_results(results(*sizes), results(*other))
+    assert (small.axes, small.verdict) == ({"batch": "100"}, "missing")
+    assert (large.axes, large.verdict) == ({"batch": "1000"}, "slower")
+    assert large.slowdown == pytest.approx(1.0)

@@ -69,10 +69,11 @@ def test_a_list_is_read_as_the_flags_and_the_keywords_say(service: Service, file
             assert (by_command["fingerprint"], by_command["id"]) == (print_, uploaded["id"])
 
 
-def test_every_read_option_is_a_flag_with_its_choices() -> None:
-    shown = run("matrix", "add", "--help").stdout
+@pytest.mark.parametrize("command", [("matrix", "add"), ("run", "formats")])
+def test_every_read_option_is_a_flag_with_its_choices(command: tuple[str, ...]) -> None:
+    shown = run(*command, "--help").stdout
     assert [option.name for option in fields(ReadOptions) if f"--{option.name} " not in shown] == []
-    refused = run("matrix", "add", __file__, "--duplicates", "first")
+    refused = run(*command, __file__, "--duplicates", "first")
     assert refused.exit_code == 2
     assert "'sum', 'last', 'refuse'" in " ".join(refused.stderr.replace("│", " ").split())
 

@@ -1,25 +1,26 @@
 """A service that has measured something: matrices, devices, and jobs in several states, without a worker."""
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.findings.units import THIN
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Measurement, Trace, as_json
 from server import devices
 from server.db import Database
 from server.events import emit
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState, MeasurementRow, TraceRow
 from tests.battery import BATTERY
-from tests.web.batch_samples import copies, mixed
-from tests.web.run_samples import luxembourg
-from tests.web.samples import HOSTILE, study_of
-from tests.web.scaling_samples import shared
+from tests.samples.formats import HOSTILE, study_of
+from tests.samples.studies import records_of
 
 CPU = DeviceInfo("cpu", "cpu", "A laptop's processor", 16 * 10**9, 32 * 10**6, details={"cores": "2"})
 GPU = DeviceInfo("cuda:0", "cuda", "NVIDIA H200", 139 * 2**30, 60 * 10**6, "GPU-1", {"driver": "580.1"})
@@ -124,27 +125,17 @@ def add_job(
     return job_id
 
 
-def add_runs(
-    database: Database, job_id: str, matrix: str, device: str = "cpu", state: JobState = JobState.SUCCEEDED
+def add_study(
+    database: Database,
+    study: str,
+    job_id: str,
+    matrices: Sequence[str],
+    device: str = "cpu",
+    state: JobState = JobState.SUCCEEDED,
 ) -> str:
-    """A job of the pagerank study on a matrix: the runs of `luxembourg`."""
-    found = luxembourg(device, matrix)
-    measurements = [run if isinstance(run, Measurement) else run[0] for run in found]
-    traces = [run[1] for run in found if isinstance(run, tuple)]
-    return add_job(database, job_id, device, state, measurements, study="pagerank", traces=traces)
-
-
-def add_batches(database: Database, job_id: str, matrices: Sequence[str], device: str = "cuda:0") -> str:
-    """A job of the batched study: copies of each matrix in two sizes, and all mixed."""
-    alone = [m for matrix in matrices for size in (10, 1000) for m in copies(matrix, device, size)]
-    together = mixed(*matrices, device=device)
-    return add_job(database, job_id, device, JobState.SUCCEEDED, [*alone, *together], study="batched")
-
-
-def add_works(database: Database, job_id: str, matrices: Sequence[str], device: str = "cpu") -> str:
-    """A job of the scaling study: every work on each matrix."""
-    found = [m for matrix in matrices for m in shared(matrix, device)]
-    return add_job(database, job_id, device, JobState.SUCCEEDED, found, study="scaling")
+    """A job of any study with its sample records of these matrices."""
+    measurements, traces = records_of(study, matrices, device)
+    return add_job(database, job_id, device, state, measurements, study=study, traces=traces)
 
 
 def add_measurement(database: Database, job_id: str, measurement: Measurement) -> None:
@@ -171,3 +162,14 @@ def _insert(session: Session, job: JobRow, m: Measurement) -> None:
         )
     )
     emit(session, f"job:{job.id}", "measurement", {"case": m.case})
+
+
+def get(client: TestClient, url: str) -> Any:
+    """A page as a browser asks for it; its `context` is what the template was given."""
+    return client.get(url, headers={"Accept": "text/html"})
+
+
+def words(text: str) -> str:
+    """The text of a page as it is read."""
+    text = re.sub(r"<[^>]+>", "", text).replace(THIN, " ")
+    return re.sub(r"\s+", " ", text)

@@ -3,23 +3,25 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.web.conftest import Lab
-from web.figures import FIGURES
+from web.api import FIGURES
+from web.figures.matrix import MATRIX_FIGURES
+from web.studies import PAGES
 
 
 def test_every_figure_is_listed(client: TestClient) -> None:
     document = client.get("/api/v1/figures").json()
-    assert [item["name"] for item in document["items"]] == [figure.name for figure in FIGURES]
+    assert [(item["name"], item["title"], item["needs"]) for item in document["items"]] == [
+        *((figure.name, figure.title, page.name) for page in PAGES for figure in page.figures),
+        *((figure.name, figure.title, "matrix") for figure in MATRIX_FIGURES),
+    ]
     assert document["next"] is None
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        *(f"{figure.name}?job=j1&pair=csr" for figure in FIGURES if figure.needs == "measurements"),
-        "formats",
-        "ratio?job=j1&pair=coo&pair=csr",
-        "spy?matrix=m1",
-        "row-lengths?matrix=m1",
+        *(f"{name}?job=j1&pair=coo" for name, (page, _) in FIGURES.items() if page is PAGES[0]),
+        *(f"{figure.name}?matrix=m1" for figure in MATRIX_FIGURES),
     ],
 )
 def test_figures_read_back_and_are_cached(client: TestClient, lab: Lab, url: str) -> None:
@@ -56,6 +58,8 @@ def test_what_cannot_be_drawn_is_a_problem(client: TestClient, lab: Lab, url: st
     assert words in response.json()["detail"]
 
 
-def test_an_empty_service_draws_an_empty_figure(client: TestClient) -> None:
-    figure = plotly.io.from_json(client.get("/api/v1/figures/formats").text)
-    assert figure.layout.annotations[0].text == "No results yet."
+@pytest.mark.parametrize("name", [name for name, (page, _) in FIGURES.items() if page])
+def test_an_empty_service_draws_an_empty_figure(client: TestClient, name: str) -> None:
+    figure = plotly.io.from_json(client.get(f"/api/v1/figures/{name}").text)
+    assert len(figure.data) == 0
+    assert figure.layout.annotations[0].text

@@ -7,22 +7,17 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.web.conftest import Lab
-from tests.web.samples import HOSTILE
-from web import contexts, parts
-from web.figures import FIGURES
-from web.units import THIN
+from tests.web.conftest import Lab, get, words
+from web import contexts
+from web.studies import PAGES as STUDY_PAGES
 
-HTML = {"Accept": "text/html"}
 PAGES: dict[str, tuple[str, type[Any]]] = {
     "/": ("home.html", contexts.HomePage),
     "/matrices": ("matrices.html", contexts.MatricesPage),
     "/matrices/m1": ("matrix.html", contexts.MatrixPage),
     "/matrices/ingesting": ("matrix.html", contexts.MatrixPage),
     "/matrices/failed": ("matrix.html", contexts.MatrixPage),
-    "/formats": ("formats.html", contexts.FormatsPage),
-    "/batched": ("batched.html", contexts.BatchedPage),
-    "/scaling": ("scaling.html", contexts.ScalingPage),
+    **{f"/{page.name}": ("study.html", contexts.StudyPage) for page in STUDY_PAGES},
     "/jobs": ("jobs.html", contexts.JobsPage),
     "/jobs/j1": ("job.html", contexts.JobPage),
     "/jobs/j3": ("job.html", contexts.JobPage),
@@ -30,10 +25,6 @@ PAGES: dict[str, tuple[str, type[Any]]] = {
     "/jobs/j5": ("job.html", contexts.JobPage),
     "/devices": ("devices.html", contexts.DevicesPage),
 }
-
-
-def get(client: TestClient, url: str) -> Any:
-    return client.get(url, headers=HTML)
 
 
 @pytest.mark.parametrize("url", PAGES)
@@ -45,7 +36,7 @@ def test_a_page_gets_its_context_and_nothing_else(client: TestClient, lab: Lab, 
     assert set(response.context) == {field.name for field in fields(context)} | {"request", "path"}
 
 
-@pytest.mark.parametrize("url", ["/", "/matrices", "/formats", "/batched", "/scaling", "/jobs", "/devices"])
+@pytest.mark.parametrize("url", ["/", "/matrices", "/jobs", "/devices"])
 def test_an_empty_service_says_what_to_do(client: TestClient, url: str) -> None:
     response = get(client, url)
     assert response.status_code == 200
@@ -62,7 +53,7 @@ def test_nothing_is_loaded_from_elsewhere_and_no_script_is_inline(client: TestCl
         assert client.get(asset).status_code == 200
 
 
-@pytest.mark.parametrize("url", ["/", "/matrices", "/matrices/m2", "/formats?matrix=m2", "/jobs", "/jobs/j1"])
+@pytest.mark.parametrize("url", ["/matrices", "/jobs"])
 def test_names_of_strangers_are_text(client: TestClient, lab: Lab, url: str) -> None:
     text = get(client, url).text
     assert "<script>alert" not in text
@@ -77,105 +68,11 @@ def test_home_says_the_newest_verdict_in_words(client: TestClient, lab: Lab) -> 
     assert "20.0 GB/s" in said
 
 
-def test_formats_starts_with_the_newest_device_and_warm(client: TestClient, lab: Lab) -> None:
-    context = get(client, "/formats").context
-    assert [(link.text, link.current) for link in context["devices"]] == [("cpu", True), ("cuda:0", False)]
-    assert [(link.text, link.current) for link in context["caches"]] == [("cold", False), ("warm", True)]
-    assert {finding.comparison.cache for finding in context["findings"]} == {"warm"}
-    assert len({finding.comparison.device for finding in context["findings"]}) == 1
-
-
-def test_formats_offers_the_chosen_matrices_and_the_newest_others(
-    client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("web.views.study.CHOICES_MAX", 1)
-    context = get(client, f"/formats?device=cpu&matrix={lab.hostile}").context
-    assert [(choice.value, choice.chosen) for choice in context["matrices"]] == [(lab.hostile, True)]
-    (every,) = context["every"]
-    assert every.text == "all 2"
-    assert sorted(get(client, every.href).context["matrices"], key=lambda choice: choice.value) == [
-        parts.Choice(lab.matrix, "cnr-2000", True),
-        parts.Choice(lab.hostile, HOSTILE, True),
-    ]
-    both = get(client, f"/formats?device=cpu&matrix={lab.hostile}&matrix={lab.matrix}").context
-    assert {choice.value for choice in both["matrices"]} == {lab.hostile, lab.matrix}
-    assert both["every"] == ()
-
-
-def test_formats_shows_every_figure_of_the_study_with_its_numbers(client: TestClient, lab: Lab) -> None:
-    context = get(client, "/formats?job=j1&pair=csr&pair=coo").context
-    figures = {figure.name: figure for figure in context["figures"]}
-    assert list(figures) == [figure.name for figure in FIGURES if figure.needs == "measurements"]
-    for name, figure in figures.items():
-        assert figure.chart.version == "8", "the records in warm state"
-        assert figure.chart.url.startswith(f"/api/v1/figures/{name}?job=j1&matrix=m1&matrix=m2&device=cpu&cache=warm")
-        assert client.get(figure.chart.url).status_code == 200
-        assert (figure.table is None) == (name == "formats"), "its table is the comparison itself"
-    assert figures["performance-profile"].table.rows[0][0] == "csr/vector"
-    assert context["overview"] == ("Over 2 matrices on cpu, warm: csr/vector leads or shares the lead on 2.",)
-    assert context["few"] == ""
-    assert [chart.url for chart in context["structure"]] == [
-        "/api/v1/figures/spy?matrix=m1",
-        "/api/v1/figures/spy?matrix=m2",
-    ]
-    assert len(context["features"].rows) == 2
-
-
-def test_figures_that_compare_matrices_are_a_sentence_where_there_is_one(client: TestClient, lab: Lab) -> None:
-    context = get(client, "/formats?job=j1&matrix=m1").context
-    shown = [figure.name for figure in context["figures"] if figure.chart.version != "0"]
-    assert shown == ["formats", "roofline", "conversion"]
-    assert context["few"] == (
-        "“All formats side by side”, “How far from the fastest”, “One format against another” and “Rate by size” "
-        "compare matrices: choose two or more to see them."
-    )
-    assert (context["overview"], context["pair"]) == ((), ())
-
-
-def test_a_pair_that_nothing_has_measured_is_a_sentence(client: TestClient, lab: Lab) -> None:
-    response = get(client, "/formats?job=j1&pair=pellr&pair=hyb")
-    (ratio,) = (figure for figure in response.context["figures"] if figure.name == "ratio")
-    assert (ratio.chart.version, ratio.table) == ("0", None)
-    assert "No matrix here has a time in both formats of a pair. Choose another pair above." in words(response.text)
-    assert "One format against another" not in response.context["few"]
-
-
-def test_the_address_chooses_the_pair(client: TestClient, lab: Lab) -> None:
-    context = get(client, "/formats?job=j1&pair=coo&pair=csr&baseline=coo/segmented").context
-    first, second = context["pair"]
-    assert [choice.value for choice in first.options if choice.chosen] == ["coo"]
-    assert [choice.value for choice in second.options if choice.chosen] == ["csr"]
-    assert [choice.value for choice in first.options] == ["", "coo", "csr"]
-    tables = {figure.name: figure.table for figure in context["figures"]}
-    assert {row[0] for row in tables["ratio"].rows} == {"coo over csr"}
-    assert {row[-1] for row in tables["conversion"].rows} == {"coo/segmented"}
-
-
-def test_a_whole_job_is_preferred_to_a_newer_one_under_way(client: TestClient, lab: Lab) -> None:
-    context = get(client, "/formats?matrix=m1&device=cpu").context
-    assert [job.href for job in context["jobs"]] == ["/jobs/j1"]
-    assert len(context["findings"][0].comparison.rows) == 4
-
-
-def test_the_address_chooses_everything(client: TestClient, lab: Lab) -> None:
-    kernels = "kernel=csr%2Fscalar&kernel=coo%2Fsegmented&baseline=coo%2Fsegmented"
-    context = get(client, f"/formats?matrix=m1&matrix=m2&device=cpu&cache=cold&{kernels}").context
-    assert [finding.matrix for finding in context["findings"]] == ["cnr-2000", HOSTILE]
-    for finding in context["findings"]:
-        comparison = finding.comparison
-        assert (comparison.device, comparison.cache, comparison.baseline) == ("cpu", "cold", "coo/segmented")
-        assert [row.kernel for row in comparison.rows] == ["coo/segmented", "csr/scalar"]
-
-
-def test_failed_and_skipped_kernels_keep_their_reason(client: TestClient, lab: Lab) -> None:
-    assert "skipped: needs 41 GB, 16 GB allowed" in words(get(client, "/formats?job=j1&matrix=m1").text)
-
-
 def test_a_matrix_is_measured_where_a_worker_lives(client: TestClient, lab: Lab) -> None:
     context = get(client, "/matrices/m1").context
     assert [choice.value for choice in context["devices"]] == ["cuda:0", "cpu"]
     assert "NVIDIA H200 · about" in context["devices"][0].text
-    assert {finding.comparison.device for finding in context["findings"]} == {"cpu", "cuda:0"}
+    assert {line.finding.device for line in context["findings"]} == {"cpu", "cuda:0"}
     assert get(client, "/matrices/ingesting").context["devices"] == ()
 
 
@@ -210,19 +107,6 @@ def test_every_generator_has_its_form(client: TestClient, lab: Lab) -> None:
     families = get(client, "/matrices").context["families"]
     assert [family.name for family in families] == [family.name for family in GENERATORS]
     assert all(field.help for family in families for field in family.fields)
-
-
-def test_downloads_are_the_measurements_of_the_view(client: TestClient, lab: Lab) -> None:
-    document = client.get("/formats.json?job=j1&matrix=m1&cache=cold").json()
-    assert [m["kernel"] for m in document["measurements"]] == [
-        "csr/scalar",
-        "csr/vector",
-        "coo/segmented",
-        "ell/thread",
-    ]
-    lines = client.get("/formats.csv?job=j1&matrix=m1&cache=cold").text.splitlines()
-    assert len(lines) == 5
-    assert lines[0].startswith("case,matrix_id,device")
 
 
 @pytest.mark.parametrize(
@@ -276,9 +160,3 @@ def test_a_matrix_that_is_gone_is_called_so(client: TestClient, lab: Lab) -> Non
         assert job is not None
         job.matrix_ids = ["gone"]
     assert "deleted matrix gone" in get(client, "/jobs").text
-
-
-def words(text: str) -> str:
-    """The text of a page as it is read."""
-    text = re.sub(r"<[^>]+>", "", text).replace(THIN, " ")
-    return re.sub(r"\s+", " ", text)

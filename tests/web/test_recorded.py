@@ -13,10 +13,9 @@ from gpu_engine.generators import generate
 from server import devices, import_recordings
 from server.models import JobState
 from tests.conftest import AddMatrix
-from tests.sample_recording import GRID, grid, sample
-from tests.web.conftest import CPU, Lab, add_job
-from tests.web.samples import study_of
-from tests.web.test_pages import get, words
+from tests.samples.formats import study_of
+from tests.samples.recording import GRID, grid, sample
+from tests.web.conftest import CPU, Lab, add_job, get, words
 
 H200 = "recorded:h200"
 GRID_ID = f"recorded-{grid().fingerprint[:16]}"
@@ -39,16 +38,16 @@ def own(imported: None, database: Any, add_matrix: AddMatrix) -> str:
 
 
 def facets(context: Any) -> list[tuple[str, str, str]]:
-    compared = (finding.comparison for finding in context["findings"])
-    return [(comparison.matrix_id, comparison.device, comparison.cache) for comparison in compared]
+    found = (line.finding for line in context["findings"])
+    return [(finding.matrix_id, finding.device, finding.cache) for finding in found]
 
 
 def test_recorded_results_stand_beside_those_of_ones_own_matrix(client: TestClient, own: str) -> None:
     page = get(client, f"/matrices/{own}")
     assert facets(page.context) == [(own, "cpu", "warm"), (own, H200, "warm")]
-    for finding in page.context["findings"]:
-        assert finding.comparison.leaders == ("csr/vector",)
-        assert len(finding.comparison.rows) == 4
+    for line in page.context["findings"]:
+        assert line.finding.leaders == ("csr/vector",)
+        assert len(line.finding.rows) == 4
     assert [job.id for job in page.context["jobs"]] == ["j1"]
     assert [choice.value for choice in page.context["devices"]] == ["cpu"]
     there = get(client, page.context["findings"][1].href)
@@ -109,7 +108,8 @@ def test_home_says_nothing_of_recordings_where_there_are_none(client: TestClient
 
 def test_the_newest_job_comes_before_recordings(client: TestClient, own: str) -> None:
     context = get(client, "/formats").context
-    assert [(link.text, link.current) for link in context["devices"]] == [("cpu", True), (H200, False)]
+    (choice,) = (switch for switch in context["switches"] if switch.label == "Device")
+    assert [(link.text, link.current) for link in choice.links] == [("cpu", True), (H200, False)]
     assert facets(context) == [(own, "cpu", "warm")]
     assert {device for _, device, _ in facets(get(client, "/").context)} == {"cpu"}
 
@@ -117,7 +117,7 @@ def test_the_newest_job_comes_before_recordings(client: TestClient, own: str) ->
 def test_devices_are_never_mixed_in_one_ranking(client: TestClient, own: str) -> None:
     context = get(client, f"/formats?device=cpu&device={H200}&matrix={own}").context
     assert facets(context) == [(own, "cpu", "warm"), (own, H200, "warm")]
-    assert [len(finding.comparison.rows) for finding in context["findings"]] == [4, 4]
+    assert [len(line.finding.rows) for line in context["findings"]] == [4, 4]
 
 
 def test_a_selection_of_jobs_shows_their_results_only(client: TestClient, own: str) -> None:

@@ -1,239 +1,179 @@
-from dataclasses import replace
+"""What only `/scaling` has: works apart, virtual devices called so, phases as shares, the paper's conclusions."""
 
 import pytest
+from fastapi.testclient import TestClient
 
-from gpu_engine.records import Measurement
-from tests.web.scaling_samples import (
-    by_cusparse,
-    cold,
-    cut_both_ways,
-    iterated,
-    ranked,
-    resident,
-    shared,
-    shown,
-    unworked,
-    worked,
-)
-from web.scaling import BASELINE, WorkGroup, by_work, in_words, number_of, numbers_of_devices, work_groups
-from web.scaling_cases import COLD, STAYING
-from web.shown import Shown
+from gpu_engine.findings.scaling.conclusions import STATEMENTS
+from gpu_engine.findings.units import THIN
+from server import devices
+from server.db import Database
+from server.models import JobState
+from tests.conftest import AddMatrix
+from tests.samples.scaling import by_cusparse, cold, cut_both_ways, resident, unworked
+from tests.web.conftest import CPU, GPU, add_job, add_study, get, sample_matrix, words
+
+VIRTUAL = "These devices are virtual: threads of this CPU. Their times say nothing of a GPU"
 
 
-def only(*measurements: Measurement) -> WorkGroup:
-    """The lone group of these measurements."""
-    (group,) = work_groups(shown(*measurements))
-    return group
+@pytest.fixture
+def scaled(database: Database, add_matrix: AddMatrix) -> str:
+    """Two matrices with a job on the CPU, j2, and a newer one on the GPU, j3."""
+    devices.register(database, [CPU, GPU])
+    first, second = add_matrix(sample_matrix(), "web_graph", "m1"), add_matrix(sample_matrix(), "fem3", "m2")
+    add_study(database, "scaling", "j2", (first, second))
+    add_study(database, "scaling", "j3", (first, second), "cuda:0")
+    return first
 
 
-def test_a_group_has_one_work_of_one_matrix_cut_one_way_on_one_machine() -> None:
-    found = work_groups(
-        shown(*resident(), *cold(partitioning="pCOO"), *cold(), *shared("fem"), *resident(device="cpu"))
-    )
-    assert [(g.matrix_id, g.device, g.work, g.partitioning) for g in found] == [
-        ("web", "cuda:0", "cold", "pCSR"),
-        ("web", "cuda:0", "cold", "pCOO"),
-        ("web", "cuda:0", "resident", "pCSR"),
-        ("fem", "cuda:0", "cold", "pCSR"),
-        ("fem", "cuda:0", "resident", "pCSR"),
-        ("fem", "cuda:0", "iterate", "pCSR"),
-        ("fem", "cuda:0", "pagerank", "pCSR"),
-        ("web", "cpu", "resident", "pCSR"),
+def test_a_work_has_its_verdict_and_its_address(client: TestClient, scaled: str) -> None:
+    page = get(client, "/scaling")
+    found = [(line.finding.title, line.href) for line in page.context["findings"]]
+    assert found[:2] == [
+        ("web_graph, from the host", "/scaling?matrix=m1&device=cuda%3A0&cache=warm"),
+        ("web_graph, resident", "/scaling?matrix=m1&device=cuda%3A0&cache=warm"),
     ]
-    assert [[g.partitioning for g in groups] for groups in by_work(found)][:2] == [["pCSR", "pCOO"], ["pCSR"]]
+    assert len(found) == 8
+    assert "pCSR/p*-opt is 3.12 × as fast as on one device" in words(page.text)
+    alone = get(client, page.context["findings"][4].href).context
+    assert {line.finding.matrix_id for line in alone["findings"]} == {"m2"}
 
 
-def test_products_from_the_host_are_never_beside_others() -> None:
-    found = shown(*shared())
-    assert {g.work for g in work_groups(found, (COLD,))} == {"cold"}
-    assert {g.work for g in work_groups(found, STAYING)} == {"resident", "iterate", "pagerank"}
-    for group in work_groups(found):
-        cases = [m.case for series in group.series for m in series.measurements]
-        assert all(f"work={group.work}" in case for case in cases)
+def test_virtual_devices_are_called_so_first_of_all(client: TestClient, scaled: str) -> None:
+    page = get(client, "/scaling?device=cpu")
+    text = words(page.text)
+    assert text.index(VIRTUAL) < text.index("4 virtual devices")
+    assert all(f.chart.summary.endswith("say nothing of a GPU.") for f in page.context["figures"])
+    assert get(client, "/scaling?device=cuda:0").context["caveat"] == ""
+    assert VIRTUAL in words(get(client, "/scaling?device=cuda:0&device=cpu").text)
 
 
-def test_a_series_differs_in_the_number_of_devices_alone() -> None:
-    group = only(*reversed(cold()))
-    assert [(s.label, [m.devices for m in s.measurements]) for s in group.series] == [
-        ("pCSR/baseline", [1, 2, 4]),
-        ("pCSR/p*", [1, 2, 4]),
-        ("pCSR/p*-opt", [1, 2, 4]),
+def test_the_address_chooses_how_many_devices_and_what_of_their_phases(client: TestClient, scaled: str) -> None:
+    page = get(client, "/scaling?job=j3&devices=2&phases=shares")
+    (numbers,) = page.context["selects"]
+    assert [(choice.value, choice.chosen) for choice in numbers.options] == [
+        ("", False),
+        ("1", False),
+        ("2", True),
+        ("4", False),
     ]
-    assert [(s.partitioning, s.variant) for s in group.series] == [
-        ("pCSR", "baseline"),
-        ("pCSR", "p*"),
-        ("pCSR", "p*-opt"),
-    ]
-
-
-def test_only_what_differs_is_named() -> None:
-    group = only(*iterated())
-    assert [s.label for s in group.series] == ["pCSR/iterate, overlap on", "pCSR/iterate, overlap off"]
-    assert [s.label for s in only(*iterated()[:3]).series] == ["pCSR/iterate"]
-    assert [s.label for s in only(*ranked()).series] == ["pCSR/pagerank+fp64", "pCSR/pagerank+cpms2"]
-    assert [s.label for s in only(*cut_both_ways()).series] == [
-        "pCSR/resident, cut entries",
-        "pCSR/resident, cut lines",
-    ]
-    assert [s.label for s in only(*cut_both_ways()[:3]).series] == ["pCSR/resident"]
-
-
-def test_a_library_is_always_named_and_comes_after_ours() -> None:
-    theirs = by_cusparse(cold(), 1.5)
-    assert [s.label for s in only(*theirs, *cold()).series] == [
-        *("pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"),
-        *("pCSR/baseline, product cusparse", "pCSR/p*, product cusparse", "pCSR/p*-opt, product cusparse"),
-    ]
-    assert [s.label for s in only(*by_cusparse(resident(), 1.5)).series] == ["pCSR/resident, product cusparse"]
-    assert [s.label for s in only(*resident(), *by_cusparse(resident(), 1.5)).series] == [
-        "pCSR/resident",
-        "pCSR/resident, product cusparse",
-    ]
-    assert [s.label for s in only(*iterated(), *by_cusparse(iterated(), 1.5)).series][2:] == [
-        "pCSR/iterate, overlap on, product cusparse",
-        "pCSR/iterate, overlap off, product cusparse",
-    ]
-
-
-def test_equal_lines_are_those_of_the_baseline_and_of_the_cut_into_lines() -> None:
-    assert [s.cut for s in only(*cold()).series] == ["lines", "entries", "entries"]
-    assert [s.cut for s in only(*cut_both_ways()).series] == ["entries", "lines"]
-    assert [s.cut for s in only(*resident()).series] == ["entries"]
-
-
-def test_a_speed_up_is_over_one_device_of_the_same_series() -> None:
-    on, off = only(*iterated()).series
-    assert (on.base, off.base) == (on.on(1), off.on(1))
-    assert [round(gain.value, 2) for m in off.timed if (gain := off.gain(m))] == [1.0, 1.6, 2.67]
-
-
-def test_without_a_series_of_its_own_on_one_device_the_fastest_of_the_kernel_is_the_base() -> None:
-    slow = worked("pCSR/p*", 0.2, 1, options={"merge": "host"})
-    fast = worked("pCSR/p*", 0.1, 1, options={"merge": "elsewhere"})
-    other = worked("pCSR/p*-opt", 0.01, 1)
-    far = worked("pCSR/p*", 0.05, 4, options={"merge": "device"})
-    series = next(s for s in only(slow, fast, other, far).series if s.on(4))
-    assert series.base is fast
-    assert [s.base for s in only(far, other).series if s.on(4)] == [None]
-
-
-def test_equal_lines_have_no_time_on_one_device_and_are_held_against_equal_nonzeros_there() -> None:
-    entries, lines = only(*cut_both_ways()).series
-    assert (entries.on(1), lines.on(1)) == (entries.base, None)
-    assert lines.base is entries.base is not None
-    assert [round(gain.value, 2) for m in lines.timed if (gain := lines.gain(m))] == [1.33, 1.6]
-
-
-def test_a_library_is_held_against_itself_alone() -> None:
-    theirs = by_cusparse(cut_both_ways(), 1.5)
-    entries, lines, *libraries = only(*cut_both_ways(), *theirs).series
-    assert [s.base for s in libraries] == [libraries[0].on(1)] * 2
-    assert entries.base is lines.base is entries.on(1)
-    assert [s.base for s in only(*cut_both_ways()[1:], *theirs[:1]).series] == [None, None, theirs[0]]
-    assert [s.base for s in only(*cut_both_ways()[:1], *theirs[1:]).series][1:] == [None, None]
+    assert page.context["hidden"] == (("job", "j3"), ("phases", "shares"))
+    switches = {figure.name: figure.switches for figure in page.context["figures"] if figure.switches}
+    assert list(switches) == ["scaling-phases"]
+    ((phases,),) = switches.values()
+    assert [(link.text, link.current) for link in phases.links] == [("times", False), ("shares", True)]
+    assert "pCSR/p*-opt is fastest on cuda:0 with 2 devices" in words(page.text)
+    drawn = client.get("/api/v1/figures/scaling-balance?job=j3&devices=2&matrix=m1").json()
+    assert [trace["x"] for trace in drawn["data"]] == [[3_000_000.0, 1_000_000.0], [2_000_000.0, 2_000_000.0]]
+    shares = client.get("/api/v1/figures/scaling-phases?job=j3&phases=shares").json()
+    assert shares["layout"]["xaxis2"]["title"]["text"] == "% of the phases"
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("query", "said"),
     [
-        worked("pCSR/resident", 0.1, 1, "iterate"),
-        worked("pCOO/resident", 0.1, 1, "resident"),
-        worked("pCSR/resident", 0.1, 1, "resident", matrix="fem"),
-        worked("pCSR/resident", 0.1, 1, "resident", device="cuda:1"),
-        unworked("pCSR/resident", "too large", 1, "resident"),
+        ("devices=many", "devices is 'many'; expected how many they are"),
+        ("devices=0", "devices is '0'"),
+        ("devices=1&devices=2", "devices is given 2 times; give it once."),
+        ("phases=halves", "phases is 'halves'; it must be one of times, shares."),
     ],
-    ids=["work", "partitioning", "matrix", "machine", "no time"],
 )
-def test_other_work_matrices_or_machines_are_no_base(other: Measurement) -> None:
-    far = worked("pCSR/resident", 0.05, 4, "resident")
-    found = work_groups(shown(other, far))
-    assert [s.base for group in found for s in group.series if s.on(4)] == [None]
+def test_what_cannot_be_chosen_is_refused(client: TestClient, scaled: str, query: str, said: str) -> None:
+    for url in (f"/scaling?{query}", f"/api/v1/figures/scaling-cold?{query}"):
+        response = client.get(url)
+        assert response.status_code == 422
+        assert said in response.json()["detail"]
 
 
-def test_a_group_knows_its_leaders_and_its_baseline() -> None:
-    group = only(*cold(), unworked("pCSR/p*", "no", 8))
-    assert (group.most, group.leaders) == (4, ("pCSR/p*-opt",))
-    assert [series.variant for series, _ in group.ranked(4)] == ["p*-opt", "p*", BASELINE]
-    found = group.baseline(4)
-    assert found is not None
-    assert found[0].label == "pCSR/baseline"
-    assert found[1].median_s == pytest.approx(0.08)
-    assert only(*resident()).baseline(4) is None
-    assert only(unworked("pCSR/p*", "no")).leaders == ()
+def test_without_one_device_the_page_says_so_and_draws_no_speed_up(
+    client: TestClient, database: Database, scaled: str
+) -> None:
+    far = [m for m in cold("m1", "cuda:0") if m.details.devices != 1]
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, far, study="scaling")
+    page = get(client, "/scaling?job=j4")
+    (figure,) = (figure for figure in page.context["figures"] if figure.name == "scaling-cold")
+    assert (figure.chart.version, figure.table) == ("0", None)
+    assert "Without a time on one device, and so without a speed-up: pCSR/baseline on web_graph" in figure.note
+    assert "has no time on one device here, so that nothing is said of its speed-up" in words(page.text)
 
 
-def test_a_library_is_beside_the_ranking() -> None:
-    group = only(*cold(), *by_cusparse(cold(), 0.5), worked("pCSR/p*", 0.001, 8, options={"product": "cusparse"}))
-    assert (group.most, group.leaders) == (4, ("pCSR/p*-opt",))
-    assert [series.competitor for series, _ in group.ranked(4)] == ["", "", ""]
-    rival = group.rival(4)
-    assert rival is not None
-    assert rival[0].label == "pCSR/p*-opt, product cusparse"
-    assert rival[1].median_s == pytest.approx(0.016)
-    ours, theirs = group.baseline(4), group.baseline(4, "cusparse")
-    assert [found[1].median_s for found in (ours, theirs) if found] == pytest.approx([0.08, 0.04])
-    assert number_of(group, shown(devices=8)) == 4
-    assert only(*cold()).rival(4) is None
-
-
-def test_a_group_of_a_library_alone_has_no_leaders() -> None:
-    group = only(*by_cusparse(resident(), 1.5))
-    assert (group.most, group.leaders, group.ranked(4)) == (4, (), [])
-
-
-def test_the_twin_is_the_same_with_a_librarys_product() -> None:
-    on_device = worked("pCSR/p*-opt", 0.03, options={"merge": "device"})
-    elsewhere = worked("pCSR/p*-opt", 0.02, options={"product": "cusparse"})
-    group = only(*cold(), on_device, elsewhere, *by_cusparse(cold(), 1.5))
-    twins = {series.label: group.twin(series, m) for series, m in group.ranked(4)}
-    assert {label: twin.median_s if twin else None for label, twin in twins.items()} == {
-        "pCSR/baseline": pytest.approx(0.12),
-        "pCSR/p*": pytest.approx(0.06),
-        "pCSR/p*-opt, merge host": pytest.approx(0.048),
-        "pCSR/p*-opt, merge device": None,
+def test_works_are_never_in_one_finding(client: TestClient, database: Database, scaled: str) -> None:
+    page = get(client, "/jobs/j3").context
+    found = {
+        line.finding.axes["work"]: {row.label.partition(",")[0] for row in line.finding.rows}
+        for line in page["findings"]
     }
-    rival = group.rival(4)
-    assert rival is not None
-    assert group.twin(*rival) is None
-
-
-def test_the_speed_of_equal_lines_is_over_that_of_equal_nonzeros_with_the_same_product() -> None:
-    theirs = [m if "lines" in m.case else replace(m, median_s=1e-3) for m in by_cusparse(cut_both_ways(), 2.0)]
-    group = only(*cut_both_ways(), *theirs)
-    found = {s.label: [group.cut_speed(s, m) for m in s.timed] for s in group.series}
     assert found == {
-        "pCSR/resident, cut entries": [None] * 3,
-        "pCSR/resident, cut lines": pytest.approx([0.7, 0.5]),
-        "pCSR/resident, cut entries, product cusparse": [None] * 3,
-        "pCSR/resident, cut lines, product cusparse": pytest.approx([1 / 12, 0.1]),
+        "cold": {"pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"},
+        "resident": {"pCSR/resident"},
+        "iterate": {"pCSR/iterate"},
+        "pagerank": {"pCSR/pagerank+fp64", "pCSR/pagerank+cpms2"},
     }
-    # Of products from the host the phase `compute`: 4 ms of 12.
-    baseline = only(*cold()).series[0]
-    assert only(*cold()).cut_speed(baseline, baseline.measurements[-1]) == pytest.approx(1 / 3)
-    (alone,) = only(*cut_both_ways()[3:]).series
-    assert only(*cut_both_ways()[3:]).cut_speed(alone, alone.measurements[-1]) is None
+    assert page["chart"].url == "/api/v1/figures/scaling-cold?job=j3&cache=warm"
+    assert page["findings"][0].finding.title == "web_graph, from the host"
 
 
-def test_the_reader_chooses_the_number_of_devices_where_it_has_a_time() -> None:
-    for chosen, spoken in ((0, 4), (2, 2), (3, 4)):
-        found = shown(*cold(), devices=chosen)
-        assert number_of(only(*cold()), found) == spoken
-    assert numbers_of_devices(shown(*cold(), unworked("pCSR/p*", "no", 8))) == (1, 2, 4, 8)
+def test_the_page_of_a_job_shows_the_first_figure_that_says_something(
+    client: TestClient, database: Database, scaled: str
+) -> None:
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, resident("m1", "cuda:0"), study="scaling")
+    assert get(client, "/jobs/j4").context["chart"].url == "/api/v1/figures/scaling-staying?job=j4&cache=warm"
+    add_job(database, "j5", "cuda:0", JobState.RUNNING, [], ("m1",), study="scaling")
+    page = get(client, "/jobs/j5").context
+    assert (page["chart"].version, page["page"], page["findings"]) == ("0", None, ())
 
 
-def test_devices_of_a_cpu_are_virtual() -> None:
-    assert [only(*resident(device=device)).machine for device in ("cpu", "gpu1/cpu", "cuda:0")] == [
-        "cpu (virtual)",
-        "gpu1/cpu (virtual)",
-        "cuda:0",
-    ]
-    assert [in_words(number, virtual) for number, virtual in ((1, False), (4, True))] == [
-        "1 device",
-        "4 virtual devices",
-    ]
+def test_the_papers_conclusions_stand_beside_what_the_shown_device_says(client: TestClient, scaled: str) -> None:
+    page = get(client, "/scaling")
+    found = {row[0]: row[1:] for row in page.context["conclusions"].tables[0].table.rows}
+    assert len(found) == len(STATEMENTS) == len(page.context["conclusions"].tables[0].table.rows)
+    assert {cells[2] for cells in found.values()} == {"cuda:0"}
+    says, numbers, _, _ = next(cells for text, cells in found.items() if text.startswith("Baseline is the slowest"))
+    assert (says, numbers.replace(THIN, " ")) == (
+        "agrees",
+        "Holds for 2 of 2: web_graph pCSR p* 2.00 × baseline (faster), p*-opt 1.25 × p* (faster); fem3 pCSR p* 2.00 × "
+        "baseline (faster), p*-opt 1.25 × p* (faster).",
+    )
+    assert "The paper’s conclusions, and these devices" in page.text
+    assert {row[3] for row in get(client, "/scaling?device=cpu").context["conclusions"].tables[0].table.rows} == {
+        "cpu (virtual)"
+    }
+    assert "The paper’s conclusions" not in get(client, "/scaling?job=j1").text
 
 
-def test_no_results() -> None:
-    assert work_groups(Shown()) == []
-    assert by_work([]) == []
-    assert numbers_of_devices(Shown()) == ()
+def test_cuts_of_resident_products_have_a_table_beside_that_of_the_figure(
+    client: TestClient, database: Database, scaled: str
+) -> None:
+    found = [*cold("m1", "cuda:0"), *cut_both_ways("m1", "cuda:0")]
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, found, study="scaling")
+    page = get(client, "/scaling?job=j4")
+    (figure,) = (figure for figure in page.context["figures"] if figure.name == "scaling-balance")
+    ((works,),) = (section.tables for section in figure.sections)
+    assert (works.heading, {row[2].partition(",")[0] for row in works.table.rows}) == (
+        "The numbers, resident",
+        {"pCSR/resident"},
+    )
+    assert {row[2] for row in figure.table.rows} == {"pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"}
+    assert "The numbers, resident" in page.text
+
+
+def test_a_library_is_beside_our_strategies(client: TestClient, database: Database, scaled: str) -> None:
+    works = [*cold("m1", "cuda:0"), *cold("m2", "cuda:0")]
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, [*works, *by_cusparse(works, 0.5)], study="scaling")
+    page = get(client, "/scaling?job=j4")
+    assert page.context["overview"] == (
+        "Over 2 matrices cut as pCSR on cuda:0, warm: pCSR/p*-opt leads or shares the lead on 2.",
+    )
+    assert "pCSR/p*-opt is 2 times as slow as pCSR/p*-opt, product cusparse (slower)" in words(page.text)
+    theirs = by_cusparse(works, 1.5)
+    add_job(database, "j5", "cuda:0", JobState.SUCCEEDED, theirs, study="scaling")
+    alone = get(client, "/scaling?job=j5")
+    assert alone.context["overview"] == ()
+    assert "Nothing of ours has a time on cuda:0; pCSR/p*-opt, product cusparse takes 48.0 ms" in words(alone.text)
+
+
+def test_what_was_skipped_says_why(client: TestClient, database: Database, scaled: str) -> None:
+    found = [unworked("pCSR/iterate", "the matrix is not square", work="iterate", matrix="m1")]
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, found, study="scaling")
+    page = get(client, "/scaling?job=j4")
+    assert page.context["findings"][0].finding.rows[-1].reason == "the matrix is not square"
+    assert "Nothing has a time on cuda:0: the matrix is not square." in words(page.text)

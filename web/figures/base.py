@@ -1,34 +1,57 @@
 """What every figure shares: an empty state, text that Plotly shows as it is, axes, and the table beside it."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from html import escape as _escape
-from typing import Any
+from typing import Any, Generic, Literal, TypeVar
 
 import plotly.graph_objects as go
 
-from web.units import THIN
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.tables import Table
+from gpu_engine.findings.units import THIN
 
 STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 3.0, 4.0, 6.0, 8.0))
 TICKS_MIN = 4
 
+Role = Literal[
+    "kernel",
+    "point",
+    "unsettled",
+    "line",
+    "roof",
+    "floor",
+    "gather_floor",
+    "density",
+    "reason",
+    "profile",
+    "gamma",
+    "level",
+    "histogram",
+]
+"""What a trace is, in its `meta`: static/charts.js paints each in the theme of the page."""
+
+Info = TypeVar("Info")
+"""What a figure draws: a frozen dataclass of numbers and names."""
+
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The head of a table's column; numbers are set right."""
+class Figure(Generic[Info]):
+    """A figure of a study: its info is computed once, and drawn, told and tabled from that.
 
-    text: str
-    unit: str = ""
-    numeric: bool = True
+    info          what it shows, from the data of the study
+    draw          the Plotly figure; summary: what there is to see, in sentences; table: its numbers
+    matrices_min  with fewer matrices it says nothing
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The numbers of a figure as text: its twin for readers who do not see it, and for those who want digits."""
-
-    heads: tuple[Head, ...]
-    rows: tuple[tuple[str, ...], ...]
+    name: str
+    title: str
+    draw: Callable[[Info], go.Figure]
+    summary: Callable[[Info], str]
+    table: Callable[[Info], Table] | None = None
+    matrices_min: int = 1
+    info: Callable[[StudyData], Info] = field(kw_only=True)
 
 
 def escape(text: str) -> str:

@@ -47,35 +47,52 @@ async function paint(Plotly, plot) {
   await Plotly.react(plot, data, layout, CONFIG);
 }
 
+// How the marks of each role take on the theme; those whose colours say what they are keep them.
+const keep = () => {};
+const PAINT = {
+  kernel(trace, { ink }) {
+    trace.marker.line.color = ink;
+    trace.marker.pattern.fgcolor = ink;
+    if (trace.error_x) Object.assign(trace.error_x, { color: ink, thickness: trace.marker.line.width ? 1.5 : 1 });
+  },
+  point(trace, { ink, muted }) {
+    trace.marker.line.color = ink;
+    PAINT.unsettled(trace, { muted });
+  },
+  // A hollow marker has no fill: its line is its colour.
+  unsettled(trace, { muted }) {
+    if (trace.error_y) Object.assign(trace.error_y, { color: muted, thickness: 1 });
+  },
+  line(trace, { ink }) {
+    trace.line.color = color("--line-strong");
+    trace.textfont = { color: ink };
+  },
+  roof(trace, { ink }) {
+    trace.line.color = color("--floor");
+    trace.textfont = { color: ink };
+  },
+  floor(trace) {
+    trace.marker.color = trace.marker.line.color = color("--floor");
+  },
+  gather_floor(trace) {
+    trace.marker.color = trace.marker.line.color = color("--gather-floor");
+  },
+  density(trace, { muted }) {
+    trace.colorscale = [0, 1, 2].map((step) => [step / 2, color(`--density-${step}`)]);
+    trace.colorbar = { ...trace.colorbar, outlinewidth: 0, tickcolor: muted };
+  },
+  reason(trace, { muted }) {
+    trace.textfont = { color: muted };
+  },
+  profile: keep,
+  gamma: keep,
+  level: keep,
+  histogram: keep,
+};
+
 function themed({ data, layout }) {
-  const ink = color("--ink");
-  const muted = color("--muted");
-  const line = color("--line");
-  const marks = { floor: color("--floor"), gather_floor: color("--gather-floor") };
-  for (const trace of data) {
-    const role = trace.meta?.role;
-    if (role === "kernel") {
-      trace.marker.line.color = ink;
-      trace.error_x.color = ink;
-      trace.error_x.thickness = trace.marker.line.width ? 1.5 : 1;
-      trace.marker.pattern.fgcolor = ink;
-    } else if (role === "point" || role === "unsettled") {
-      // A hollow marker has no fill: its line is its colour.
-      if (role === "point") trace.marker.line.color = ink;
-      if (trace.error_y) Object.assign(trace.error_y, { color: muted, thickness: 1 });
-    } else if (role === "line" || role === "roof") {
-      trace.line.color = color(role === "roof" ? "--floor" : "--line-strong");
-      trace.textfont = { color: ink };
-    } else if (role in marks) {
-      trace.marker.color = marks[role];
-      trace.marker.line.color = marks[role];
-    } else if (role === "density") {
-      trace.colorscale = [0, 1, 2].map((step) => [step / 2, color(`--density-${step}`)]);
-      trace.colorbar = { ...trace.colorbar, outlinewidth: 0, tickcolor: muted };
-    } else if (role === "reason") {
-      trace.textfont = { color: muted };
-    }
-  }
+  const [ink, muted, line] = ["--ink", "--muted", "--line"].map(color);
+  for (const trace of data) PAINT[trace.meta.role](trace, { ink, muted });
   Object.assign(layout, {
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",

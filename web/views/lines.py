@@ -1,22 +1,21 @@
 """Rows of lists that several pages show: jobs, devices, findings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.records import Measurement, profile_from_json
-from server import devices, recordings
+from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
+from gpu_engine.records import profile_from_json
+from server import devices, recorded_results
 from server.jobs import queue
 from server.models import DeviceRow, JobRow
-from web import units
-from web.batch_verdicts import sentences as batch_sentences
-from web.batches import BatchGroup, batch_groups, largest, name_of
-from web.comparison import comparisons
-from web.measured import BATCHED_STUDY, FORMATS_STUDY, PAGERANK_STUDY, Measured, matrix_features
-from web.parts import DeviceLine, Finding, GroupFinding, JobLine, Link, RunFinding
-from web.run_verdicts import run_verdicts
+from server.results import matrix_features
+from web.parts import DeviceLine, FindingLine, JobLine, Link
+from web.results import Results
 from web.selection import Selection
+from web.studies.base import StudyPage
 
 NAMES_SHOWN = 3
 
@@ -58,7 +57,7 @@ def _outlook(row: JobRow, document: dict[str, Any]) -> str:
 
 def device_lines(session: Session) -> tuple[DeviceLine, ...]:
     """Every device ever offered, then those with recorded results, each with its measured bandwidth."""
-    rows = (*devices.list_devices(session), *recordings.list_devices(session))
+    rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
     return tuple(_device_line(session, row) for row in rows)
 
 
@@ -82,68 +81,27 @@ def _device_line(session: Session, row: DeviceRow) -> DeviceLine:
 
 
 def _device_state(session: Session, row: DeviceRow) -> str:
-    if recordings.is_recorded(row.id):
+    if recorded_results.is_recorded(row.id):
         return "recorded"
     return "alive" if devices.is_alive(session, row) else "silent"
 
 
-def findings(shown: Measured, measurements: Sequence[Measurement], baseline: str = "") -> tuple[Finding, ...]:
-    """The comparisons of these measurements, each with the address that shows it in full."""
+def finding_lines(page: StudyPage, results: Results, data: StudyData | None = None) -> tuple[FindingLine, ...]:
+    """What a study says of some results, each finding with the address that shows it in full.
+
+    data  what is spoken of; None: what the results show
+    """
     return tuple(
-        Finding(
-            comparison=comparison,
-            matrix=shown.features[comparison.matrix_id].name,
-            href=study_url(
-                FORMATS_STUDY,
-                Selection(
-                    job=shown.selection.job,
-                    matrix=(comparison.matrix_id,),
-                    device=(comparison.device,),
-                    cache=(comparison.cache,),
-                ),
+        FindingLine(
+            finding,
+            study_url(
+                page.name,
+                results.selection.with_(matrix=finding.members, device=finding.device, cache=finding.cache),
             ),
+            page.link,
         )
-        for comparison in comparisons(measurements, baseline)
+        for finding in page.findings(data or results.data)
     )
-
-
-def run_findings(shown: Measured) -> tuple[RunFinding, ...]:
-    """What is said of the runs of PageRank among these measurements, each with the address that shows it in full."""
-    return tuple(
-        RunFinding(
-            matrix_id=verdict.matrix_id,
-            matrix=shown.features[verdict.matrix_id].name,
-            device=verdict.device,
-            sentences=verdict.sentences,
-            href=study_url(
-                PAGERANK_STUDY,
-                Selection(job=shown.selection.job, matrix=(verdict.matrix_id,), device=(verdict.device,)),
-            ),
-        )
-        for verdict in run_verdicts(shown.shown)
-    )
-
-
-def batch_findings(seen: Measured) -> tuple[GroupFinding, ...]:
-    """What is said of the largest batches among these measurements, or of the chosen size, each with its address."""
-    shown = seen.shown
-    return tuple(
-        GroupFinding(
-            matrix_id=group.matrix_id,
-            title=name_of(group, shown),
-            sentences=batch_sentences(group),
-            href=study_url(
-                BATCHED_STUDY,
-                seen.selection.with_(matrix=_members(group, seen), device=group.device, cache=group.cache),
-            ),
-        )
-        for group in largest(batch_groups(shown), shown.batch)
-    )
-
-
-def _members(group: BatchGroup, seen: Measured) -> tuple[str, ...]:
-    # What was recorded names the members of a mixed batch as they were called there.
-    return tuple(member for member in group.members if member in seen.features) or (group.matrix_id,)
 
 
 def study_url(study: str, selection: Selection) -> str:

@@ -1,30 +1,32 @@
 """`/matrices` and `/matrices/{id}`: the catalogue, and one matrix with its structure and results."""
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
 from gpu_engine.advisor import advise
 from gpu_engine.advisor.gpus import GPUS
+from gpu_engine.findings import units
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.generators import GENERATORS
 from gpu_engine.recordings import kind_of
 from gpu_engine.records import DeviceInfo, MatrixInfo, dumps
 from gpu_engine.studies import STUDIES
-from server import catalogue, devices, recordings
+from server import catalogue, devices, recorded_results
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
-from web import hints, units
+from web import hints
 from web.contexts import MatricesPage, MatrixPage
-from web.figures.base import Head, Table
-from web.measured import FORMATS_STUDY, PAGERANK_STUDY, Measured, measured
-from web.parts import Chart, Choice, Column, Family, Field, Finding, Link, MatrixLine, Origin, RunFinding
+from web.forms import form_fields
+from web.parts import Chart, Choice, Column, Family, FindingLine, Link, MatrixLine, Origin
 from web.pictures import bin_label, picture
+from web.results import Results, results_of
 from web.selection import Selection
-from web.views.lines import findings, job_lines, run_findings
+from web.studies import PAGES
+from web.views.lines import finding_lines, job_lines
 
 PAGE = 50
 JOBS_SHOWN = 10
@@ -95,7 +97,6 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
         findings=_findings(session, row.id),
-        runs=_runs(session, row.id),
         jobs=job_lines(session, jobs),
         studies=tuple(Choice(s.name, f"{s.name}: {s.question}", s is STUDIES[0]) for s in STUDIES),
         devices=_devices(session, row) if row.state == MatrixState.READY else (),
@@ -118,25 +119,22 @@ def _advice(row: MatrixRow) -> Table | None:
     )
 
 
-def _findings(session: Session, matrix_id: str) -> tuple[Finding, ...]:
-    shown = _measured(session, FORMATS_STUDY, matrix_id)
-    return findings(shown, shown.measurements)
+def _findings(session: Session, matrix_id: str) -> tuple[FindingLine, ...]:
+    """What every study says of a matrix, on every device."""
+    lines = (finding_lines(page, _results(session, page.name, matrix_id)) for page in PAGES)
+    return tuple(line for of_study in lines for line in of_study if line.finding.matrix_id == matrix_id)
 
 
-def _runs(session: Session, matrix_id: str) -> tuple[RunFinding, ...]:
-    return run_findings(_measured(session, PAGERANK_STUDY, matrix_id))
-
-
-def _measured(session: Session, study: str, matrix_id: str) -> Measured:
+def _results(session: Session, study: str, matrix_id: str) -> Results:
     """The results of a study of one matrix on every device."""
     here = (job.device for job in queue.list_jobs(session, study=study, matrix_id=matrix_id).items)
-    names = tuple(dict.fromkeys((*here, *recordings.device_ids(session, study, matrix_id))))
-    return measured(session, study, Selection(matrix=(matrix_id,), device=names))
+    names = tuple(dict.fromkeys((*here, *recorded_results.device_ids(session, study, matrix_id))))
+    return results_of(session, study, Selection(matrix=(matrix_id,), device=names))
 
 
 def _origin(session: Session, row: MatrixRow) -> Origin:
     """How the values of a recorded matrix get here, or where they are already."""
-    call = recordings.generate_call(row)
+    call = recorded_results.generate_call(row)
     twins = catalogue.ready_twins(session, row)
     return Origin(
         generate=dumps(call) if call else "",
@@ -220,26 +218,3 @@ def _pair(row: MatrixRow, first: str, second: str) -> str:
 
 def _symmetric(row: MatrixRow) -> Any:
     return row.features.get("symmetric_pattern")
-
-
-def form_fields(params: type[Any]) -> tuple[Field, ...]:
-    """The form fields of a parameter dataclass, from its types, defaults and bounds."""
-    hints = get_type_hints(params)
-    return tuple(_field(entry, hints[entry.name]) for entry in fields(params))
-
-
-def _field(entry: Any, hint: Any) -> Field:
-    value, bounds = entry.default, entry.metadata
-    choices = get_args(hint) if get_origin(hint) is Literal else ()
-    kind = "choice" if choices else {bool: "boolean", int: "number", float: "number"}.get(hint, "text")
-    numeric = bool(choices) and all(isinstance(choice, int | float) for choice in choices)
-    return Field(
-        name=entry.name,
-        kind=kind,
-        value=str(value).lower() if isinstance(value, bool) else str(value),
-        help=bounds.get("description", ""),
-        least=str(bounds.get("ge", "")),
-        most=str(bounds.get("le", "")),
-        step="number" if numeric else ("1" if hint is int else "any"),
-        choices=tuple(Choice(str(choice), str(choice), choice == value) for choice in choices),
-    )

@@ -1,20 +1,23 @@
-"""What the pages of studies share: their figures, and the choices of device and matrices."""
+"""The page of a study: a StudyPage filled with the results of a selection."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from sqlalchemy.orm import Session
 
+from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.ranking import join
+from gpu_engine.findings.tables import Table
 from server import catalogue
 from server.models import MatrixState
-from web import units
-from web.comparison import join
-from web.figures import FIGURES, Figure, Needs
-from web.figures.base import Head, Table
-from web.measured import Measured
-from web.parts import Chart, Choice, Link, StudyFigure
+from web import contexts
+from web.figures.base import Figure
+from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection, TitledTable
+from web.results import Results, results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection
-from web.shown import Shown
-from web.views.lines import study_url
+from web.studies.base import Section, StudyPage, by_sigma
+from web.views.lines import finding_lines, study_url
 
 CHOICES_MAX = 24
 """Most matrices offered beside each other; the others have their own pages."""
@@ -22,38 +25,115 @@ CHOICES_MAX = 24
 PICTURES_MAX = 6
 
 
+def page(session: Session, study: StudyPage, asked: Selection) -> contexts.StudyPage:
+    """The page of a selection; raises NotFoundError for an unknown job, ParameterError for a choice that is none."""
+    results = results_of(session, study.name, asked, study.matrices_shown)
+    data = with_traces(session, results) if study.with_traces else results.data
+    findings = finding_lines(study, results)
+    figures = _figures(study, results, data, asked)
+    sections, selects = _Sections(data), _selects(study, results)
+    return contexts.StudyPage(
+        title=study.title,
+        topics=",".join(f"job:{job.id}" for job in results.jobs if job.finished_at is None),
+        study=study.name,
+        lead=study.lead,
+        invitation=study.invitation,
+        overview=tuple(study.overview(data)),
+        caveat=study.caveat(data),
+        findings=findings,
+        switches=(*_switches(study, results, asked), *_devices(study, results, asked)),
+        selects=selects,
+        matrices=_matrices(results),
+        every=_every(asked, results),
+        hidden=_hidden(asked, ("matrix", *(select.name for select in selects))),
+        conclusions=next(iter(sections.of([study.conclusions] if study.conclusions else [])), None),
+        figures=figures,
+        few=_few(figures) if findings else "",
+        cases_note=study.cases_note,
+        sections=sections.of(section for section in study.sections if not section.figure),
+        structure=_pictures(session, results, study.features.picture) if study.features.picture else (),
+        features=_features(study, results),
+        downloads=tuple(Link(kind.upper(), f"/{study.name}.{kind}?{asked.query}") for kind in ("csv", "json")),
+        jobs=tuple(Link(job.id[:8], f"/jobs/{job.id}") for job in results.jobs),
+    )
+
+
+class _Sections:
+    """Sections filled with tables; those without a row are left out."""
+
+    def __init__(self, data: StudyData) -> None:
+        self._data = data
+
+    def of(self, sections: Iterable[Section]) -> tuple[TableSection, ...]:
+        """The filled ones."""
+        filled = (
+            TableSection(s.id, s.heading, s.notes, tuple(t for t in s.tables(self._data) if t.table.rows), s.prose)
+            for s in sections
+        )
+        return tuple(section for section in filled if section.tables)
+
+
+def _features(study: StudyPage, results: Results) -> TableSection:
+    of = study.features
+    table = TitledTable(of.heading, of.table(results))
+    return TableSection("structure", of.heading, (of.note,) if of.note else (), (table,), prose=False)
+
+
 def chart(name: str, selection: Selection, version: int, caption: str) -> Chart:
     """The figure of that name of a selection."""
     return Chart(f"{name}-chart", f"/api/v1/figures/{name}?{selection.query}", str(version), caption)
 
 
-def figures(needs: Needs, seen: Measured, shown: Shown) -> tuple[StudyFigure, ...]:
-    """Every figure of a study in the order of FIGURES; hidden where it would say nothing."""
-    number = len({m.matrix_id for m in seen.measurements})
-    return tuple(_figure(f, seen, shown, number >= f.matrices_min) for f in FIGURES if f.needs == needs)
+def _figures(study: StudyPage, results: Results, data: StudyData, asked: Selection) -> tuple[FigureSection, ...]:
+    """Every figure in the order of the page, with what belongs below its heading; hidden where it would say nothing."""
+    number, sections = len({m.matrix_id for m in results.measurements}), _Sections(data)
+    filled = []
+    for figure in study.figures:
+        caption, table, version = contents(figure, data, len(results.measurements), number)
+        hidden = tuple(form for form in study.forms if form.figure == figure.name)
+        filled.append(
+            FigureSection(
+                name=figure.name,
+                heading=figure.title,
+                note=caption if version == 0 and table is None and number >= figure.matrices_min else "",
+                chart=chart(figure.name, results.selection, version, caption),
+                table=table,
+                switches=_switches(study, results, asked, figure.name),
+                forms=tuple(
+                    FigureForm(tuple(fields), _hidden(asked, form.parameters), form.button)
+                    for form in hidden
+                    if (fields := form.fields(data))
+                ),
+                sections=sections.of(section for section in study.sections if section.figure == figure.name),
+            )
+        )
+    return tuple(filled)
 
 
-def _figure(figure: Figure, seen: Measured, shown: Shown, enough: bool) -> StudyFigure:
-    caption = figure.summary(shown) if figure.summary and enough else ""
-    table = figure.table(shown) if figure.table and enough else None
-    empty = table is not None and not table.rows
-    drawn = chart(figure.name, seen.selection, len(seen.measurements) if enough and not empty else 0, caption)
-    return StudyFigure(figure.name, figure.title, caption if empty else "", drawn, None if empty else table)
+def contents(figure: Figure[Any], data: StudyData, version: int, matrices: int) -> tuple[str, Table | None, int]:
+    """The caption and the numbers of a figure, and its version: 0 where there is nothing to draw."""
+    if matrices < figure.matrices_min:
+        return "", None, 0
+    info = figure.info(data)
+    table = figure.table(info) if figure.table else None
+    if table is not None and not table.rows:
+        return figure.summary(info), None, 0
+    return figure.summary(info), table, version
 
 
-def few(figures: Sequence[StudyFigure]) -> str:
+def _few(figures: Sequence[FigureSection]) -> str:
     """A sentence on the figures that need more matrices than are chosen."""
     hidden = [f"“{figure.heading}”" for figure in figures if figure.chart.version == "0" and not figure.note]
     return f"{join(hidden)} compare matrices: choose two or more to see them." if hidden else ""
 
 
-def pictures(session: Session, seen: Measured, name: str) -> tuple[Chart, ...]:
+def _pictures(session: Session, results: Results, name: str) -> tuple[Chart, ...]:
     """The figure of that name of the first matrices by ascending sigma; recorded matrices have none."""
     charts: list[Chart] = []
-    for matrix_id in by_sigma(seen):
+    for matrix_id in by_sigma(results):
         row = catalogue.get_matrix(session, matrix_id)
         if row.state == MatrixState.READY and len(charts) < PICTURES_MAX:
-            known = seen.features[matrix_id]
+            known = results.features[matrix_id]
             caption = f"{known.name}: {units.count(known.nnz)} nonzeros, σ {units.number(known.sigma)}"
             query = Selection(matrix=(matrix_id,)).query
             charts.append(
@@ -62,75 +142,56 @@ def pictures(session: Session, seen: Measured, name: str) -> tuple[Chart, ...]:
     return tuple(charts)
 
 
-def features(seen: Measured) -> Table:
-    """What is known of the matrices with results."""
-    texts = ("rows", "columns", "nnz", "ave", "σ", "max − min")
-    known = [seen.features[i] for i in by_sigma(seen)]
-    rows = [
-        (
-            matrix.name,
-            *(units.count(value) for value in (matrix.n_rows, matrix.n_cols, matrix.nnz)),
-            *(units.number(value) for value in (matrix.ave, matrix.sigma)),
-            units.count(matrix.max_min),
-        )
-        for matrix in known
-    ]
-    return Table((Head("matrix", numeric=False), *(Head(text) for text in texts)), tuple(rows))
+def _switches(study: StudyPage, results: Results, asked: Selection, figure: str = "") -> tuple[LinkSwitch, ...]:
+    """Those of the page, or of one of its figures, that have something to choose from."""
+    found = (
+        LinkSwitch(each.label, _links(study.name, asked, each.parameter, each.options(results), each.current(results)))
+        for each in study.switches
+        if each.figure == figure
+    )
+    return tuple(switch for switch in found if switch.links)
 
 
-def by_sigma(seen: Measured) -> list[str]:
-    """The matrices with results by ascending sigma, as the figures have them."""
-    return seen.shown.by_sigma(dict.fromkeys(m.matrix_id for m in seen.measurements))
+def _selects(study: StudyPage, results: Results) -> tuple[Choices, ...]:
+    """The fields that have something to choose from; what the address says of the others it goes on saying."""
+    found = (Choices(each.id, each.parameter, each.label, tuple(each.choices(results))) for each in study.selects)
+    return tuple(field for field in found if field.options)
 
 
-def switch(
-    study: str, asked: Selection, name: str, options: tuple[str, ...], current: tuple[str, ...]
+def _devices(study: StudyPage, results: Results, asked: Selection) -> tuple[LinkSwitch, ...]:
+    links = _links(study.name, asked, "device", results.devices, results.selection.device)
+    return (LinkSwitch("Device", links),) if links else ()
+
+
+def _links(
+    study: str, asked: Selection, parameter: str, options: Sequence[str], current: Sequence[str]
 ) -> tuple[Link, ...]:
     """One address per option; a device's own matrices are chosen anew."""
-    reset = {"matrix": ()} if name == "device" else {}
+    reset = {"matrix": ()} if parameter == "device" else {}
     return tuple(
-        Link(option, study_url(study, asked.with_(**{name: option}, **reset)), option in current) for option in options
+        Link(option, study_url(study, asked.with_(**{parameter: option}, **reset)), option in current)
+        for option in options
     )
 
 
-def matrices(seen: Measured) -> tuple[Choice, ...]:
+def _matrices(results: Results) -> tuple[Choice, ...]:
     """The matrices shown and the newest others: a list that stays readable with hundreds measured."""
-    chosen = seen.selection.matrix
-    others = [m for m in seen.matrices if m not in chosen]
+    chosen = results.selection.matrix
+    others = [m for m in results.matrices if m not in chosen]
     left_out = set(others[max(0, CHOICES_MAX - len(chosen)) :])
-    offered = dict.fromkeys((*seen.matrices, *chosen))
-    return tuple(Choice(m, seen.features[m].name, m in chosen) for m in offered if m not in left_out)
+    offered = dict.fromkeys((*results.matrices, *chosen))
+    return tuple(Choice(m, results.features[m].name, m in chosen) for m in offered if m not in left_out)
 
 
-def every(asked: Selection, seen: Measured) -> tuple[Link, ...]:
+def _every(asked: Selection, results: Results) -> tuple[Link, ...]:
     """All matrices measured, as far as an address holds them."""
-    ids = tuple(dict.fromkeys((*seen.selection.matrix, *seen.matrices)))[:VALUES_MAX]
-    if set(ids) == set(seen.selection.matrix):
+    ids = tuple(dict.fromkeys((*results.selection.matrix, *results.matrices)))[:VALUES_MAX]
+    if set(ids) == set(results.selection.matrix):
         return ()
-    return (Link(f"all {len(ids)}", study_url(seen.study, asked.with_(matrix=ids))),)
+    return (Link(f"all {len(ids)}", study_url(results.study, asked.with_(matrix=ids))),)
 
 
-def topics(seen: Measured) -> str:
-    """The events that change the page: those of the jobs under way."""
-    return ",".join(f"job:{job.id}" for job in seen.jobs if job.finished_at is None)
-
-
-def kept(asked: Selection, form: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """What the address says beside the choices of a form."""
-    return tuple((name, value) for name in NAMES if name not in form for value in getattr(asked, name))
-
-
-def on_cpu(seen: Measured) -> bool:
-    """Whether some of the results are of a CPU."""
-    # With several workers a device carries the name of its host: `gpu1/cpu`.
-    return any(m.device.endswith("cpu") for m in seen.measurements)
-
-
-def downloads(study: str, asked: Selection) -> tuple[Link, ...]:
-    """The records of a page as files."""
-    return tuple(Link(kind.upper(), f"/{study}.{kind}?{asked.query}") for kind in ("csv", "json"))
-
-
-def sources(seen: Measured) -> tuple[Link, ...]:
-    """The jobs behind a page."""
-    return tuple(Link(job.id[:8], f"/jobs/{job.id}") for job in seen.jobs)
+def _hidden(asked: Selection, form: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """What the address says beside the fields of a form."""
+    names = set(form)
+    return tuple((name, value) for name in NAMES if name not in names for value in getattr(asked, name))

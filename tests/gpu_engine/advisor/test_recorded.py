@@ -3,16 +3,16 @@
 import pytest
 
 from gpu_engine import recordings
-from gpu_engine.advisor.judge import Judgement, judge
+from gpu_engine.advisor.evaluation import Evaluation, evaluate
 from gpu_engine.gpu_bench.subjects import SUBJECTS
 
 
-def _judged(group: str) -> Judgement:
+def _judged(group: str) -> Evaluation:
     recording = recordings.read(recordings.RECORDED / "h200" / "formats.json.gz")
     judged = {subject.name for subject in SUBJECTS if subject.group == group}
     measurements = [m for m in recording.measurements if m.matrix_id in judged]
-    found = judge(measurements, {matrix.id: matrix.features for matrix in recording.matrices})
-    assert len(found.verdicts) == 2 * len(judged)
+    found = evaluate(measurements, {matrix.id: matrix.features for matrix in recording.matrices})
+    assert len(found.outcomes) == 2 * len(judged)
     return found
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from gpu_engine.batched import auto, sliced
-from gpu_engine.batched.auto import FLEXIBLE, MOST, MOST_OF_FEW, ONCE, Features, choose, cuts_of
+from gpu_engine.batched.auto import FLEXIBLE, MOST, MOST_OF_FEW, ONCE, Features, classify, launch_configs_of
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.composition import Composition
-from gpu_engine.batched.groups import ROW_WORK, SHARED, Cut
+from gpu_engine.batched.groups import ROW_WORK, SHARED_ELEMENTS, LaunchConfig
 from gpu_engine.batched.shared import SharedLayout
 from gpu_engine.batched.sliced import SlicedLayout
 from gpu_engine.csr_matrix import CsrMatrix
@@ -59,29 +59,29 @@ def assert_product(kernel: BatchKernel, composition: Composition) -> Any:
 )
 def test_a_small_batch_is_cut_finer(count: int, entries: int, work: int, threads: int) -> None:
     """1000 rows of 4 entries are 20,000 of work; each of 132 multiprocessors should get 4 blocks."""
-    choices, kinds = choose(alike(count, 1000, 1000, entries), 132)
-    assert choices[0].cut == Cut(work=work, columns=1024, threads=threads)
+    classes, kinds = classify(alike(count, 1000, 1000, entries), 132)
+    assert classes[0].config == LaunchConfig(work=work, columns=1024, threads=threads)
     assert not kinds.any()
 
 
 def test_the_problem_of_an_entry_is_heavy_though_most_problems_are_light() -> None:
     sizes = np.array([10] * 900 + [1000] * 100)
-    choices, _ = choose(Features(sizes, sizes, 40 * sizes), 132)
-    assert choices[0].cut.threads == 256
-    assert choose(Features(sizes[:900], sizes[:900], 40 * sizes[:900]), 132)[0][0].cut.threads == 128
+    classes, _ = classify(Features(sizes, sizes, 40 * sizes), 132)
+    assert classes[0].config.threads == 256
+    assert classify(Features(sizes[:900], sizes[:900], 40 * sizes[:900]), 132)[0][0].config.threads == 128
 
 
 @pytest.mark.parametrize(("largest", "threads"), [(1250, 128), (1300, 256)])
 def test_of_unlike_problems_the_largest_counts(largest: int, threads: int) -> None:
     """Of 10,000 problems one is larger; none is heavy."""
     rows = np.array([1000] * 9999 + [largest])
-    assert choose(Features(rows, rows, 3 * rows), 132)[0][0].cut.threads == threads
+    assert classify(Features(rows, rows, 3 * rows), 132)[0][0].config.threads == threads
 
 
 def test_of_a_small_batch_the_largest_group_starts_first() -> None:
     small, large = with_row_lengths([1] * 70, 60, 1), with_row_lengths([30] * 70, 1000, 2)
     layout = assert_product(FLEXIBLE, Composition((small, large), np.array([0, 1, 0, 1])))
-    slots = layout.slices.heads[layout.slices.groups[:, 3], 0] - layout.slices.heads[layout.slices.groups[:, 2], 0]
+    slots = layout.slices.headers[layout.slices.groups[:, 3], 0] - layout.slices.headers[layout.slices.groups[:, 2], 0]
     assert slots.tolist() == sorted(slots.tolist(), reverse=True)
     assert layout.slices.groups[:, 0].tolist() != sorted(layout.slices.groups[:, 0].tolist())
 
@@ -90,16 +90,16 @@ def test_a_large_batch_stays_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto, "MOST", 64)
     monkeypatch.setattr(auto, "_multiprocessors", lambda xp: 1)
     small, large = with_row_lengths([1] * 3, 60, 1), with_row_lengths([30] * 3, 1000, 2)
-    assert not cuts_of(Composition((small, large), np.array([0, 1] * 9)).batch(np)).largest_first
-    assert cuts_of(Composition((small,), np.array([0])).batch(np)).largest_first
+    assert not launch_configs_of(Composition((small, large), np.array([0, 1] * 9)).batch(np)).largest_first
+    assert launch_configs_of(Composition((small,), np.array([0])).batch(np)).largest_first
 
 
 def test_classes_by_columns() -> None:
-    columns = np.array([0, 3, 2048, 2049, SHARED, SHARED + 1, 10**6])
-    choices, kinds = choose(Features(np.ones_like(columns), columns, columns), 132)
-    assert [choices[kind].name for kind in kinds] == ["narrow"] * 3 + ["wide"] * 2 + ["far"] * 2
-    assert choices[1].cut == Cut(work=MOST, columns=1024, threads=512)
-    assert len({choice.reason for choice in choices}) == 3
+    columns = np.array([0, 3, 2048, 2049, SHARED_ELEMENTS, SHARED_ELEMENTS + 1, 10**6])
+    classes, kinds = classify(Features(np.ones_like(columns), columns, columns), 132)
+    assert [classes[kind].name for kind in kinds] == ["narrow"] * 3 + ["wide"] * 2 + ["far"] * 2
+    assert classes[1].config == LaunchConfig(work=MOST, columns=1024, threads=512)
+    assert len({problem_class.reason for problem_class in classes}) == 3
 
 
 def test_a_group_has_problems_of_one_class() -> None:
@@ -111,14 +111,14 @@ def test_a_group_has_problems_of_one_class() -> None:
     assert layout.slices.groups[:, 1].tolist() == [6, 3, 6, 3, 3, 3, 3]
     assert layout.slices.groups[:, 4].tolist() == [0, 7020, 13030, 7030, 10030, 20, 13050]
     assert layout.slices.groups[:, 5].tolist() == [20, 10, 20, 3000, 3000, 7000, 7000]
-    assert layout.rooms == (6 + 20, 3 + 3000, 3)
+    assert layout.shared_elements == (6 + 20, 3 + 3000, 3)
 
 
 def test_a_hundred_problems_fill_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auto, "_multiprocessors", lambda xp: 132)
     composition = Composition.copies(with_row_lengths([8] * 500, 500, 2), 100)
     layout = assert_product(FLEXIBLE, composition)
-    assert cuts_of(composition.batch(np)).cuts[0].work == 2272
+    assert launch_configs_of(composition.batch(np)).configs[0].work == 2272
     assert layout.slices.groups.shape[0] == 100 * -(-500 * (8 + ROW_WORK) // 2272)
 
 
@@ -143,7 +143,7 @@ def test_what_is_shared_is_stored_once_where_that_saves() -> None:
     unlike = ONCE.store(different(8).batch(np))
     assert isinstance(unlike, SlicedLayout)
     assert ONCE.layout_bytes(unlike) == sliced.moved_bytes(unlike)
-    assert unlike.cuts.cuts == cuts_of(different(8).batch(np)).cuts
+    assert unlike.configs.configs == launch_configs_of(different(8).batch(np)).configs
 
 
 @pytest.mark.parametrize(("of_four", "kind"), [(3, SharedLayout), (4, SlicedLayout)])

@@ -9,7 +9,7 @@ import pytest
 from gpu_engine.batched import KERNELS, kernels_on
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
-from gpu_engine.batched.blocks import LARGEST_BLOCK, MOST_BLOCKS, STAGED_COLUMNS, WARP, Blocks, instantiations
+from gpu_engine.batched.blocks import LARGEST_BLOCK, MOST_BLOCKS, STAGED_COLUMNS, Blocks, instantiations
 from gpu_engine.batched.composition import Composition
 from gpu_engine.batched.csr import CsrBatch
 from gpu_engine.batched.csri import CsriBatch, warps_for
@@ -17,6 +17,7 @@ from gpu_engine.batched.ell import EllBatch
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.verify import POISON, check
+from gpu_engine.warps import WARP
 from tests.battery import BATTERY, dense, with_row_lengths
 from tests.gpu_engine.batched.batteries import BATCHES
 from tests.gpu_engine.formats.contract import to_host

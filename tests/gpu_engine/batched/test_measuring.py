@@ -12,7 +12,7 @@ from gpu_engine.batched import measuring
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.composition import Composition
-from gpu_engine.batched.measuring import Plan, Products
+from gpu_engine.batched.measuring import BatchDetails, BatchExperiment, BatchPlan
 from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import PEERS
 from gpu_engine.csr_matrix import CsrMatrix
@@ -123,11 +123,11 @@ def run(
     **changed: Any,
 ) -> list[Record]:
     """The records of the kernels, or of the names `wanted`, on seven copies of A."""
-    plan = dataclasses.replace(Plan(kernels, caches, ROUNDS, False, 1000, 0.0), **changed)
+    plan = dataclasses.replace(BatchPlan(kernels, caches, ROUNDS, False, 1000, 0.0), **changed)
     chosen = wanted or tuple(k.name for k in kernels)
     cases = [Case("m", name, cache, AXES) for name in chosen for cache in plan.caches]
     batch = composition or Composition.copies(A, 7)
-    return list(SampleRun(Products(plan, cases, lambda: batch, bench, names)).records())
+    return list(SampleRun(BatchExperiment(plan, cases, lambda: batch, bench, names)).records())
 
 
 def measurements(records: list[Record]) -> dict[str, Measurement]:
@@ -152,19 +152,19 @@ def test_rates_and_bytes_are_those_of_the_whole_batch(bench: Bench, adds: bool) 
     mixed = Composition((A, B), np.array([0, 1, 1, 0, 0]))
     m = measurements(run(bench, KERNELS[0], composition=mixed, adds=adds, names=("a.mtx", "b.mtx")))["a/right"]
     assert m.state == "ok", m.note
-    assert (m.problems, m.stored_bytes) == (5, 1000)
+    assert (m.details.problems, m.stored_bytes) == (5, 1000)
     rows, cols, nnz = 3 * 3 + 2, 3 * 3 + 2 * 5, 3 * 4 + 2
-    assert m.vector_bytes == 8 * cols + (16 if adds else 8) * rows
+    assert m.details.vector_bytes == 8 * cols + (16 if adds else 8) * rows
     assert m.median_s == sorted(m.samples_s)[ROUNDS // 2]
     assert m.gflops == pytest.approx(2 * nnz / m.median_s / 1e9)
-    compulsory = 12 * nnz + 4 * (rows + 5) + m.vector_bytes
+    compulsory = 12 * nnz + 4 * (rows + 5) + m.details.vector_bytes
     assert m.floor_s == pytest.approx(compulsory / RATE)
     assert m.environment["matrices"] == "a.mtx, b.mtx"
     assert m.environment["source"] == KERNELS[0].source_hash("cpu")
     assert (m.matrix_id, m.device, m.format, m.cache, m.energy_j) == ("m", "cpu", "a", "warm", None)
-    assert (m.convert_s or 0.0) > 0.0
-    assert (m.convert_peak_bytes or 0) > 0
-    assert measurement_from_json(as_json(m, samples=True)) == m
+    assert (m.details.convert_s or 0.0) > 0.0
+    assert (m.details.convert_peak_bytes or 0) > 0
+    assert measurement_from_json(as_json(m, samples=True), BatchDetails) == m
 
 
 def test_copies_name_no_matrices(bench: Bench) -> None:

@@ -74,9 +74,9 @@ def test_what_two_problems_share_is_stored_once(
     second: CsrMatrix, slices: int, columns: int, values: int, factor: float
 ) -> None:
     layout = verify(Composition.of([BASE, second]))
-    assert layout.slices.heads.shape[0] - 1 == slices
+    assert layout.slices.headers.shape[0] - 1 == slices
     assert layout.entries == (BASE.nnz * columns, BASE.nnz * values)
-    assert layout.units.factors.tolist() == [1.0, factor]
+    assert layout.super_problems.factors.tolist() == [1.0, factor]
     if slices == 3:
         assert (layout.columns.size, layout.values.size) == (32 * SLOTS * columns, 32 * SLOTS * values)
         assert tasks(layout, 1, "columns_on") == [0, SLOTS * (columns - 1)]
@@ -92,7 +92,7 @@ def test_values_of_other_row_lengths_are_stored_again() -> None:
 def test_a_multiple_of_what_equals_an_earlier_problem_in_other_columns() -> None:
     """The fourth is a multiple of the second, whose values lie with the first."""
     layout = verify(Composition.of([BASE, MOVED, UNLIKE, with_values(MOVED, 7.0 * MOVED.values)]))
-    assert layout.units.factors.tolist() == [1.0, 1.0, 1.0, 7.0]
+    assert layout.super_problems.factors.tolist() == [1.0, 1.0, 1.0, 7.0]
     assert tasks(layout, 1, "values_on")[0] == tasks(layout, 1, "values_on")[3] == 0
     assert layout.entries == (3 * BASE.nnz, 2 * BASE.nnz)
 
@@ -108,42 +108,42 @@ def test_four_multiples_in_a_row_are_multiplied_at_once() -> None:
     scaled = tuple(with_values(BASE, factor * BASE.values) for factor in (1.0, -2.0, 0.1))
     composition = Composition((*scaled, UNLIKE), np.array([0, 1, 2, 2, 1, 0, 0, 2, 1, 3, 0, 1, 2]))
     layout = verify(composition)
-    assert tasks(layout, 4, "unit") == [0, 4]
+    assert tasks(layout, 4, "super_problem") == [0, 4]
     assert tasks(layout, 4, "row") == [0, 320]
     assert tasks(layout, 4, "column") == [0, 360]
-    assert tasks(layout, 1, "unit") == [8, 9, 10, 11, 12]
-    assert layout.units.factors.tolist() == [1, -2, 0.1, 0.1, -2, 1, 1, 0.1, -2, 1, 1, -2, 0.1]
-    assert layout.rooms == (80 + 90, 4 * (80 + 90))
+    assert tasks(layout, 1, "super_problem") == [8, 9, 10, 11, 12]
+    assert layout.super_problems.factors.tolist() == [1, -2, 0.1, 0.1, -2, 1, 1, 0.1, -2, 1, 1, -2, 0.1]
+    assert layout.shared_elements == (80 + 90, 4 * (80 + 90))
     assert layout.entries == (2 * BASE.nnz, 2 * BASE.nnz)
 
 
 def test_neighbours_of_one_pattern_are_not_multiplied_at_once() -> None:
     layout = verify(Composition.of([BASE, OTHER, BASE, OTHER]))
-    assert (tasks(layout, 1, "unit"), tasks(layout, 4, "unit")) == ([0, 1, 2, 3], [])
+    assert (tasks(layout, 1, "super_problem"), tasks(layout, 4, "super_problem")) == ([0, 1, 2, 3], [])
 
 
-def test_tiny_problems_of_one_size_make_units() -> None:
+def test_tiny_problems_of_one_size_make_super_problems() -> None:
     """3 rows each: 85 make a unit of 255; of 510 copies there are six, of which four are multiplied at once."""
     layout = verify(Composition.copies(dense([[1, 0, 2], [0, 0, 3], [4, 5, 6]]), 510))
-    assert layout.units.starts.tolist() == list(range(0, 511, 85))
-    assert (tasks(layout, 4, "unit"), tasks(layout, 1, "unit")) == ([0], [4, 5])
+    assert layout.super_problems.starts.tolist() == list(range(0, 511, 85))
+    assert (tasks(layout, 4, "super_problem"), tasks(layout, 1, "super_problem")) == ([0], [4, 5])
     assert layout.entries == (85 * 6, 85 * 6)
 
 
 def test_units_end_where_the_size_changes() -> None:
     small, wide, tall = dense([[1, 2]]), dense([[1, 0, 2]]), dense([[1, 2], [3, 0]])
     composition = Composition((small, wide, tall, BASE), np.array([0, 0, 1, 1, 1, 2, 3, 3, 0]))
-    assert verify(composition).units.starts.tolist() == [0, 2, 5, 6, 7, 8, 9]
+    assert verify(composition).super_problems.starts.tolist() == [0, 2, 5, 6, 7, 8, 9]
 
 
 def test_a_large_problem_is_cut_alike_in_every_copy() -> None:
     large = with_row_lengths([40] * 1300, 1500, 5)
     layout = verify(Composition.copies(large, 5))
     parts = -(-1300 * (40 + 64) // 32_000)
-    assert tasks(layout, 1, "unit") == [4] * parts
-    assert tasks(layout, 4, "unit") == [0] * parts
+    assert tasks(layout, 1, "super_problem") == [4] * parts
+    assert tasks(layout, 4, "super_problem") == [0] * parts
     assert sum(tasks(layout, 4, "rows")) == 1300
-    assert layout.rooms == (max(tasks(layout, 1, "rows")) + 1500, 4 * max(tasks(layout, 1, "rows")))
+    assert layout.shared_elements == (max(tasks(layout, 1, "rows")) + 1500, 4 * max(tasks(layout, 1, "rows")))
 
 
 @pytest.mark.parametrize("name", BATTERY)

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_engine.batched.batch import Batch, row_starts
 from gpu_engine.batched.composition import Composition
-from gpu_engine.batched.groups import ROW_WORK, SHARED, Cut, Cuts, Groups
+from gpu_engine.batched.groups import ROW_WORK, SHARED_ELEMENTS, Groups, LaunchConfig, LaunchConfigs
 from gpu_engine.batched.sliced import LANES, SlicedLayout
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
@@ -33,10 +33,10 @@ def assert_same(batch: Batch, other: Batch) -> None:
         assert (mine.dtype, mine.tolist()) == (theirs.dtype, theirs.tolist()), name
 
 
-def verify(composition: Composition, *cuts: Cut) -> None:
+def verify(composition: Composition, *configs: LaunchConfig) -> None:
     """Round trip, stored bytes and both products of a composition."""
     batch = composition.batch(np)
-    layout = SlicedLayout.from_batch(batch, Cuts(cuts or (Cut(),)))
+    layout = SlicedLayout.from_batch(batch, LaunchConfigs(configs or (LaunchConfig(),)))
     assert_same(batch, layout.to_batch())
     for start in (None, composition.start(3)):
         expected = composition.reference(3, adds=start is not None)
@@ -46,7 +46,7 @@ def verify(composition: Composition, *cuts: Cut) -> None:
 def test_two_problems_share_a_group() -> None:
     layout = SlicedLayout.from_batch(PAIR.batch(np))
     assert layout.slices.groups.tolist() == [[0, 6, 0, 1, 0, 7]]
-    assert layout.slices.heads.tolist() == [[0, 6 << 19], [5, 0]]
+    assert layout.slices.headers.tolist() == [[0, 6 << 19], [5, 0]]
     # By length: row 2 (5 entries), 0 and 3 (2), 4 and 5 (1), 1 (none).
     assert (layout.slices.words & 0xFFFF).tolist() == [2, 0, 3, 4, 5, 1]
     assert (layout.slices.words >> 16).tolist() == [0, 3, 3, 4, 4, 5]
@@ -61,7 +61,7 @@ def test_two_problems_share_a_group() -> None:
     assert values[:2, :6].tolist() == [[3, 1, -8, 10, 11, 0], [4, 2, 9, 0, 0, 0]]
     assert values[2:, 0].tolist() == [5, 6, 7]
     assert not values[:, 6:].any()
-    assert layout.rooms == (6 + 7,)
+    assert layout.shared_elements == (6 + 7,)
 
 
 def test_bytes_of_two_problems() -> None:
@@ -77,11 +77,11 @@ def test_a_row_has_the_fewest_lanes_that_take_sixteen_slots() -> None:
     lengths = [16, 17, 32, 33, 64, 65, 128, 129, 256, 257, 700, 1, 0]
     batch = Composition.of([with_row_lengths(lengths, 1000, 1)]).batch(np)
     slices = SlicedLayout.from_batch(batch).slices
-    shape = slices.heads[:-1, 1]
+    shape = slices.headers[:-1, 1]
     assert (1 << (shape >> 16 & 7)).tolist() == [32, 32, 16, 8, 4, 2, 1]
     assert (shape >> 19).tolist() == [1, 1, 2, 2, 2, 2, 3]
     assert (shape & 0xFFFF).tolist() == [0, 1, 2, 4, 6, 8, 10]
-    assert np.diff(slices.heads[:, 0]).tolist() == [22, 9, 16, 16, 16, 16, 16]
+    assert np.diff(slices.headers[:, 0]).tolist() == [22, 9, 16, 16, 16, 16, 16]
     assert (slices.words >> 16).tolist() == [4, 31, 0, 127, 0, 63, 0, 31, 0, 15, 0, 15, 16]
 
 
@@ -96,19 +96,19 @@ def test_entries_of_a_row_go_round_its_lanes() -> None:
 
 def test_small_problems_fill_a_group_by_columns_and_work() -> None:
     batch = Composition.copies(SMALL, 1000).batch(np)
-    by_columns = Groups.of(batch.rows, batch.cols, row_starts(batch), Cuts((Cut(columns=52),)))
+    by_columns = Groups.of(batch.rows, batch.cols, row_starts(batch), LaunchConfigs((LaunchConfig(columns=52),)))
     assert by_columns.begins.tolist() == list(range(0, 4000, 40))
     assert by_columns.windows.tolist() == list(range(0, 5000, 50))
     assert set(by_columns.widths.tolist()) == {50}
     work = SMALL.nnz + ROW_WORK * SMALL.n_rows
-    by_work = Groups.of(batch.rows, batch.cols, row_starts(batch), Cuts((Cut(work=3 * work + 1),)))
+    by_work = Groups.of(batch.rows, batch.cols, row_starts(batch), LaunchConfigs((LaunchConfig(work=3 * work + 1),)))
     assert (by_work.ends - by_work.begins).tolist() == [12] * 333 + [4]
 
 
 def test_problems_of_different_cuts_share_no_group() -> None:
     batch = Composition.copies(SMALL, 7).batch(np)
-    cuts = Cuts((Cut(), Cut(columns=10)), np.array([0, 0, 1, 1, 1, 0, 0]))
-    groups = Groups.of(batch.rows, batch.cols, row_starts(batch), cuts)
+    configs = LaunchConfigs((LaunchConfig(), LaunchConfig(columns=10)), np.array([0, 0, 1, 1, 1, 0, 0]))
+    groups = Groups.of(batch.rows, batch.cols, row_starts(batch), configs)
     assert groups.begins.tolist() == [0, 8, 16, 20]
     assert groups.kinds.tolist() == [0, 1, 1, 0]
 
@@ -117,7 +117,7 @@ def test_a_large_problem_is_cut_into_parts_of_equal_work() -> None:
     """100 rows of 84 entries are 10,000 of work: five parts of 20 rows that share a window."""
     large = with_row_lengths([84] * 100, 200, 3)
     batch = Composition.of([SMALL, large, SMALL, SMALL]).batch(np)
-    groups = Groups.of(batch.rows, batch.cols, row_starts(batch), Cuts((Cut(work=2000, columns=10),)))
+    groups = Groups.of(batch.rows, batch.cols, row_starts(batch), LaunchConfigs((LaunchConfig(work=2000, columns=10),)))
     assert (*groups.begins.tolist(), groups.ends[-1]) == (0, 4, 24, 44, 64, 84, 104, 112)
     assert groups.windows.tolist() == [0, *[5] * 5, 205]
     assert groups.widths.tolist() == [5, *[200] * 5, 10]
@@ -132,10 +132,10 @@ def test_thousands_of_tiny_problems() -> None:
     assert layout.slices.groups.shape[0] == -(-5000 // (1024 // 3))
 
 
-@pytest.mark.parametrize("work", [0, ROW_WORK * SHARED])
+@pytest.mark.parametrize("work", [0, ROW_WORK * SHARED_ELEMENTS])
 def test_a_group_must_fit_a_block(work: int) -> None:
     with pytest.raises(ParameterError, match="take 1 to 98288"):
-        Cuts((Cut(work=work),))
+        LaunchConfigs((LaunchConfig(work=work),))
 
 
 @pytest.mark.parametrize("name", BATTERY)
@@ -144,10 +144,16 @@ def test_each_matrix_of_the_battery_twice(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "cut", [Cut(), Cut(work=300, columns=50), Cut(work=ROW_WORK * (SHARED - 1), columns=2**20)], ids=repr
+    "config",
+    [
+        LaunchConfig(),
+        LaunchConfig(work=300, columns=50),
+        LaunchConfig(work=ROW_WORK * (SHARED_ELEMENTS - 1), columns=2**20),
+    ],
+    ids=repr,
 )
-def test_the_battery_in_one_batch(cut: Cut) -> None:
-    verify(Composition.mixed([make() for make in BATTERY.values()], 70), cut)
+def test_the_battery_in_one_batch(config: LaunchConfig) -> None:
+    verify(Composition.mixed([make() for make in BATTERY.values()], 70), config)
 
 
 def test_a_batch_without_rows() -> None:
@@ -155,17 +161,22 @@ def test_a_batch_without_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_cols", "dtype", "room"),
-    [(SHARED - 3, np.uint16, SHARED), (SHARED - 2, np.uint16, 3), (65_536, np.uint16, 3), (65_537, np.int32, 3)],
+    ("n_cols", "dtype", "elements"),
+    [
+        (SHARED_ELEMENTS - 3, np.uint16, SHARED_ELEMENTS),
+        (SHARED_ELEMENTS - 2, np.uint16, 3),
+        (65_536, np.uint16, 3),
+        (65_537, np.int32, 3),
+    ],
 )
-def test_wide_problems(n_cols: int, dtype: Any, room: int) -> None:
+def test_wide_problems(n_cols: int, dtype: Any, elements: int) -> None:
     """Three rows, one of 5,000 entries, that read the first and the last column."""
     long = with_row_lengths([5000], n_cols - 2, 5)
     rows = [0] * 5000 + [0, 2, 2]
     cols = [*(long.indices + 1), n_cols - 1, 0, n_cols - 1]
     composition = Composition.copies(coo(3, n_cols, rows, cols, [*long.values, 2.0, 3.0, 4.0]), 2)
     layout = SlicedLayout.from_batch(composition.batch(np))
-    assert (layout.columns.dtype, layout.rooms) == (dtype, (room,))
+    assert (layout.columns.dtype, layout.shared_elements) == (dtype, (elements,))
     verify(composition)
 
 

@@ -1,6 +1,7 @@
 """FORMATS × BATTERY on the CPU."""
 
 import ast
+import functools
 import importlib
 import pkgutil
 import tracemalloc
@@ -10,45 +11,41 @@ import numpy as np
 import pytest
 
 import gpu_engine.formats
+from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.formats import FORMATS, find_kernel, kernel_names
 from gpu_engine.formats.base import Format, Kernel
-from gpu_engine.verify import check, reference
+from gpu_engine.verify import Reference, check, reference
 from tests.battery import BATTERY
 from tests.gpu_engine.formats import contract
 
 KERNELS = [pytest.param(f, k, id=f"{f.name}/{k.variant}") for f in FORMATS for k in f.kernels if k.cpu]
 formats = pytest.mark.parametrize("f", FORMATS, ids=lambda f: f.name)
-matrices = pytest.mark.parametrize("name", BATTERY)
+
+
+@functools.cache
+def of_battery(name: str) -> tuple[CsrMatrix, tuple[Reference, ...]]:
+    """The matrix and its products by SciPy, made once for all formats; none may write to them."""
+    matrix = BATTERY[name]()
+    return matrix, contract.references(matrix)
+
+
+def check_format(f: Format, name: str) -> None:
+    matrix, expected = of_battery(name)
+    contract.check_format(f, "cpu", matrix, matrix, expected, np)
 
 
 @formats
-@matrices
-def test_round_trip(f: Format, name: str) -> None:
-    matrix = BATTERY[name]()
-    contract.check_round_trip(f, matrix, matrix)
-
-
-@formats
-@matrices
-def test_bytes(f: Format, name: str) -> None:
-    contract.check_bytes(f, BATTERY[name]())
-
-
-@pytest.mark.parametrize(("f", "kernel"), KERNELS)
-@matrices
-def test_product(f: Format, kernel: Kernel, name: str) -> None:
-    matrix = BATTERY[name]()
-    contract.check_product(f, kernel, "cpu", matrix, matrix, np)
+@pytest.mark.parametrize("name", BATTERY)
+def test_layout_and_its_products(f: Format, name: str) -> None:
+    check_format(f, name)
 
 
 @formats
 @pytest.mark.parametrize("name", ["empty_rows_and_columns", "one_dense_row", "power_law"])
 def test_conversion_in_several_blocks(monkeypatch: pytest.MonkeyPatch, f: Format, name: str) -> None:
     monkeypatch.setattr("gpu_engine.formats.base.ENTRIES_PER_BLOCK", 97)
-    matrix = BATTERY[name]()
-    contract.check_round_trip(f, matrix, matrix)
-    contract.check_product(f, next(k for k in f.kernels if k.cpu), "cpu", matrix, matrix, np)
+    check_format(f, name)
 
 
 @formats
@@ -63,13 +60,12 @@ def test_conversion_holds_little_beside_the_layout(monkeypatch: pytest.MonkeyPat
     assert peak < 2 * (matrix.stored_bytes + layout.stored_bytes)
 
 
-@pytest.mark.parametrize(("f", "kernel"), KERNELS)
+@formats
 @pytest.mark.parametrize("name", ["all_rows_empty", "single_entry", "one_dense_row", "one_dense_column", "power_law"])
-def test_product_of_many_threads(monkeypatch: pytest.MonkeyPatch, f: Format, kernel: Kernel, name: str) -> None:
+def test_products_of_many_threads(monkeypatch: pytest.MonkeyPatch, f: Format, name: str) -> None:
     """Parts are cut for the threads there are; more of them than cores, and than entries."""
     monkeypatch.setattr("numba.get_num_threads", lambda: 7)
-    matrix = BATTERY[name]()
-    contract.check_product(f, kernel, "cpu", matrix, matrix, np)
+    check_format(f, name)
 
 
 @pytest.mark.parametrize(("f", "kernel"), KERNELS)

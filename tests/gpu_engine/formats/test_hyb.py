@@ -32,9 +32,9 @@ def test_the_third_rule_by_its_definition(name: str) -> None:
 
 def test_each_row_is_cut_after_the_head() -> None:
     layout = hyb.FORMAT.from_csr(dense([[1, 0, 2, 0, 0], [0, 0, 0, 0, 0], [3, 4, 5, 6, 7], [0, -8, 0, 0, 9]]))
-    assert layout.head.columns.tolist() == [[0, -1, 0, 1], [2, -1, 1, 4]]
-    assert layout.head.values.tolist() == [[1, 0, 3, -8], [2, 0, 4, 9]]
-    assert layout.tail.rows.tolist() == [2, 2, 2]
-    assert layout.tail.columns.tolist() == [2, 3, 4]
-    assert layout.tail.values.tolist() == [5, 6, 7]
+    assert layout.ell_part.columns.tolist() == [[0, -1, 0, 1], [2, -1, 1, 4]]
+    assert layout.ell_part.values.tolist() == [[1, 0, 3, -8], [2, 0, 4, 9]]
+    assert layout.coo_part.rows.tolist() == [2, 2, 2]
+    assert layout.coo_part.columns.tolist() == [2, 3, 4]
+    assert layout.coo_part.values.tolist() == [5, 6, 7]
     assert hyb.KERNEL.layout_bytes(layout) == 4 * 8 + 8 * 6 + 16 * 3

@@ -74,10 +74,10 @@ def test_tiles_hold_at_most_their_size(name: str) -> None:
 
 
 def test_cut_rows_are_joined() -> None:
-    """The tail that the first tile left and the heads of those after it; the other places are nobody's."""
+    """The last sum of the first tile and the first sums of those after it; the other elements are nobody's."""
     found = cut([3, 40, 5])
-    found.tails[:] = [0.5, np.nan, np.nan, np.nan]
-    found.heads[:] = [np.nan, 1.0, 2.0, 4.0]
+    found.last_sums[:] = [0.5, np.nan, np.nan, np.nan]
+    found.first_sums[:] = [np.nan, 1.0, 2.0, 4.0]
     y = np.array([5.0, np.nan, 6.0])
     tiles.join_on_cpu(found, y)
     assert y.tolist() == [5.0, 7.5, 6.0]

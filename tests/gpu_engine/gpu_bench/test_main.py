@@ -18,7 +18,7 @@ from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import formats
 from gpu_engine.gpu_bench.formats import passes
-from gpu_engine.gpu_bench.shelf import Shelf
+from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import collected, generated
@@ -92,13 +92,13 @@ def test_from_matrices_to_tables_and_a_recording(
 
 
 def test_a_matrix_of_another_call_is_made_anew(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    shelf.make(TINY[0])
+    cache = MatrixCache(tmp_path)
+    cache.make(TINY[0])
     other = Subject("grid", "families", generated("stencil", GRID | {"ny": 4}))
     said: list[str] = []
-    shelf.fill([other], said.append)
+    cache.fill([other], said.append)
     assert said == [f"made grid: {generate('stencil', GRID | {'ny': 4}).nnz} nonzeros"]
-    assert shelf.matrix(other).n_rows == 24
+    assert cache.matrix(other).n_rows == 24
 
 
 def test_nothing_left_to_measure_is_said(bench: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:

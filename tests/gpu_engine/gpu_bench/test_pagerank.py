@@ -12,14 +12,16 @@ import pytest
 from gpu_engine import recordings
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import pagerank
+from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.pagerank import FEW, passes
-from gpu_engine.gpu_bench.pagerank_tables import CUGRAPH, CUGRAPH_COPY, report
+from gpu_engine.gpu_bench.pagerank_tables import CUGRAPH, CUGRAPH_COPY, TABLES
 from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
+from gpu_engine.pagerank.measuring import PageRankDetails
 from gpu_engine.recordings import MatrixRecord, Recording, generated
-from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Measurement, Trace
+from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement, Trace
 from gpu_engine.studies.pagerank import PagerankStudy
-from tests.gpu_engine.gpu_bench.test_tables import rows
+from tests.gpu_engine.gpu_bench.test_formats_tables import rows
 
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
 GRID = Subject("grid", "graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
@@ -73,9 +75,9 @@ def test_on_a_cpu_values_become_fp64_and_the_thread_kernel_tries_the_schedules()
 
 def run(matrix: str, kernel: str, ms: float, axes: str = "", **fields: Any) -> Measurement:
     """A run of 10 iterations with a floor of 2 ms."""
-    case, format_ = f"{matrix}|{kernel}|warm|{axes}", kernel.partition("/")[0]
+    case = Case.parse(f"{matrix}|{kernel}|warm|{axes}")
     fields = {"iterations": 10, "floor_s": 2e-3, "residual": 1e-11, "distance": 1e-12, "mass_error": 1e-16} | fields
-    return Measurement(case, matrix, GPU.id, format_, kernel, "ok", "warm", median_s=ms * 1e-3, **fields)
+    return Measurement.of(case, GPU.id, PageRankDetails, median_s=ms * 1e-3, **fields)
 
 
 def trace(m: Measurement, read: Sequence[int], written: Sequence[int], us: Sequence[float], probe: Any = None) -> Trace:
@@ -98,21 +100,25 @@ def recording(
     return Recording("pagerank", now, GPU, profile, matrices, measurements, (*traces, *rest))
 
 
+def tables(found: Recording) -> str:
+    return report(BenchmarkData((GRID, WEB), found), TABLES)
+
+
 FP64 = run("grid", "split/tile+fp64", 4.0)
 TWO = run("grid", "split/tile+cpms2", 3.2, AXES + "segments", floor_s=1.6e-3, iterations_by_segments=(4, 6))
 FOUR = run("grid", "split/tile+cpms4", 5.0, AXES + "fp64", floor_s=1e-3, iterations_by_segments=(1, 3, 5, 1))
 
 
 def test_iterations_and_the_worst_of_all_runs() -> None:
-    bad = dataclasses.replace(FOUR, residual=3e-11, distance=2e-10, mass_error=5e-14)
+    bad = FOUR.with_(residual=3e-11, distance=2e-10, mass_error=5e-14)
     near = run("grid", "split/tile+cpms2", 1.0, AXES.replace("16", "256") + "fp64", residual=1.0)
-    (row,) = rows(report((), recording(FP64, TWO, bad, near)), ITERATIONS)
+    (row,) = rows(tables(recording(FP64, TWO, bad, near)), ITERATIONS)
     assert row == ["grid", "7", "21", "10", "4 + 6 = 10", "1 + 3 + 5 + 1 = 10", "3.0e-11", "2.0e-10", "5.0e-14"]
 
 
 def test_a_graph_whose_runs_all_failed_has_a_row_of_dashes() -> None:
     failed = dataclasses.replace(FP64, median_s=None, state="failed")
-    text = report((), recording(failed))
+    text = tables(recording(failed))
     assert rows(text, ITERATIONS) == [["grid", "7", "21", *["–"] * 6]]
     assert rows(text, TOTALS) == []
 
@@ -124,12 +130,12 @@ def test_pulls_on_heads_are_held_against_fp64_and_the_probe() -> None:
         trace(TWO, [1, 1, 1, 2], [1, 1, 2, 2], [30.0, 20.0, 99.0, 50.0], [20.0, 20.0, 20.0, 40.0]),
         trace(FOUR, [1, 2, 3], [2, 2, 3], [7.0, 40.0, 62.5], [0.0, 0.0, 32.0]),
     )
-    text = report((), recording(FP64, TWO, FOUR, traces=traces))
+    text = tables(recording(FP64, TWO, FOUR, traces=traces))
     assert rows(text, PULLS) == [
         ["grid", "split/tile+cpms2", "50.0", "2.00 of 2.00", "–", "–"],
         ["grid", "split/tile+cpms4", "50.0", "–", "1.25", "0.80 of 1.25"],
     ]
-    assert "split/tile+cpms2, one segment: geometric mean 2.00, lowest 2.00 of 1 graphs." in text
+    assert "split/tile+cpms2, one segment: geometric mean 2.00, lowest 2.00, of 1 graphs." in text
 
 
 def test_the_fastest_layout_with_values_is_judged_apart() -> None:
@@ -140,47 +146,47 @@ def test_the_fastest_layout_with_values_is_judged_apart() -> None:
         trace(slow, [0], [0], [80.0], [40.0]),
         trace(heads, [1], [1], [20.0], [20.0]),
     )
-    text = report((), recording(FP64, TWO, slow, heads, traces=traces))
-    assert "one of them read: geometric mean 1.25, lowest 1.25 of 1 graphs." in text
+    text = tables(recording(FP64, TWO, slow, heads, traces=traces))
+    assert "one of them read: geometric mean 1.25, lowest 1.25, of 1 graphs." in text
 
 
 def test_gain_bound_and_share_of_the_saving() -> None:
-    text = report((), recording(FP64, TWO, FOUR))
+    text = tables(recording(FP64, TWO, FOUR))
     # 4 / 3.2 of 2 / 1.6: all of the saving; 4 / 5 of 2 / 1: less than nothing.
     assert rows(text, TOTALS) == [
         ["grid", "split/tile+cpms2", "segments", "4.000", "3.200", "1.250", "1.250", "1.00"],
         ["grid", "split/tile+cpms4", "fp64", "4.000", "5.000", "0.800", "2.000", "-0.20"],
     ]
-    assert "split/tile+cpms2, segments: share of the saving: geometric mean 1.00, lowest 1.00, 1 graphs." in text
-    assert "split/tile+cpms4, fp64: share of the saving: median -0.20, lowest -0.20, 1 graphs." in text
+    assert "split/tile+cpms2, segments: share of the saving: geometric mean 1.00, lowest 1.00, of 1 graphs." in text
+    assert "split/tile+cpms4, fp64: share of the saving: median -0.20, lowest -0.20, of 1 graphs." in text
 
 
 def test_shares_of_several_graphs_have_a_geometric_mean() -> None:
     other = dataclasses.replace(FP64, case="h|split/tile+fp64|warm|", matrix_id="h")
     # 4 / 3.76…: a quarter of the saving.
     quarter = dataclasses.replace(TWO, case=TWO.case.replace("grid", "h"), matrix_id="h", median_s=4e-3 / 1.0625)
-    text = report((), recording(FP64, TWO, other, quarter, names=("grid", "h")))
+    text = tables(recording(FP64, TWO, other, quarter, names=("grid", "h")))
     assert [row[-1] for row in rows(text, TOTALS)] == ["1.00", "0.25"]
-    assert "geometric mean 0.50, lowest 0.25, 2 graphs." in text
+    assert "geometric mean 0.50, lowest 0.25, of 2 graphs." in text
 
 
 def test_without_a_saving_there_is_no_share_and_without_fp64_no_row() -> None:
     same = dataclasses.replace(TWO, floor_s=2e-3)
-    assert rows(report((), recording(FP64, same)), TOTALS)[0][-2:] == ["1.000", "–"]
-    assert rows(report((), recording(TWO)), TOTALS) == []
+    assert rows(tables(recording(FP64, same)), TOTALS)[0][-2:] == ["1.000", "–"]
+    assert rows(tables(recording(TWO)), TOTALS) == []
 
 
 def test_free_segments_are_held_against_free_numbers() -> None:
     free = run("grid", "split/tile+free", 2.0)
     heads = run("grid", "split/tile+free-cpms2", 1.6, AXES + "fp64", floor_s=1e-3)
-    (row,) = rows(report((), recording(FP64, free, heads)), TOTALS)
+    (row,) = rows(tables(recording(FP64, free, heads)), TOTALS)
     assert row[3:] == ["2.000", "1.600", "1.250", "2.000", "0.25"]
 
 
 def test_of_two_ends_the_faster_one_counts() -> None:
     slower = dataclasses.replace(TWO, case=TWO.case.replace("segments", "fp64"), median_s=3.6e-3)
     traces = (trace(slower, [1], [1], [40.0]), trace(TWO, [1], [1], [25.0]))
-    (row,) = rows(report((), recording(FP64, slower, TWO, traces=traces)), PULLS)
+    (row,) = rows(tables(recording(FP64, slower, TWO, traces=traces)), PULLS)
     assert row[3] == "2.00"
 
 
@@ -190,7 +196,7 @@ def test_cugraph_is_scaled_to_the_copy_of_the_device() -> None:
     free = run(name, "csr/thread+free", 1e3 * run_s, iterations=round(run_s / iteration_s))
     slower = run(name, "split/tile+fp64", 2e3 * run_s)
     heads = run(name, "split/tile+cpms2", 0.8e3 * run_s, AXES + "segments")
-    text = report((), recording(free, slower, heads, names=(name,), copy=copy))
+    text = tables(recording(free, slower, heads, names=(name,), copy=copy))
     (row,) = rows(text, FASTEST.format(copy / 1e12))
     # As long as theirs on a device with twice the copy: half of what theirs takes here.
     assert row == [
@@ -201,7 +207,7 @@ def test_cugraph_is_scaled_to_the_copy_of_the_device() -> None:
 
 
 def test_a_graph_that_cugraph_has_not_run_has_no_ratio() -> None:
-    text = report((), recording(FP64))
+    text = tables(recording(FP64))
     assert rows(text, FASTEST.format(CUGRAPH_COPY / 1e12)) == [
         ["grid", "split/tile+fp64", "400.0", "4.000", "–", "–", "–", "–"]
     ]
@@ -210,18 +216,9 @@ def test_a_graph_that_cugraph_has_not_run_has_no_ratio() -> None:
 
 def test_other_schedules_are_held_against_that_of_the_paper() -> None:
     second = run("grid", "split/tile+cpms4", 2.5, "first=2,near=16,stall=0.98,at_end=fp64")
-    second = dataclasses.replace(second, iterations=8, iterations_by_segments=(0, 4, 3, 1))
-    (row,) = rows(report((), recording(FP64, FOUR, second)), "Other schedules")
+    second = second.with_(iterations=8, iterations_by_segments=(0, 4, 3, 1))
+    (row,) = rows(tables(recording(FP64, FOUR, second)), "Other schedules")
     assert row == ["grid", "split/tile+cpms4", "2", "16", "1 + 3 + 5 + 1 = 10", "0 + 4 + 3 + 1 = 8", "2.000"]
-
-
-def test_all_runs_the_fastest_first() -> None:
-    found = rows(report((), recording(FP64, FOUR, TWO)), "All runs, the fastest first")
-    assert [row[1:] for row in found] == [
-        ["split/tile+cpms2", "first 1, near 16, stall 0.98, at_end segments", "10", "3.200"],
-        ["split/tile+fp64", "", "10", "4.000"],
-        ["split/tile+cpms4", "first 1, near 16, stall 0.98, at_end fp64", "10", "5.000"],
-    ]
 
 
 def test_each_graph_of_cugraph_is_a_subject() -> None:

@@ -10,19 +10,22 @@ from typing import Any
 import pytest
 
 from gpu_engine import recordings
+from gpu_engine.findings.scaling.sentences import PAPER_GAINS, VIRTUAL_CAVEAT
 from gpu_engine.generators import generate, generator
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import scaling
+from gpu_engine.gpu_bench.markdown import BenchmarkData, report
+from gpu_engine.gpu_bench.matrix_cache import NNZ_MAX
 from gpu_engine.gpu_bench.scaling import passes
-from gpu_engine.gpu_bench.scaling_tables import report
-from gpu_engine.gpu_bench.shelf import NNZ_MAX
+from gpu_engine.gpu_bench.scaling_tables import TABLES
 from gpu_engine.gpu_bench.subjects import SHARED_NNZ, SHARED_SUBJECTS, Subject, shared_subjects
 from gpu_engine.measure import Bench, open_bench
+from gpu_engine.multigpu.measuring import ScalingDetails
 from gpu_engine.parameters import parse_params
 from gpu_engine.recordings import Recording
-from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Measurement
+from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement
 from gpu_engine.studies.scaling import ScalingParams, settings
-from tests.gpu_engine.gpu_bench.test_tables import rows
+from tests.gpu_engine.gpu_bench.test_formats_tables import rows
 
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
 PROFILE = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "2026-11-21T00:00:00+00:00")
@@ -37,14 +40,10 @@ def measurement(kernel: str, devices: int, work: str, ms: float, *phases_ms: flo
     names = COLD if work == "cold" else ("compute", "exchange")
     iterated = ",exchange=image,overlap=on"
     axes = {"cold": ",merge=host", "iterate": iterated, "pagerank": iterated, "resident": ",cut=entries"}[work]
-    return Measurement(
-        f"m|{kernel}|warm|devices={devices},work={work}{axes}",
-        "m",
+    return Measurement.of(
+        Case.parse(f"m|{kernel}|warm|devices={devices},work={work}{axes}"),
         "cuda:0",
-        partitioning,
-        kernel,
-        "ok",
-        "warm",
+        ScalingDetails,
         median_s=ms * 1e-3,
         phases_s=dict(zip(names, (t * 1e-3 for t in phases_ms), strict=False)),
         partitioning=partitioning,
@@ -54,14 +53,15 @@ def measurement(kernel: str, devices: int, work: str, ms: float, *phases_ms: flo
 
 
 def tables(*measurements: Measurement) -> str:
-    return report(SHARED_SUBJECTS, Recording("scaling", "2026-11-21T00:00:00+00:00", GPU, None, (), measurements))
+    recording = Recording("scaling", "2026-11-21T00:00:00+00:00", GPU, None, (), measurements)
+    return report(BenchmarkData(SHARED_SUBJECTS, recording), TABLES)
 
 
 def library(m: Measurement) -> Measurement:
-    return dataclasses.replace(m, case=f"{m.case},product=cusparse")
+    return dataclasses.replace(m, case=f"{m.case},product=cusparse", axes={**m.axes, "product": "cusparse"})
 
 
-SPEEDUP = "Cold products: speed-up, the paper: 5.5 on six V100, 6.2 on eight (Figures 21 to 23)"
+SPEEDUP = "Cold products: speed-up"
 
 
 def test_speed_ups_are_over_one_device_of_the_same_kernel_and_work() -> None:
@@ -91,7 +91,8 @@ def test_speed_ups_are_over_one_device_of_the_same_kernel_and_work() -> None:
         ["m", "pCSR", "pagerank+cpms2", "image", "on", "0.600", "6.00"]
     ]
     assert "Iterations:" not in text
-    assert "Note" not in text
+    assert VIRTUAL_CAVEAT not in text
+    assert text.count(PAPER_GAINS) == 1
 
 
 def test_overheads_are_shares_of_the_time() -> None:
@@ -113,7 +114,9 @@ def test_equal_lines_are_held_against_equal_nonzeros() -> None:
         measurement("pCSR/p*", 4, "cold", 6.0, 1.0, 1.0, 2.0, 1.0, entries_by_device=(200, 200, 200, 200)),
         measurement("pCSC/baseline", 4, "cold", 9.0, 1.0, 1.0, 5.0, 1.0, entries_by_device=(200, 200, 200, 200)),
     )
-    assert rows(text, "Imbalance of equal lines (Figure 6)") == [["m", "pCSR", "4", "2.00", "1.00", "0.50", "0.40"]]
+    assert rows(text, "Cold products: imbalance of equal lines (Figure 6)") == [
+        ["m", "pCSR", "baseline", "4", "2.00", "0.50", "0.40"]
+    ]
 
 
 def test_the_same_of_resident_products() -> None:
@@ -121,9 +124,14 @@ def test_the_same_of_resident_products() -> None:
         measurement("pCSR/resident", 4, "resident", ms, entries_by_device=entries)
         for ms, entries in ((2.0, (200, 200, 200, 200)), (5.0, (400, 200, 100, 100)))
     )
-    equal_rows = dataclasses.replace(equal_rows, case=equal_rows.case.replace("cut=entries", "cut=lines"))
+    lines = equal_rows.case.replace("cut=entries", "cut=lines")
+    equal_rows = dataclasses.replace(equal_rows, case=lines, axes={**equal_rows.axes, "cut": "lines"})
     text = tables(even, equal_rows, library(equal_rows))
-    assert rows(text, "Imbalance of equal lines, resident (Figure 6)") == [
+    # On one device nothing is cut: the speed-up of equal rows is over the same.
+    alone = measurement("pCSR/resident", 1, "resident", 8.0)
+    found = rows(tables(alone, even, equal_rows), "Resident products: speed-up")
+    assert [row[3:] for row in found] == [["entries", "8.000", "4.00"], ["lines", "8.000", "1.60"]]
+    assert rows(text, "Resident products: imbalance of equal lines (Figure 6)") == [
         ["m", "pCSR", "resident", "4", "2.00", "0.50", "0.40"]
     ]
 
@@ -139,14 +147,14 @@ def test_iterations_beside_their_phases() -> None:
         [*start, "1", "2.000", "1.900", "0.000", "0.000"],
         [*start, "2", "1.250", "1.000", "0.500", "2.500"],
     ]
-    assert "\nNote: virtual devices: x.\n" in text
+    assert VIRTUAL_CAVEAT in text
 
 
 def test_only_the_graph_has_ranks_and_only_we_merge_rows_on_a_device() -> None:
     grid, skewed = SHARED_SUBJECTS[0], SHARED_SUBJECTS[2]
-    asked = [{s.work for params in passes(m, 9) for s in settings(params, GPU)} for m in (grid, skewed)]
+    asked = [{s.workload for params in passes(m, 9) for s in settings(params, GPU)} for m in (grid, skewed)]
     assert asked == [{"cold", "resident", "iterate"}, {"cold", "resident", "iterate", "pagerank"}]
-    found = {(s.kernel, s.merge) for params in passes(grid, 9) for s in settings(params, GPU) if s.work == "cold"}
+    found = {(s.kernel, s.merge) for params in passes(grid, 9) for s in settings(params, GPU) if s.workload == "cold"}
     assert {kernel for kernel, merge in found if merge == "device"} == {"pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"}
     assert len(found) == 3 * 3 + 2
     rivals = {(s.kernel, s.cut) for params in passes(grid, 9) for s in settings(params, GPU) if s.product != "ours"}
@@ -191,14 +199,14 @@ def test_from_matrices_to_tables(
     assert "made space-27: " in err
     assert out == (tmp_path / "scaling.md").read_text(encoding="utf-8")
     assert [row[:4] for row in rows(out, SPEEDUP)] == [[s.name, "pCSR", "p*", "host"] for s in SHARED_SUBJECTS]
-    assert "Note: virtual devices: threads of this CPU" in out
+    assert VIRTUAL_CAVEAT in out
     recording = recordings.parse(json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8")))
-    assert [m.devices for m in recording.measurements] == [1, 2] * 3
+    assert [m.details.devices for m in recording.measurements] == [1, 2] * 3
     assert all(
-        sum(m.entries_by_device) == matrix.nnz
+        sum(m.details.entries_by_device) == matrix.nnz
         for m, matrix in zip(recording.measurements[::2], recording.matrices, strict=True)
     )
-    assert isinstance(recording.measurements[1].entries_by_device, tuple)
+    assert isinstance(recording.measurements[1].details.entries_by_device, tuple)
 
 
 def test_a_size_is_for_matrices_that_have_none_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:

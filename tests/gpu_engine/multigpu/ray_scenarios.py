@@ -89,8 +89,8 @@ class Scenarios:
             first = self.told(matrix)
             matrix.load(x[::-1].copy())
             matrix.advance(3)
-            holdings = [holding.n_bytes for holding in matrix.group.holdings]
-            return {"first": first, "second": self.told(matrix), "bytes": holdings}
+            part_bytes = [info.n_bytes for info in matrix.group.part_infos]
+            return {"first": first, "second": self.told(matrix), "bytes": part_bytes}
 
     def large(self) -> dict[str, Any]:
         """Slices that go through the object store, from one node to the other."""

@@ -1,6 +1,6 @@
-"""Devices without threads: what is launched is done when somebody waits, in any order that the marks allow.
+"""Devices without threads: what is launched is done when somebody waits, in any order that the events allow.
 
-They capture as GPUs do: nothing is done meanwhile, marks from before may not be waited for, and what is replayed is
+They capture as GPUs do: nothing is done meanwhile, events from before may not be waited for, and what is replayed is
 what was launched, whatever has changed since in those that launched it.
 """
 
@@ -11,20 +11,30 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import pytest
+
 from gpu_engine.cpms import Segmented
 from gpu_engine.multigpu.base import Device, fork, join
 from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.verify import POISON
 
+CHANGED = pytest.mark.full("gpu_engine/multigpu/*", "tests/gpu_engine/multigpu/*")
+"""More of the same, where a change may have made it worth while."""
+
+
+def seeds(most: int, always: int = 24) -> list[Any]:
+    """Seeds of orders: the first ones always, all of them where a source has changed."""
+    return [seed if seed < always else pytest.param(seed, marks=CHANGED) for seed in range(most)]
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Work of a stream, done once `mark` is, if there is one."""
+    """Work of a stream, done once `event` is, if there is one."""
 
     stream: "ScheduledDevice"
     done: Future[Any]
     work: Callable[[], Any]
-    mark: Future[Any] | None
+    event: Future[Any] | None
 
 
 class Order:
@@ -63,11 +73,11 @@ class ScheduledDevice(VirtualDevice):
         self.owned: list[Any] = []
         order.streams.append(self)
 
-    def side(self) -> "ScheduledDevice":
-        if not isinstance(self._side, ScheduledDevice):
-            self._side = ScheduledDevice(self.name, self.node, order=self.order)
-            self._side.owned = self.owned
-        return self._side
+    def copy_stream(self) -> "ScheduledDevice":
+        if not isinstance(self._copy_stream, ScheduledDevice):
+            self._copy_stream = ScheduledDevice(self.name, self.node, order=self.order)
+            self._copy_stream.owned = self.owned
+        return self._copy_stream
 
     def allocate(self, size: int, dtype: Any) -> Any:
         array = super().allocate(size, dtype)
@@ -85,16 +95,16 @@ class ScheduledDevice(VirtualDevice):
         self._launch(self.order.count, (values.stop - values.start) * k * vector.units.itemsize)
         super().fetch_segments(peer, values, k, vector)
 
-    def mark(self) -> Future[Any]:
+    def record_event(self) -> Future[Any]:
         if self.order.capturing is None:
-            return super().mark()
+            return super().record_event()
         self._push(lambda: None, None)
         return self.order.capturing[-1].done
 
-    def wait(self, mark: Future[Any]) -> None:
+    def wait_event(self, event: Future[Any]) -> None:
         if self.order.capturing is not None:
-            assert any(launch.done is mark for launch in self.order.capturing), "It waits for what was before."
-        self._push(lambda: None, mark)
+            assert any(launch.done is event for launch in self.order.capturing), "It waits for what was before."
+        self._push(lambda: None, event)
 
     def capture(self, others: Sequence[Device], work: Callable[[], None]) -> Callable[[int], None]:
         captured = self.order.capturing = []
@@ -110,7 +120,7 @@ class ScheduledDevice(VirtualDevice):
             for _ in range(times):
                 again = {each.done: Future[Any]() for each in captured}
                 for each in captured:
-                    each.stream.push(Launch(each.stream, again[each.done], each.work, each.mark and again[each.mark]))
+                    each.stream.push(Launch(each.stream, again[each.done], each.work, each.event and again[each.event]))
             fork(self, others)
 
         return launch
@@ -121,8 +131,8 @@ class ScheduledDevice(VirtualDevice):
 
     def ready(self) -> bool:
         """Whether the next piece of work waits for nothing."""
-        mark = self.todo[0].mark
-        return mark is None or mark.done()
+        event = self.todo[0].event
+        return event is None or event.done()
 
     def step(self) -> None:
         """Does the next piece of work."""
@@ -137,8 +147,8 @@ class ScheduledDevice(VirtualDevice):
     def _launch(self, work: Any, *arguments: Any) -> None:
         self._push(partial(work, *arguments), None)
 
-    def _push(self, work: Callable[[], Any], mark: Future[Any] | None) -> None:
-        launch = Launch(self, Future(), work, mark)
+    def _push(self, work: Callable[[], Any], event: Future[Any] | None) -> None:
+        launch = Launch(self, Future(), work, event)
         if self.order.capturing is None:
             self.push(launch)
         else:

@@ -14,13 +14,13 @@ from gpu_engine.multigpu import actors
 from gpu_engine.multigpu.actor_group import ActorGroup
 from gpu_engine.multigpu.cluster import ClusterMatrix
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import ExchangeName, Transfer, split
+from gpu_engine.multigpu.exchange import ExchangeName, Transfer, split_diagonal
 from gpu_engine.multigpu.partition import Part, Partitioning, find_partitioning, localize, part_of
 from gpu_engine.multigpu.placement import find_places
-from gpu_engine.multigpu.transport import TRANSPORTS, Move, Seat
+from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Move
 from tests.battery import coo, dense, with_row_lengths
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
-from tests.gpu_engine.multigpu.scheduled import Order, ScheduledDevice
+from tests.gpu_engine.multigpu.scheduled import Order, ScheduledDevice, seeds
 from tests.gpu_engine.multigpu.stored import stored
 from tests.gpu_engine.multigpu.test_exchange import ORDERED, iterated, overlaps
 from tests.gpu_engine.multigpu.thread_ray import ThreadRay
@@ -29,39 +29,41 @@ PATIENCE_S = 60.0
 UNEVEN = with_row_lengths([0, 12, 0, 1, 12, 12, 0, 0, 1, 0, 3, 0], 12, 5)
 
 
-@pytest.mark.parametrize("block", [1, 7, 100])
+@pytest.mark.parametrize("chunk", [1, 7, 100])
 @pytest.mark.parametrize("count", [1, 4, 9])
 @pytest.mark.parametrize("matrix", [*ORDERED, UNEVEN, dense([[0] * 4] * 4)])
-def test_a_part_is_split_as_a_whole_or_in_blocks(
-    matrix: CsrMatrix, count: int, block: int, monkeypatch: pytest.MonkeyPatch
+def test_a_part_is_split_as_a_whole_or_in_chunks(
+    matrix: CsrMatrix, count: int, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(actors, "BLOCK", block)
+    monkeypatch.setattr(actors, "CHUNK", chunk)
     whole = find_partitioning("pCSR").store(matrix)
     with logging_devices(1) as (device,):
         for span in cut_by_entries(whole, (count,)):
             part = part_of(whole, span, localize(whole, span))
             for found, expected in zip(
-                actors.sent_apart(device, whole.partitioning, part), split(whole.partitioning, part), strict=True
+                actors.copy_blocks(device, whole.partitioning, part),
+                split_diagonal(whole.partitioning, part),
+                strict=True,
             ):
                 assert found.span == expected.span
                 for name in ("major", "minor", "values"):
                     np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), strict=True)
 
 
-def test_no_more_of_a_part_than_a_block_is_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_of_a_part_than_a_chunk_is_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """And what is left of its last row."""
     matrix, sizes = generate("stencil", {"points": 5, "nx": 12, "ny": 11}), []
 
     def watched(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
         sizes.append(part.values.size)
-        return split(partitioning, part)
+        return split_diagonal(partitioning, part)
 
-    monkeypatch.setattr(actors, "BLOCK", 10)
-    monkeypatch.setattr(actors, "split", watched)
+    monkeypatch.setattr(actors, "CHUNK", 10)
+    monkeypatch.setattr(actors, "split_diagonal", watched)
     whole = find_partitioning("pCSR").store(matrix)
     with logging_devices(1) as (device,):
         (span,) = cut_by_entries(whole, (1,))
-        actors.sent_apart(device, whole.partitioning, part_of(whole, span, localize(whole, span)))
+        actors.copy_blocks(device, whole.partitioning, part_of(whole, span, localize(whole, span)))
     assert max(sizes) <= 10 + 4
     assert sum(sizes) == matrix.nnz
 
@@ -78,10 +80,10 @@ class HeldOrder(Order):
 class HeldDevice(ScheduledDevice):
     order: HeldOrder
 
-    def side(self) -> ScheduledDevice:
-        if not isinstance(self._side, HeldDevice):
-            self._side = HeldDevice(self.name, self.node, order=self.order)
-        return self._side
+    def copy_stream(self) -> ScheduledDevice:
+        if not isinstance(self._copy_stream, HeldDevice):
+            self._copy_stream = HeldDevice(self.name, self.node, order=self.order)
+        return self._copy_stream
 
     def synchronize(self) -> None:
         if not self.order.held:
@@ -91,16 +93,16 @@ class HeldDevice(ScheduledDevice):
 class StreamTransport:
     """As NCCL does it: a transfer is done when the streams of both ends have come to it; no host waits."""
 
-    def __init__(self, seat: Seat, invitation: Any) -> None:
-        self.seat, self.ends, self.exchanges = seat, invitation, 0
+    def __init__(self, endpoint: Endpoint, rendezvous_id: Any) -> None:
+        self.endpoint, self.ends, self.exchanges = endpoint, rendezvous_id, 0
 
     @staticmethod
-    def invite() -> dict[tuple[int, Transfer], tuple[Future[Any], Future[None]]]:
+    def new_rendezvous_id() -> dict[tuple[int, Transfer], tuple[Future[Any], Future[None]]]:
         """Of each transfer: the room that its target has for it, and that it is done."""
         return {}
 
     def exchange(self, moves: list[Move]) -> None:
-        device, number = self.seat.device, self.seat.number
+        device, number = self.endpoint.device, self.endpoint.number
         self.exchanges += 1
         ends = [
             (transfer, array, *self.ends.setdefault((self.exchanges, transfer), (Future(), Future())))
@@ -111,11 +113,11 @@ class StreamTransport:
                 device.call(room.set_result, array)
         for transfer, array, room, done in ends:
             if transfer.source == number:
-                device.wait(room)
+                device.wait_event(room)
                 device.call(send, array, room, done)
         for transfer, _, _, done in ends:
             if transfer.target == number:
-                device.wait(done)
+                device.wait_event(done)
 
 
 def send(array: Any, room: Future[Any], done: Future[None]) -> None:
@@ -124,7 +126,7 @@ def send(array: Any, room: Future[Any], done: Future[None]) -> None:
 
 
 @overlaps
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_streams_alone_keep_the_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, overlap: bool
 ) -> None:
@@ -135,10 +137,10 @@ def test_streams_alone_keep_the_order(
     spans = cut_by_entries(find_partitioning("pCSR").store(matrix), (4,))
     devices = {name: order.device(name) for name in (f"virtual:{i}" for i in range(4))}
     for device in devices.values():
-        device.side()
+        device.copy_stream()
     group = ActorGroup(ray, find_places(ray, "CPU"), PATIENCE_S)
     x, found = np.arange(1.0, 6.0), np.empty(5)
-    group.take(devices.__getitem__, stored(tmp_path / "matrix", matrix), spans, exchange, overlap)
+    group.load_parts(devices.__getitem__, stored(tmp_path / "matrix", matrix), spans, exchange, overlap)
     group.connect("nccl")
     for number, span in enumerate(spans):
         group.load(number, span.own.start, x[span.own])
@@ -171,11 +173,11 @@ class Meeting(LoggingDevice):
         super().__init__(name)
         self.products, self.meeting = 0, threading.Barrier(2)
 
-    def side(self) -> Arriving:
-        if not isinstance(self._side, Arriving):
-            self._side = Arriving(self.name)
-            self._side.meeting = self.meeting
-        return self._side
+    def copy_stream(self) -> Arriving:
+        if not isinstance(self._copy_stream, Arriving):
+            self._copy_stream = Arriving(self.name)
+            self._copy_stream.meeting = self.meeting
+        return self._copy_stream
 
     def multiply(self, *arguments: Any) -> None:
         self.products += 1

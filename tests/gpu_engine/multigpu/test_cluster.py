@@ -169,7 +169,7 @@ def test_an_actor_reads_its_own_part_alone(
     spans = cut_by_entries(find_partitioning("pCSR").store(crossed(N)), (4,))
     with ClusterMatrix(ray, folder, PLACES, overlap=overlap, open_device=scripted()) as matrix:
         assert matrix.group.spans == spans
-        assert [h.n_bytes for h in matrix.group.holdings] == [
+        assert [h.n_bytes for h in matrix.group.part_infos] == [
             12 * s.entries + (8 if overlap else 4) * (s.stop - s.first + 1) for s in spans
         ]
     assert sorted(log) == sorted(

@@ -21,7 +21,14 @@ N, N_LARGE = 120, 60_000
 X = np.arange(float(N)) % 7 - 3
 
 NO_RAY = importlib.util.find_spec("ray") is None and os.environ.get("CI") != "true"
-pytestmark = pytest.mark.skipif(NO_RAY, reason="Ray is not installed.")
+CLUSTER = ("actor_group", "actors", "cluster", "placement", "transport")
+pytestmark = [
+    pytest.mark.skipif(NO_RAY, reason="Ray is not installed."),
+    pytest.mark.full(
+        *(f"gpu_engine/multigpu/{module}.py" for module in CLUSTER),
+        *("tests/gpu_engine/multigpu/test_cluster_ray.py", "tests/gpu_engine/multigpu/ray_scenarios.py"),
+    ),
+]
 
 
 def rotation(n: int) -> CsrMatrix:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpu_engine.errors import ParameterError
-from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines, expected_speed, places
+from gpu_engine.multigpu.cut import borders, cut_by_entries, cut_by_lines, expected_speed
 from gpu_engine.multigpu.partition import (
     PARTITIONINGS,
     Partitioning,
@@ -36,13 +36,13 @@ by_rows = pytest.mark.parametrize("name", ["pCSR", "pCOO"])
     ],
 )
 def test_places(nnz: int, groups: tuple[int, ...], expected: tuple[int, ...]) -> None:
-    assert places(nnz, groups) == expected
+    assert borders(nnz, groups) == expected
 
 
 @pytest.mark.parametrize("groups", [(), (0,), (2, 0), (-1,)])
 def test_a_group_without_parts_is_refused(groups: tuple[int, ...]) -> None:
     with pytest.raises(ParameterError, match="at least one part"):
-        places(10, groups)
+        borders(10, groups)
 
 
 def lines(spans: tuple[Span, ...]) -> list[tuple[int, int, bool]]:
@@ -113,7 +113,7 @@ def test_one_node_is_cut_as_one_group(partitioning: Partitioning) -> None:
     """And nodes are cut like matrices of their own: their outer borders lie where those of one step would."""
     stored = partitioning.store(with_row_lengths([5, 0, 31, 2, 2, 7], 40, 2))
     two_steps = cut_by_entries(stored, (3, 2))
-    assert [span.start for span in two_steps] == list(places(stored.nnz, (3, 2))[:-1])
+    assert [span.start for span in two_steps] == list(borders(stored.nnz, (3, 2))[:-1])
     assert two_steps[3].start == stored.nnz * 3 // 5
 
 

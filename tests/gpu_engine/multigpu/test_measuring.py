@@ -1,4 +1,4 @@
-"""The run of a matrix on fleets: what its records say, how it samples, what becomes of cases that cannot be timed."""
+"""The run of a matrix on device groups: what its records say, how it samples, what becomes of cases without a time."""
 
 import dataclasses
 from collections import Counter
@@ -15,19 +15,19 @@ from gpu_engine.device import find_device
 from gpu_engine.errors import DeviceMemoryError, KernelError
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.multigpu import measuring
-from gpu_engine.multigpu.measuring import VIRTUAL, Plan, SharedWorks
+from gpu_engine.multigpu import measuring, pagerank_workload, workload
+from gpu_engine.multigpu.measuring import VIRTUAL, ScalingExperiment, ScalingPlan
 from gpu_engine.multigpu.virtual import VirtualDevice
-from gpu_engine.multigpu.work import Setting, Subject, WorkName
-from gpu_engine.multigpu.works import WORKS
+from gpu_engine.multigpu.workload import Setting, WorkloadData, WorkloadName
+from gpu_engine.multigpu.workloads import WORKLOADS
+from gpu_engine.pagerank import PageRankParams
 from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement, Progress, Record, Started
 from gpu_engine.sampling import SampleRun
 from tests.battery import dense
+from tests.samples.studies import FAST
 
 GRID = generate("stencil", {"points": 5, "nx": 9, "ny": 8})
 WIDE = dense([[1, 0, 2, 0], [0, 0, 0, 5]])
-FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
-"""A profile so fast that no real time can be under a floor."""
 
 COLD = Setting("cold", "pCSC", "p*-opt", 2, "device")
 RESIDENT = Setting("resident", "pCSR", "resident", 2)
@@ -45,12 +45,25 @@ def bench() -> Iterator[Bench]:
 
 def records(bench: Bench, settings: Sequence[Setting], matrix: CsrMatrix = GRID, nodes: int = 1) -> list[Record]:
     cases = [Case("m", setting.kernel, "warm", setting.axes) for setting in settings]
-    plan = Plan({case.key: s for case, s in zip(cases, settings, strict=True)}, 9, nodes)
-    return list(SampleRun(SharedWorks(plan, cases, matrix, bench)).records())
+    plan = ScalingPlan({case.key: s for case, s in zip(cases, settings, strict=True)}, 9, nodes)
+    return list(SampleRun(ScalingExperiment(plan, cases, matrix, bench)).records())
 
 
 def measured(bench: Bench, settings: Sequence[Setting], matrix: CsrMatrix = GRID, **rest: Any) -> list[Measurement]:
     return [r for r in records(bench, settings, matrix, **rest) if isinstance(r, Measurement)]
+
+
+def test_an_iteration_that_did_not_converge_has_a_time_and_says_so(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = PageRankParams(iterations_max=3)
+    for module in (workload, pagerank_workload):
+        monkeypatch.setattr(module, "RANK_PARAMS", params)
+    (m,) = measured(bench, [RANKED])
+    assert (m.state, m.details.iterations) == ("unconverged", 3)
+    assert m.median_s is not None
+    assert m.note.startswith("γ is ")
+    assert m.note.endswith(f"after 3 iterations, not under ε; {VIRTUAL}")
 
 
 def test_what_a_record_says(bench: Bench) -> None:
@@ -58,10 +71,10 @@ def test_what_a_record_says(bench: Bench) -> None:
     for m, setting in zip(found, BY_WORK, strict=True):
         assert (m.state, m.kernel, m.format) == ("ok", setting.kernel, setting.partitioning), m.note
         assert m.case == Case("m", setting.kernel, "warm", setting.axes).key
-        assert (m.partitioning, m.devices, m.cache) == (setting.partitioning, setting.devices, "warm")
+        assert (m.details.partitioning, m.details.devices, m.cache) == (setting.partitioning, setting.devices, "warm")
         assert m.note == VIRTUAL
-        assert sum(m.entries_by_device) == GRID.nnz
-        assert len(m.entries_by_device) == setting.devices
+        assert sum(m.details.entries_by_device) == GRID.nnz
+        assert len(m.details.entries_by_device) == setting.devices
         assert len(m.samples_s) == 9
         assert m.median_s == sorted(m.samples_s)[4]
         assert m.gflops == pytest.approx(2 * GRID.nnz / m.median_s / 1e9)
@@ -69,15 +82,15 @@ def test_what_a_record_says(bench: Bench) -> None:
         assert m.floor_s == GRID.compulsory_bytes / 1e13
         assert m.environment["devices"] == ", ".join(f"virtual:{i}" for i in range(setting.devices))
     resident, iterated, ranked, cold = found
-    assert [m.strategy for m in found] == ["", "", "", "p*-opt"]
-    assert list(cold.phases_s) == ["partition", "distribute", "compute", "merge"]
-    assert resident.phases_s == {}
-    assert set(iterated.phases_s) == set(ranked.phases_s) == {"compute", "exchange"}
+    assert [m.details.strategy for m in found] == ["", "", "", "p*-opt"]
+    assert list(cold.details.phases_s) == ["partition", "distribute", "compute", "merge"]
+    assert resident.details.phases_s == {}
+    assert set(iterated.details.phases_s) == set(ranked.details.phases_s) == {"compute", "exchange"}
     # Each fetches the other's half; the grid is symmetric, and its middle lies between two rows.
-    assert iterated.exchanged_bytes == 8 * 72
-    assert (resident.exchanged_bytes, cold.exchanged_bytes) == (None, None)
-    assert ranked.iterations is not None
-    assert ranked.iterations == sum(ranked.iterations_by_segments) > 20
+    assert iterated.details.exchanged_bytes == 8 * 72
+    assert (resident.details.exchanged_bytes, cold.details.exchanged_bytes) == (None, None)
+    assert ranked.details.iterations is not None
+    assert ranked.details.iterations == sum(ranked.details.iterations_by_segments) > 20
     assert [m.max_error is None for m in found] == [False, False, True, False]
 
 
@@ -118,21 +131,21 @@ def test_progress_never_falls_and_counts_in_shares_of_the_cases(bench: Bench) ->
 
 
 def test_a_wrong_result_fails_its_case_alone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = WORKS["iterate"].check
+    right = WORKLOADS["iterate"].check
 
     def wrong(self: Any) -> None:
         right(self)
         raise KernelError("Wrong result: row 3 is 1.0, SciPy gives 2.0; 1 of 72 rows are off.")
 
-    monkeypatch.setattr(WORKS["iterate"], "check", wrong)
+    monkeypatch.setattr(WORKLOADS["iterate"], "check", wrong)
     found = measured(bench, BY_WORK)
     assert [m.state for m in found] == ["ok", "failed", "ok", "ok"]
     failed = found[1]
     assert failed.note.startswith("Wrong result: row 3")
-    assert (failed.median_s, failed.samples_s, failed.phases_s) == (None, (), {})
+    assert (failed.median_s, failed.samples_s, failed.details.phases_s) == (None, (), {})
 
 
-@pytest.mark.parametrize("setting", BY_WORK[:2] + BY_WORK[3:], ids=lambda s: s.work)
+@pytest.mark.parametrize("setting", BY_WORK[:2] + BY_WORK[3:], ids=lambda s: s.workload)
 def test_devices_that_multiply_wrongly_get_no_time(
     setting: Setting, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,10 +184,10 @@ def test_parts_that_need_too_much_memory_skip_the_case(bench: Bench) -> None:
 
 
 def test_no_memory_for_the_reference_skips_every_case(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(matrix: CsrMatrix) -> Subject:
+    def full(matrix: CsrMatrix) -> WorkloadData:
         raise MemoryError("no more")
 
-    monkeypatch.setattr(measuring, "Subject", full)
+    monkeypatch.setattr(measuring, "WorkloadData", full)
     found = measured(bench, BY_WORK)
     assert {(m.state, m.note) for m in found} == {("skipped", "The host has too little free memory: no more.")}
     assert [m.kernel for m in found] == [setting.kernel for setting in BY_WORK]
@@ -199,9 +212,9 @@ def test_a_time_under_the_floor_is_refused() -> None:
     with open_bench(dataclasses.replace(find_device("cpu"), cache_bytes=2**20), profile) as opened:
         found = measured(opened, BY_WORK)
     for m, setting in zip(found, BY_WORK, strict=True):
-        assert (m.state, m.median_s, m.phases_s) == ("failed", None, {})
+        assert (m.state, m.median_s, m.details.phases_s) == ("failed", None, {})
         assert m.note.startswith("refused: ")
-        if setting.work != "pagerank":
+        if setting.workload != "pagerank":
             # Virtual devices share one memory: nothing is divided by their number.
             assert f"is under {0.9 * ((m.stored_bytes or 0) + 8 * 72):.3e} s" in m.note
 
@@ -225,8 +238,8 @@ def test_what_does_not_fit_the_memory_together_is_sampled_apart(bench: Bench) ->
 
 
 def test_every_work_is_known_by_its_name() -> None:
-    names: tuple[WorkName, ...] = ("cold", "resident", "iterate", "pagerank")
-    assert tuple(WORKS) == names
+    names: tuple[WorkloadName, ...] = ("cold", "resident", "iterate", "pagerank")
+    assert tuple(WORKLOADS) == names
 
 
 @pytest.mark.parametrize(("counts", "expected"), [((1, 2, 8), 2), ((8,), 1)])
@@ -241,10 +254,10 @@ def test_arrays_are_for_the_most_devices_that_there_are(
         asked.append(count)
         yield (SimpleNamespace(node=0, allocate_host=np.empty),) * count
 
-    monkeypatch.setattr("gpu_engine.multigpu.measuring.open_fleet", opened)
+    monkeypatch.setattr("gpu_engine.multigpu.measuring.open_devices", opened)
     both = DeviceInfo("cuda:all", "cuda", "2 × A GPU", 1, 1, "GPU-1,GPU-2")
-    plan = Plan({str(count): dataclasses.replace(COLD, devices=count) for count in counts}, 9, 1)
+    plan = ScalingPlan({str(count): dataclasses.replace(COLD, devices=count) for count in counts}, 9, 1)
     bench: Any = SimpleNamespace(device=both, xp=np)
-    subject = SharedWorks(plan, [], dense([[1, 2], [3, 4]]), bench)._subject()
-    assert subject.matrix.values.tolist() == [1.0, 2.0, 3.0, 4.0]
+    data = ScalingExperiment(plan, [], dense([[1, 2], [3, 4]]), bench)._data()
+    assert data.matrix.values.tolist() == [1.0, 2.0, 3.0, 4.0]
     assert asked == [expected]

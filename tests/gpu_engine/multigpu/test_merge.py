@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.merge import MERGES, Merge, MergePlace, Share, Team, combine
+from gpu_engine.multigpu.merge import MERGES, Merge, MergePlace, PartialResults, PartProduct, combine
 from gpu_engine.multigpu.partition import Axis, Part, Span
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
 
@@ -30,16 +30,16 @@ def merge_of(
 ) -> Merge:
     """Of a part with these lines and this result on each device; y has five rows."""
     parts = [Part(Span(0, 0, first, stop, flag), None, None, None) for first, stop, flag in lines]
-    shares = [
-        Share(device, part, np.empty(0), np.array(result))
+    products = [
+        PartProduct(device, part, np.empty(0), np.array(result))
         for device, part, result in zip(devices, parts, results, strict=False)
     ]
 
     def each(work: Callable[[int], None]) -> None:
-        for i in range(len(shares)):
+        for i in range(len(products)):
             work(i)
 
-    return MERGES[place](Team(shares, axis, 5, each))
+    return MERGES[place](PartialResults(products, axis, 5, each))
 
 
 ROWS = [(0, 2, False), (1, 2, True), (1, 4, True), (4, 5, False)]
@@ -102,14 +102,15 @@ def test_a_device_waits_for_the_results_of_the_others(axis: Axis, lines: list[tu
     sizes = [stop - begin if axis == "rows" else 5 for begin, stop, _ in lines]
     results = [np.ones(sizes[0]), np.full(sizes[1], np.nan)]
     parts = [Part(Span(0, 0, *line), None, None, None) for line in lines]
-    shares = [
-        Share(d, part, np.empty(0), result) for d, part, result in zip((first, second), parts, results, strict=True)
+    products = [
+        PartProduct(d, part, np.empty(0), result)
+        for d, part, result in zip((first, second), parts, results, strict=True)
     ]
-    second.wait(launched)
+    second.wait_event(launched)
     second.upload(np.full(sizes[1], 2.0), results[1])
     try:
         y = np.empty(5)
-        MERGES["device"](Team(shares, axis, 5, each)).run(y, 1.0, 0.0)
+        MERGES["device"](PartialResults(products, axis, 5, each)).run(y, 1.0, 0.0)
     finally:
         first.close()
         second.close()

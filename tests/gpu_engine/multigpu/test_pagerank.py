@@ -20,10 +20,10 @@ from gpu_engine.pagerank.run import PLAIN, iterate
 from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.parameters import parse_params
 from tests.battery import with_row_lengths
-from tests.gpu_engine.multigpu.scheduled import Order, scheduled_devices
+from tests.gpu_engine.multigpu.scheduled import CHANGED, Order, scheduled_devices
 from tests.gpu_engine.pagerank.graphs import WORKED
 
-counts = pytest.mark.parametrize("count", [1, 2, 3, 5])
+counts = pytest.mark.parametrize("count", [1, pytest.param(2, marks=CHANGED), 3, 5])
 precisions = pytest.mark.parametrize("segments", [0, 2, 4])
 overlaps = pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "overlap"])
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpu_engine import cpms
 from gpu_engine.cpms.layout import padded_size
 from gpu_engine.errors import ParameterError
-from gpu_engine.multigpu.exchange import plan
+from gpu_engine.multigpu.exchange import plan_transfers
 from gpu_engine.multigpu.partition import Span
 from gpu_engine.multigpu.segments import SegmentExchange, pack, unpack
 from gpu_engine.multigpu.topology import simulated
@@ -73,7 +73,7 @@ def test_what_arrives_are_the_first_segments_and_no_more(
     n, spans, wanted = cut
     order, rng = Order(seed), np.random.default_rng(seed)
     devices = [order.device(f"virtual:{i}") for i in range(len(spans))]
-    exchange = SegmentExchange(devices, spans, plan(spans, wanted), segments, packed)
+    exchange = SegmentExchange(devices, spans, plan_transfers(spans, wanted), segments, packed)
     rounds = [random_bits(rng, n) for _ in range(2)]
     vectors = []
     for values in rounds:
@@ -112,7 +112,7 @@ def test_one_head_of_two_is_half_of_the_bytes(segments: int, size: int) -> None:
     """Devices with 10 and 7 values want all: 17 cross."""
     spans = [Span(0, 0, 0, 10, start_flag=False), Span(0, 0, 10, 17, start_flag=False)]
     with virtual_devices(simulated((2,))) as devices:
-        exchange = SegmentExchange(devices, spans, plan(spans, [slice(0, 17)] * 2), segments)
+        exchange = SegmentExchange(devices, spans, plan_transfers(spans, [slice(0, 17)] * 2), segments)
         assert [exchange.exchanged_bytes(k) for k in range(1, segments + 1)] == [
             17 * size * k for k in range(1, segments + 1)
         ]
@@ -137,7 +137,7 @@ def test_a_thread_each_finds_the_same(packed: bool) -> None:
     spans = [Span(0, 0, a, b, start_flag=False) for a, b in itertools.pairwise(borders)]
     values = random_bits(np.random.default_rng(1), n)
     with virtual_devices(simulated((4,))) as devices:
-        exchange = SegmentExchange(devices, spans, plan(spans, [slice(0, n)] * 4), segments, packed)
+        exchange = SegmentExchange(devices, spans, plan_transfers(spans, [slice(0, n)] * 4), segments, packed)
         vectors = [poisoned(n, segments) for _ in spans]
         for vector, span in zip(vectors, spans, strict=True):
             pack_own(segmented(values, segments), vector, span.own)
@@ -156,7 +156,7 @@ def test_what_was_read_may_be_overwritten(packed: bool) -> None:
     for seed in range(20):
         order = Order(seed)
         devices = [order.device(f"virtual:{i}") for i in range(2)]
-        exchange = SegmentExchange(devices, spans, plan(spans, [slice(0, 80)] * 2), 2, packed)
+        exchange = SegmentExchange(devices, spans, plan_transfers(spans, [slice(0, 80)] * 2), 2, packed)
         vectors = [segmented(np.full(80, 1.0 + i), 2) for i in range(2)]
         exchange.launch(vectors, 1)
         devices[seed % 2].call(cpms.write, vectors[seed % 2], np.full(80, 8.0), 2)
@@ -173,7 +173,7 @@ def test_devices_out_of_reach_are_sent_packed_segments() -> None:
     launched: list[str] = []
     devices[1].unpack = lambda *_: launched.append("unpack")  # type: ignore[method-assign]
     spans = [Span(0, 0, 0, 4, start_flag=False), Span(0, 0, 4, 8, start_flag=False)]
-    exchange = SegmentExchange(devices, spans, plan(spans, [slice(0, 8)] * 2), 2)
+    exchange = SegmentExchange(devices, spans, plan_transfers(spans, [slice(0, 8)] * 2), 2)
     exchange.launch([cpms.allocate(8, 2) for _ in spans], 1)
     devices[0].synchronize()
     assert launched == ["unpack"]

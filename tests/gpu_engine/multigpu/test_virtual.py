@@ -48,14 +48,14 @@ def test_a_device_waits_for_another_and_for_nobody_else(pair: tuple[VirtualDevic
     gate: Future[None] = Future()
     source, copy = first.allocate(1, np.float64), second.allocate(1, np.float64)
     source[0], copy[0] = 1.0, 0.0
-    first.wait(gate)
+    first.wait_event(gate)
     first.upload(np.array([2.0]), source)
     before = copy.copy()
     second.fetch(source, copy)
     # Nothing holds the second device yet: it reads what the first has not written.
     second.synchronize()
     assert (before[0], copy[0]) == (0.0, 1.0)
-    second.wait(first.mark())
+    second.wait_event(first.record_event())
     second.fetch(source, copy)
     gate.set_result(None)
     second.synchronize()
@@ -64,7 +64,7 @@ def test_a_device_waits_for_another_and_for_nobody_else(pair: tuple[VirtualDevic
 
 
 def test_a_mark_of_an_idle_device_is_passed(pair: tuple[VirtualDevice, ...]) -> None:
-    pair[1].wait(pair[0].mark())
+    pair[1].wait_event(pair[0].record_event())
     pair[1].synchronize()
 
 

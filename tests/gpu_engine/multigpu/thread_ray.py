@@ -61,7 +61,7 @@ class ThreadRay:
         ]
 
     def remote(self, concurrency_groups: dict[str, int]) -> Callable[[type], Any]:
-        assert concurrency_groups == {"mail": 1}
+        assert concurrency_groups == {"messages": 1}
         return lambda kind: SimpleNamespace(
             options=lambda **options: SimpleNamespace(remote=lambda *args: self._start(kind, options, args))
         )
@@ -104,7 +104,7 @@ class ThreadRay:
 
 
 class Actor:
-    """An object with two threads: for the calls of the group `mail`, and for all others."""
+    """An object with two threads: for the calls of the group `messages`, and for all others."""
 
     def __init__(self, instance: Any, affinity: tuple[str, bool]) -> None:
         self.node, soft = affinity
@@ -113,7 +113,7 @@ class Actor:
         self._instance = instance
         self._calls: dict[futures.Future[Any], None] = {}
         self._lock = threading.Lock()
-        self._queues: dict[str, queue.SimpleQueue[Any]] = {"": queue.SimpleQueue(), "mail": queue.SimpleQueue()}
+        self._queues: dict[str, queue.SimpleQueue[Any]] = {"": queue.SimpleQueue(), "messages": queue.SimpleQueue()}
         for waiting in self._queues.values():
             # One that is ended while it computes may wait for a message for ever.
             threading.Thread(target=self._serve, args=(waiting,), daemon=True).start()
@@ -122,7 +122,7 @@ class Actor:
         return Method(self, name)
 
     def call(self, group: str, name: str, arguments: Any) -> futures.Future[Any]:
-        if name == "take":
+        if name == "load_part":
             self.device = arguments[1]
         future: futures.Future[Any] = futures.Future()
         with self._lock:
@@ -148,7 +148,7 @@ class Actor:
             future, name, arguments = job
             answer, error = None, None
             try:
-                with LOADING if name == "take" else nullcontext():
+                with LOADING if name == "load_part" else nullcontext():
                     answer = getattr(self._instance, name)(*arguments)
             except Gone:
                 return

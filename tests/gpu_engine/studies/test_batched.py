@@ -13,9 +13,10 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.parameters import parse_params
-from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, MatrixInfo, Measurement, Progress
+from gpu_engine.records import DeviceInfo, MatrixInfo, Measurement, Progress
 from gpu_engine.studies.batched import ROWS_MAX, BatchedParams, BatchedStudy, known_kernels
 from tests.battery import dense
+from tests.samples.studies import FAST
 
 CPU = DeviceInfo("cpu", "cpu", "A CPU", 1, 1)
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
@@ -25,8 +26,6 @@ LARGE, A, EMPTY, B = (
     MatrixInfo("empty", "empty", 3, 3, 0),
     MatrixInfo("b", "b", 3, 3, 4),
 )
-FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
-"""A profile so fast that no real time can be under a floor."""
 
 TWO = ("scipy/loop", "csr/scalar")
 
@@ -136,11 +135,11 @@ def test_a_run_measures_what_it_owes(bench: Bench) -> None:
         if case.matrix_id == "none":
             assert (m.state, m.note) == ("skipped", "the matrix has no entries")
             continue
-        assert (m.state, m.problems) == ("ok", 9), m.note
+        assert (m.state, m.details.problems) == ("ok", 9), m.note
         assert m.environment.get("matrices") == ("a, b" if compose == "mixed" else None)
         # Of nine problems in a mixed batch five are copies of the first matrix.
         rows, cols = {"copies": {"a": (27, 27), "b": (9, 45)}, "mixed": {"a": (19, 35)}}[compose][case.matrix_id]
-        assert m.vector_bytes == 8 * cols + 16 * rows
+        assert m.details.vector_bytes == 8 * cols + 16 * rows
     done = [r.done for r in records if isinstance(r, Progress)]
     assert done == sorted(done)
     assert 7.0 < done[-1] < 8.0
@@ -150,7 +149,7 @@ def test_the_product_that_is_asked_for_is_measured(bench: Bench) -> None:
     params = BatchedParams(kernels=("csr/scalar",), batches=(4,), caches=("warm",), operation="y = Ax", energy_s=0.0)
     (case,) = BatchedStudy().cases(params, infos({"a": SMALL["a"]}), bench.device)
     (m,) = (r for r in BatchedStudy().run(params, [case], SMALL, bench) if isinstance(r, Measurement))
-    assert (m.state, m.vector_bytes) == ("ok", 8 * 12 + 8 * 12)
+    assert (m.state, m.details.vector_bytes) == ("ok", 8 * 12 + 8 * 12)
 
 
 def test_a_matrix_with_too_many_rows_is_skipped_with_the_reason(bench: Bench) -> None:

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from gpu_engine.device import find_device
+from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
+from gpu_engine.experiment import Candidate
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.parameters import parse_params
-from gpu_engine.records import BandwidthPoint, DeviceProfile, MatrixInfo, Measurement
+from gpu_engine.records import MatrixInfo, Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
 from tests.battery import BATTERY
-
-FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
-"""A profile so fast that no real time can be under a floor."""
+from tests.samples.studies import FAST
 
 FEW: dict[str, dict[str, Any]] = {
     "formats": {"kernels": ["csr/scalar", "csr/vector"], "rounds": 9},
@@ -66,3 +66,34 @@ def test_what_does_not_fit_is_skipped(study: Study) -> None:
         found = measured(study, small)
     assert {(m.state, m.median_s) for m in found} == {("skipped", None)}
     assert all("allowed" in m.note for m in found)
+
+
+def raising(error: SparsightError) -> Any:
+    def prepare(self: Candidate) -> Any:
+        raise error
+
+    return prepare
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (KernelError("Wrong."), "failed"),
+        (ParameterError("Not here."), "skipped"),
+        (DeviceMemoryError("Full."), "skipped"),
+        (LayoutTooLargeError("Too large."), "skipped"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_one_error_gives_one_state_in_every_study(
+    study: Study, error: SparsightError, state: str, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in _subclasses(Candidate):
+        if "prepare" in vars(kind):
+            monkeypatch.setattr(kind, "prepare", raising(error))
+    assert {(m.state, m.median_s, m.note) for m in measured(study, bench)} == {(state, None, str(error))}
+
+
+def _subclasses(kind: type[Any]) -> list[type[Any]]:
+    return [found for own in kind.__subclasses__() for found in (own, *_subclasses(own))]

@@ -192,5 +192,5 @@ def test_the_top_and_the_question_are_those_of_the_parameters(bench: Bench) -> N
     (case,) = PagerankStudy().cases(params, [GRAPH], bench.device)
     (m,) = (r for r in PagerankStudy().run(params, [case], {"g": TRIANGLE}, bench) if isinstance(r, Measurement))
     assert m.case == "g|csr/thread+fp64|warm|damping=0.5"
-    assert m.top_pages == (2, 0)
-    assert m.top_ranks == pytest.approx((15 / 39, 14 / 39), abs=1e-9)
+    assert m.details.top_pages == (2, 0)
+    assert m.details.top_ranks == pytest.approx((15 / 39, 14 / 39), abs=1e-9)

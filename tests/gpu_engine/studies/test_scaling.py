@@ -11,7 +11,7 @@ from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.multigpu.rank_work import RANKS
+from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, MatrixInfo, Measurement, Progress
 from gpu_engine.studies import scaling
@@ -77,7 +77,7 @@ def test_what_is_measured_without_a_choice() -> None:
 
 @pytest.mark.parametrize(("gpus", "counts"), [(0, (1,)), (1, (1,)), (2, (1, 2)), (6, (1, 2, 4, 6)), (8, (1, 2, 4, 8))])
 def test_powers_of_two_up_to_all_gpus(gpus: int, counts: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scaling, "devices_of", lambda device: gpus)
+    monkeypatch.setattr(scaling, "device_count", lambda device: gpus)
     found = keys(device=GPU, partitionings=["pCSR"], work=["resident"], cut=["entries"])
     assert found == [f"a|pCSR/resident|warm|devices={count},work=resident,cut=entries" for count in counts]
 
@@ -149,9 +149,11 @@ def test_a_run_measures_what_it_owes(bench: Bench) -> None:
     for case in owed:
         m, work = found[case.key], dict(case.axes)["work"]
         possible = case.matrix_id == "grid" or work == "cold"
-        assert (m.state, m.devices) == ("ok" if possible else "skipped", 3), m.note
+        assert (m.state, m.details.devices) == ("ok" if possible else "skipped", 3), m.note
         assert (m.median_s is not None) == possible
-    exchanged = [m.exchanged_bytes for m in found.values() if m.kernel == "pCSR/iterate" and m.matrix_id == "grid"]
+    exchanged = [
+        m.details.exchanged_bytes for m in found.values() if m.kernel == "pCSR/iterate" and m.matrix_id == "grid"
+    ]
     # Overlapping changes nothing of what crosses.
     assert exchanged[0] is not None
     assert exchanged == [exchanged[0]] * 2
@@ -166,9 +168,9 @@ def test_a_process_that_sees_fewer_gpus_than_the_cases_need_says_so(
     """The cases were listed where there are four devices."""
     params = ScalingParams(partitionings=("pCSR",), work=("resident",))
     cases = tuple(ScalingStudy().cases(params, infos(MATRICES)[1:], CPU))
-    monkeypatch.setattr("gpu_engine.multigpu.fleet.VIRTUAL_MAX", 1)
+    monkeypatch.setattr("gpu_engine.multigpu.device_group.VIRTUAL_MAX", 1)
     monkeypatch.setattr(scaling, "CPU_DEVICES", (1,))
     found = [r for r in ScalingStudy().run(params, cases, MATRICES, bench) if isinstance(r, Measurement)]
-    states = [(m.devices, m.state) for m in found]
+    states = [(m.details.devices, m.state) for m in found]
     assert states == [(1, "ok"), (2, "skipped"), (2, "skipped"), (4, "skipped"), (4, "skipped")]
     assert "there are 1 virtual devices" in found[1].note

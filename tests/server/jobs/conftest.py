@@ -189,7 +189,7 @@ def worker(jobs: Jobs, folder: Path) -> Iterator[Worker]:
         yield worker
     finally:
         worker.kill_all()
-        # Shown where the test fails.
+        # StudyData where the test fails.
         sys.stdout.write(worker.said())
 
 

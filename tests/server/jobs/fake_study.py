@@ -8,14 +8,18 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceLostError, KernelError
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import Finding
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
 from gpu_engine.records import (
     BandwidthPoint,
     Case,
+    Details,
     DeviceInfo,
     DeviceProfile,
     MatrixInfo,
@@ -47,13 +51,25 @@ class FakeParams:
     dies_outside: bool = parameter(False, "The process ends before any case.")
 
 
+@dataclass(frozen=True, slots=True)
+class FakeDetails(Details):
+    """A fake study says nothing of its own."""
+
+    study: ClassVar[str] = "fake"
+
+
 class FakeStudy:
     """Measures nothing: every median is the number of the case plus one."""
 
     name = "fake"
+    details = FakeDetails
     question = "Does the queue do what it says?"
     several = False
     Params = FakeParams
+
+    def findings(self, data: StudyData) -> tuple[Finding, ...]:
+        """Nothing may be said of it."""
+        return ()
 
     def cases(self, params: FakeParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         return (Case(matrix.id, f"fake/k{i}", "warm") for matrix in matrices for i in range(params.n_cases))
@@ -75,9 +91,7 @@ class FakeStudy:
             self._act(params, number)
             yield Progress(done + 0.5, f"case {number}")
             yield Trace(case.key, {"residual": (1.0, 0.1)})
-            yield Measurement(
-                case.key, case.matrix_id, "cpu", case.format, case.kernel, "ok", case.cache, median_s=number + 1.0
-            )
+            yield Measurement.of(case, "cpu", FakeDetails, median_s=number + 1.0)
             if number == params.raises:
                 raise KernelError("the fake study fails after this case")
 

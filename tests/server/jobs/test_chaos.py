@@ -8,6 +8,7 @@ from tests.postgres import fresh
 from tools import chaos
 
 
+@pytest.mark.full("server/jobs/*", "server/db.py", "tools/chaos.py", "tests/server/jobs/*")
 @pytest.mark.parametrize(
     ("kind", "victim", "kills"), [("sqlite", "dispatcher", 1), ("sqlite", "process", 2), ("postgres", "process", 2)]
 )

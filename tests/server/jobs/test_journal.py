@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from gpu_engine.records import Measurement, Progress, Record, Started
+from gpu_engine.records import Case, Details, Measurement, Progress, Record, Started
 from server.jobs import lease as leases
 from server.jobs.journal import Journal
 from server.jobs.lease import Lease
@@ -16,7 +16,7 @@ FIRST, SECOND = f"{A}|fake/k0|warm|", f"{A}|fake/k1|warm|"
 
 
 def measured(case: str, kernel: str) -> Measurement:
-    return Measurement(case, A, "cpu", "fake", kernel, "ok", "warm", median_s=1.0)
+    return Measurement.of(Case.parse(case), "cpu", Details, kernel=kernel, median_s=1.0)
 
 
 DONE = measured(FIRST, "fake/k0")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from gpu_engine.records import DeviceInfo, Measurement, Trace
+from gpu_engine.records import Case, Details, DeviceInfo, Measurement, Trace
 from server import devices
 from server.jobs import lease as leases
 from server.jobs import queue
@@ -18,7 +18,7 @@ from tests.server.jobs.conftest import Jobs
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 2**30, 2**20, "GPU-1")
 A = "a" * 32
 KEY = f"{A}|fake/k0|warm|"
-MEASUREMENT = Measurement(KEY, A, "cpu", "fake", "fake/k0", "ok", "warm", median_s=0.5, samples_s=(0.4, 0.6))
+MEASUREMENT = Measurement.of(Case.parse(KEY), "cpu", Details, median_s=0.5, samples_s=(0.4, 0.6))
 
 
 def test_jobs_are_claimed_oldest_first_and_once(jobs: Jobs) -> None:
@@ -62,7 +62,7 @@ def test_a_measurement_and_its_trace_are_committed_together_and_read_back(jobs: 
         assert measurements(session, [job.id], samples=True) == [MEASUREMENT]
         assert measurements(session, matrix_ids=[A], devices=["cpu"])[0].samples_s == ()
         assert measurements(session, devices=["cuda:0"]) == []
-        assert traces(session, [job.id]) == [trace]
+        assert traces(session, [jobs.get(job)]) == {("cpu", KEY): trace}
         kinds = session.scalars(select(EventRow.kind).order_by(EventRow.id)).all()
     assert kinds == ["state", "state", "trace", "measurement"]
     assert (jobs.get(job).cases_done, jobs.get(job).progress) == (1, 1.0)

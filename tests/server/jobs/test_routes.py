@@ -9,7 +9,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from gpu_engine.records import Measurement
+from gpu_engine.products import ProductDetails
+from gpu_engine.records import Case, Measurement
 from server.errors import install_error_handlers
 from server.jobs import lease as leases
 from server.jobs.lease import Lease
@@ -32,9 +33,9 @@ def client(jobs: Jobs) -> Iterator[TestClient]:
 
 
 def measure(jobs: Jobs, job_id: str, **fields: Any) -> None:
-    key = f"{A}|{fields.get('kernel', 'csr/vector')}|warm|"
-    values = {"kernel": "csr/vector", "median_s": 0.25, "samples_s": (0.2, 0.3), **fields}
-    measurement = Measurement(case=key, matrix_id=A, device="cpu", format="csr", state="ok", cache="warm", **values)
+    case = Case(A, fields.pop("kernel", "csr/vector"), "warm")
+    values = {"median_s": 0.25, "samples_s": (0.2, 0.3), **fields}
+    measurement = Measurement.of(case, "cpu", ProductDetails, **values)
     assert leases.measured(jobs.database, Lease(job_id, 1), measurement)
 
 
@@ -99,7 +100,7 @@ def test_a_wrong_query_is_refused(client: TestClient, query: str) -> None:
 
 @pytest.mark.parametrize("job_id", ["none", "%00", "%ff", "a" * 500, "..%2f"])
 def test_an_unknown_job_is_not_found(client: TestClient, job_id: str) -> None:
-    for path in ("", "/results"):
+    for path in ("", "/results", "/verdicts"):
         assert client.get(f"/api/v1/jobs/{job_id}{path}").status_code == 404
     for call in ("cancel", "retry"):
         assert client.post(f"/api/v1/jobs/{job_id}/{call}").status_code == 404
@@ -140,6 +141,35 @@ def test_results_fill_in_while_the_job_runs_and_their_tag_changes_with_them(
     measure(jobs, running, kernel="csr/scalar")
     assert client.get(path, headers=tag).status_code == 200
     assert client.get(path).headers["ETag"] != first.headers["ETag"]
+
+
+def test_verdicts_fill_in_while_the_job_runs(client: TestClient, jobs: Jobs, running: str) -> None:
+    path = f"/api/v1/jobs/{running}/verdicts"
+    spread = {"ci_low_s": 0.24, "ci_high_s": 0.26, "min_s": 0.24, "q3_s": 0.26, "samples_s": (), "reference_gap": 0.0}
+    measure(
+        jobs, running, kernel="csr/smart", median_s=0.1, **{**spread, "ci_low_s": 0.09, "ci_high_s": 0.11, "q3_s": 0.11}
+    )
+    measure(jobs, running, kernel="csr/scalar", **spread)
+    measure(jobs, running, kernel="ell/thread", median_s=None, state="skipped", note="needs 41 GB")
+    answer = client.get(path).json()
+    (finding,) = answer["items"]
+    assert (finding["study"], finding["matrix_id"], finding["device"], finding["cache"]) == (
+        "formats",
+        A,
+        "cpu",
+        "warm",
+    )
+    # The first measurement has two rounds and no interval: it may be as fast as any.
+    assert (finding["leaders"], finding["decided"], finding["baseline"]) == (["csr/smart"], False, "csr/vector")
+    assert [(v["kernel"], v["verdict"], v["leads"]) for v in finding["verdicts"]] == [
+        ("csr/smart", "ambiguous", True),
+        ("csr/scalar", "ambiguous", False),
+        ("csr/vector", "baseline", False),
+        ("ell/thread", "skipped", False),
+    ]
+    assert finding == client.get(f"/api/v1/jobs/{running}/results").json()["verdicts"][0]
+    empty = client.post("/api/v1/jobs", json=BODY).json()["id"]
+    assert client.get(f"/api/v1/jobs/{empty}/verdicts").json()["items"] == []
 
 
 def test_csv_has_a_row_per_case_and_no_formula(client: TestClient, jobs: Jobs, running: str) -> None:

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
+from gpu_engine.findings.units import THIN
 from web.figures.base import log_axis
-from web.units import THIN
 
 
 def test_a_log_axis_holds_its_values_and_has_round_ticks() -> None:

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings import units
+from gpu_engine.findings.batched.groups import batch_groups, largest
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.formats.groups import products_to_pay
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
-from web import units
-from web.batches import BatchGroup, batch_groups, largest, name_of
-from web.comparison import products_to_pay
-from web.figures.base import Head, LogAxis, Table, blank, escape, log_axis
-from web.figures.batched.marks import NO_TIME, PLACE, marker, place
+from web.figures.base import LogAxis, blank, escape, log_axis
+from web.figures.batched.marks import FACET, NO_TIME, Facet, facet, in_order, marker, marks, rows_axis
 from web.figures.formats.conversion import in_words_products, place_on
 from web.figures.panels import panels
-from web.palette import batch_position
-from web.shown import Shown
 
 ROW_PX = 24
 PLAIN = "csr"
@@ -25,45 +25,75 @@ NO_PLAIN = "No kernel on CSR has a time here, so there is nothing that a convers
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A kernel of ours on a batch, and the fastest kernel on CSR.
+    """A kernel of ours with a layout of its own, on a batch.
 
-    stored    bytes per nonzero
-    products  after which the conversion has paid off; 0: at once, inf: never, None: not settled
+    baseline   the fastest kernel on CSR
+    convert_s  seconds; stored: bytes per nonzero
+    products   after which the conversion has paid off; 0: at once, inf: never, None: not settled
     """
 
-    group: BatchGroup
-    measurement: Measurement
-    baseline: Measurement
+    facet: Facet
+    problems: int
+    kernel: str
+    baseline: str
+    convert_s: float
     stored: float | None
     products: float | None
 
 
-def draw(shown: Shown) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Conversions:
+    """What has something to pay off against; nothing: why there is nothing to see."""
+
+    points: tuple[Point, ...]
+    nothing: str
+
+
+def info(data: StudyData) -> Conversions:
+    """Of each matrix and mixture the batch of the chosen size, else the largest."""
+    groups = batch_groups(data)
+    points = tuple(
+        Point(
+            facet(group, data),
+            group.problems,
+            m.kernel,
+            baseline.kernel,
+            m.details.convert_s,
+            _stored(m),
+            products_to_pay(m, baseline),
+        )
+        for group in largest(groups, data.batch)
+        for baseline in [m for m in group.timed if m.format == PLAIN][:1]
+        for m in group.ours
+        if m.format != PLAIN and m.details.convert_s is not None
+    )
+    return Conversions(points, NO_PLAIN if groups else NO_TIME)
+
+
+def draw(info: Conversions) -> go.Figure:
     """Products until the conversion has paid off, a row a kernel, a mark a batch, a panel per device and cache."""
-    found = points(shown)
-    if not found:
+    if not info.points:
         return blank(NO_PLAIN)
-    axis = log_axis([p.products for p in found if p.products is not None], before="at once", after="never")
+    axis = log_axis([p.products for p in info.points if p.products is not None], before="at once", after="never")
     places: dict[str, list[Point]] = {}
-    for point in found:
-        places.setdefault(f"{point.group.device} · {point.group.cache}", []).append(point)
-    kernels = [_kernels(group) for group in places.values()]
+    for point in info.points:
+        places.setdefault(f"{point.facet.device} · {point.facet.cache}", []).append(point)
+    kernels = [in_order(point.kernel for point in points) for points in places.values()]
     figure = panels(list(places), [max(2, len(names)) * ROW_PX for names in kernels], showlegend=False)
-    for row, (group, names) in enumerate(zip(places.values(), kernels, strict=True), start=1):
+    for row, (points, names) in enumerate(zip(places.values(), kernels, strict=True), start=1):
         for name in names:
-            own = [point for point in group if point.measurement.kernel == name and point.products is not None]
-            figure.add_trace(_marks(name, own, axis, shown), row=row, col=1)
-        order = {"categoryorder": "array", "categoryarray": names, "range": [len(names) - 0.5, -0.5]}
-        figure.update_yaxes(type="category", **order, row=row, col=1)
+            settled = [point for point in points if point.kernel == name and point.products is not None]
+            figure.add_trace(_marks(name, settled, axis), row=row, col=1)
+        figure.update_yaxes(type="category", **rows_axis(names), row=row, col=1)
     figure.update_xaxes(**axis.settings)
     figure.update_xaxes(title_text="products", title_standoff=4, row=len(places), col=1)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Conversions) -> Table:
     """A row per batch and kernel."""
     heads = (
-        *PLACE,
+        *FACET,
         Head("problems"),
         Head("kernel", numeric=False),
         Head("stored", "bytes/nnz"),
@@ -71,41 +101,29 @@ def table(shown: Shown) -> Table:
         Head("pays off", "after products"),
         Head("against", numeric=False),
     )
-    rows = tuple(
+    rows = (
         (
-            *place(p.group, shown),
-            units.count(p.group.problems),
-            p.measurement.kernel,
-            units.number(p.stored),
-            units.seconds(p.measurement.convert_s) if p.measurement.convert_s else "none",
-            in_words_products(p.products),
-            p.baseline.kernel,
+            *point.facet,
+            units.count(point.problems),
+            point.kernel,
+            units.number(point.stored),
+            units.seconds(point.convert_s) if point.convert_s else "none",
+            in_words_products(point.products),
+            point.baseline,
         )
-        for p in points(shown)
+        for point in info.points
     )
-    return Table(heads, rows)
+    return Table(heads, tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Conversions) -> str:
     """What has to pay off against what, and for how many it never does."""
-    found = points(shown)
-    if not found:
-        return NO_PLAIN if batch_groups(shown) else NO_TIME
-    said = "A batch comes in CSR: after how many products the conversion has paid off against the fastest kernel that "
-    said += "needs none; never where a kernel is not measurably faster than that."
-    open_ = sum(point.products is None for point in found)
-    return f"{said} {open_} of {len(found)} are not settled and have no mark." if open_ else said
-
-
-def points(shown: Shown) -> list[Point]:
-    """Our kernels with a layout of their own, on the batches of the chosen size, else on the largest of each."""
-    found: list[Point] = []
-    for group in largest(batch_groups(shown), shown.batch):
-        baseline = next((m for m in group.timed if m.format == PLAIN), None)
-        converted = [m for m in group.ours if m.format != PLAIN and m.convert_s is not None]
-        if baseline is not None:
-            found += (Point(group, m, baseline, _stored(m), products_to_pay(m, baseline)) for m in converted)
-    return found
+    if not info.points:
+        return info.nothing
+    text = "A batch comes in CSR: after how many products the conversion has paid off against the fastest kernel that "
+    text += "needs none; never where a kernel is not measurably faster than that."
+    unsettled = sum(point.products is None for point in info.points)
+    return f"{text} {unsettled} of {len(info.points)} are not settled and have no mark." if unsettled else text
 
 
 def _stored(m: Measurement) -> float | None:
@@ -115,29 +133,17 @@ def _stored(m: Measurement) -> float | None:
     return m.stored_bytes / (m.gflops * 1e9 * m.median_s / 2)
 
 
-def _kernels(found: Sequence[Point]) -> list[str]:
-    return sorted({point.measurement.kernel for point in found}, key=batch_position)
+def _marks(kernel: str, points: Sequence[Point], axis: LogAxis) -> go.Scatter:
+    x = [place_on(axis, point.products) for point in points]
+    texts = [_hover(point) for point in points]
+    return marks(kernel, x, [kernel] * len(points), texts, marker=marker(kernel, 8), name=escape(kernel))
 
 
-def _marks(kernel: str, found: Sequence[Point], axis: LogAxis, shown: Shown) -> go.Scatter:
-    return go.Scatter(
-        name=escape(kernel),
-        x=[place_on(axis, point.products) for point in found],
-        y=[kernel] * len(found),
-        mode="markers",
-        marker=marker(kernel, 8),
-        hovertext=[_hover(point, shown) for point in found],
-        hoverinfo="text",
-        meta={"role": "point", "kernel": kernel},
-    )
-
-
-def _hover(point: Point, shown: Shown) -> str:
-    m = point.measurement
+def _hover(point: Point) -> str:
     return "<br>".join(
         (
-            f"<b>{escape(m.kernel)}</b> on {escape(name_of(point.group, shown))}",
-            f"{units.number(point.stored)} bytes a nonzero, converted in {units.seconds(m.convert_s)}",
-            f"pays off against {point.baseline.kernel}: {in_words_products(point.products)}",
+            f"<b>{escape(point.kernel)}</b> on {escape(point.facet.name)}",
+            f"{units.number(point.stored)} bytes a nonzero, converted in {units.seconds(point.convert_s)}",
+            f"pays off against {point.baseline}: {in_words_products(point.products)}",
         )
     )

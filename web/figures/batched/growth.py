@@ -1,15 +1,17 @@
 """GFLOP/s by batch size; Figure 3 of the batched SpMV paper."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from web import units
-from web.batches import PAPER, BatchGroup, batch_groups, gain
-from web.figures.base import Head, Table, blank, log_axis
-from web.figures.batched.marks import PLACE, floor_line, heading, hover, kernels_of, line, place
-from web.figures.panels import Legend, panels
-from web.shown import Shown
+from gpu_engine.findings import units
+from gpu_engine.findings.batched.groups import PAPER, BatchGroup, batch_groups
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import gain
+from gpu_engine.findings.tables import Head, Table
+from web.figures.base import blank, log_axis
+from web.figures.batched.marks import FACET, Facet, Point, facet, in_order, line_panels
 
 PANEL_PX = 260
 PANELS_MAX = 6
@@ -17,98 +19,106 @@ PANELS_MAX = 6
 
 ONE_SIZE = "Every batch here has a single size: measure several to see how the rates grow."
 
-Series = list[BatchGroup]
-"""The batches of one matrix or mixture on one device in one cache state, by ascending size."""
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The batches of one matrix or mixture, x their problems, by ascending size."""
+
+    facet: Facet
+    points: tuple[Point, ...]
 
 
-def draw(shown: Shown) -> go.Figure:
-    """GFLOP/s over the number of problems, a line a kernel, a panel a matrix; the floor's rate dotted."""
-    found = growing(shown)[:PANELS_MAX]
-    if not found:
-        return blank(ONE_SIZE)
-    kernels = kernels_of(group for series in found for group in series)
-    titles = [heading(series[0], shown) for series in found]
-    figure = panels(titles, [PANEL_PX] * len(found), len(kernels) + 1)
-    legend = Legend()
-    for row, series in enumerate(found, start=1):
-        # Libraries are drawn first, behind our own.
-        for kernel in reversed(kernels):
-            points = [(float(group.problems), m) for group in series if (m := group.of(kernel))]
-            texts = [hover(m, f"{units.count(size)} problems") for size, m in points]
-            if points:
-                figure.add_trace(line(points, legend, texts), row=row, col=1)
-        floors = [(float(group.problems), rate) for group in series if (rate := group.floor_gflops)]
-        if floors:
-            figure.add_trace(floor_line(floors, legend), row=row, col=1)
-    figure.update_layout(legend_traceorder="reversed")
-    sizes = [float(group.problems) for series in found for group in series]
-    figure.update_xaxes(**log_axis(sizes).settings)
-    figure.update_yaxes(rangemode="tozero", title_text="GFLOP/s")
-    figure.update_xaxes(title_text="problems of a batch", title_standoff=4, row=len(found), col=1)
-    return figure
+@dataclass(frozen=True, slots=True)
+class LoopGain:
+    """How many times as fast as one product after the other the fastest kernel of the paper is: least and most."""
+
+    device: str
+    cache: str
+    loop: str
+    low: float
+    high: float
 
 
-def table(shown: Shown) -> Table:
-    """A row per matrix and kernel, a column a size; the floor's rate below them."""
-    found = growing(shown)
-    sizes = sorted({group.problems for series in found for group in series})
-    heads = (*PLACE, Head("kernel", numeric=False), *(Head(units.count(size), "GFLOP/s") for size in sizes))
-    rows: list[tuple[str, ...]] = []
-    for series in found:
-        by_size = {group.problems: group for group in series}
-        lines = {
-            kernel: [m.gflops if (m := by_size[size].of(kernel)) else None for size in by_size]
-            for kernel in kernels_of(series)
-        }
-        lines["floor"] = [group.floor_gflops for group in by_size.values()]
-        texts = iter(units.column([rate for rates in lines.values() for rate in rates]))
-        for kernel in lines:
-            cells = {size: next(texts) for size in by_size}
-            rows.append((*place(series[0], shown), kernel, *(cells.get(size, units.MISSING) for size in sizes)))
-    return Table(heads, tuple(rows))
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Series of two sizes or more, copies before mixed batches, those of the most sizes first."""
+
+    series: tuple[Series, ...]
+    gains: tuple[LoopGain, ...]
 
 
-def summary(shown: Shown) -> str:
-    """What the lines are, and what the paper's kernels gain over one product after the other at the largest size."""
-    found = growing(shown)
-    if not found:
-        return ONE_SIZE
-    said = "GFLOP/s of batches of growing size, a kernel a line; the dotted line is the rate of the floor."
-    if len(found) > PANELS_MAX:
-        left = f" Drawn are {PANELS_MAX} of {len(found)}, those of the most sizes; the table has all."
-        return said + _gains(found) + left
-    return said + _gains(found)
-
-
-def growing(shown: Shown) -> list[Series]:
-    """The series with times at two sizes or more; copies before mixed ones, those of the most sizes first."""
-    found: dict[tuple[str, str, str, str], Series] = {}
-    for group in batch_groups(shown):
+def info(data: StudyData) -> Growth:
+    """Batches with times; gains of the largest batch of each series that has both."""
+    series: dict[tuple[str, str, str, str], list[BatchGroup]] = {}
+    for group in batch_groups(data):
         if group.timed:
-            found.setdefault((group.compose, group.matrix_id, group.device, group.cache), []).append(group)
-    ordered = sorted(found.items(), key=lambda item: (item[0][0], -len(item[1])))
-    return [series for _, series in ordered if len(series) > 1]
-
-
-def _gains(found: Sequence[Series]) -> str:
-    """A sentence per device and cache state where the loop was measured."""
-    places: dict[tuple[str, str], list[float]] = {}
-    loops: dict[tuple[str, str], str] = {}
-    for series in found:
-        for group in reversed(series):
-            paper = group.among(PAPER)
-            over = gain(group.loop, paper[0]) if paper else None
-            if over is not None and group.loop is not None:
-                loops[group.device, group.cache] = group.loop.kernel
-                places.setdefault((group.device, group.cache), []).append(over)
-                break
-    return "".join(
-        f" On {', '.join(where)} the fastest kernel of the paper is {_span(gains)} as fast as {loops[where]} in the "
-        "largest batches that have both."
-        for where, gains in places.items()
+            series.setdefault((group.compose, group.matrix_id, group.device, group.cache), []).append(group)
+    ordered = sorted(series.items(), key=lambda item: (item[0][0], -len(item[1])))
+    growing = [groups for _, groups in ordered if len(groups) > 1]
+    return Growth(
+        tuple(Series(facet(groups[0], data), tuple(_point(group) for group in groups)) for groups in growing),
+        _loop_gains(growing),
     )
 
 
-def _span(values: Sequence[float]) -> str:
-    low, high = units.ratio(min(values)), units.ratio(max(values))
-    return low if low == high else f"{low} to {high}"
+def draw(info: Growth) -> go.Figure:
+    """GFLOP/s over the number of problems, a line a kernel, a panel a matrix; the floor's rate dotted."""
+    series = info.series[:PANELS_MAX]
+    if not series:
+        return blank(ONE_SIZE)
+    figure = line_panels([own.facet.title for own in series], [own.points for own in series], PANEL_PX)
+    figure.update_xaxes(**log_axis([point.x for own in series for point in own.points]).settings)
+    figure.update_xaxes(title_text="problems of a batch", title_standoff=4, row=len(series), col=1)
+    return figure
+
+
+def table(info: Growth) -> Table:
+    """A row per matrix and kernel, a column a size; the floor's rate below them."""
+    sizes = sorted({point.x for series in info.series for point in series.points})
+    heads = (*FACET, Head("kernel", numeric=False), *(Head(units.count(size), "GFLOP/s") for size in sizes))
+    rows: list[tuple[str, ...]] = []
+    for series in info.series:
+        points = series.points
+        lines = {
+            kernel: [m.gflops if (m := point.kernels.get(kernel)) else None for point in points]
+            for kernel in in_order(kernel for point in points for kernel in point.kernels)
+        }
+        lines["floor"] = [point.floor for point in points]
+        texts = iter(units.column([rate for rates in lines.values() for rate in rates]))
+        for kernel in lines:
+            cells = {point.x: next(texts) for point in points}
+            rows.append((*series.facet, kernel, *(cells.get(size, units.MISSING) for size in sizes)))
+    return Table(heads, tuple(rows))
+
+
+def summary(info: Growth) -> str:
+    """What the lines are, and what the paper's kernels gain over one product after the other at the largest size."""
+    if not info.series:
+        return ONE_SIZE
+    text = "GFLOP/s of batches of growing size, a kernel a line; the dotted line is the rate of the floor."
+    for over in info.gains:
+        low, high = units.ratio(over.low), units.ratio(over.high)
+        text += f" On {over.device}, {over.cache} the fastest kernel of the paper is "
+        text += f"{low if low == high else f'{low} to {high}'} as fast as {over.loop} in the largest batches that have "
+        text += "both."
+    if len(info.series) > PANELS_MAX:
+        text += f" Drawn are {PANELS_MAX} of {len(info.series)}, those of the most sizes; the table has all."
+    return text
+
+
+def _point(group: BatchGroup) -> Point:
+    kernels = {m.kernel: m for m in group.timed}
+    return Point(float(group.problems), f"{units.count(group.problems)} problems", kernels, group.floor_gflops)
+
+
+def _loop_gains(series: Iterable[Sequence[BatchGroup]]) -> tuple[LoopGain, ...]:
+    gains: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    for groups in series:
+        both = ((group, gain(group.loop, next(iter(group.among(PAPER)), None))) for group in reversed(groups))
+        last = next(((group.loop.kernel, over) for group, over in both if group.loop and over is not None), None)
+        if last:
+            gains.setdefault((groups[0].device, groups[0].cache), []).append(last)
+    return tuple(
+        LoopGain(*where, own[-1][0], min(over for _, over in own), max(over for _, over in own))
+        for where, own in gains.items()
+    )

@@ -1,53 +1,97 @@
 """GFLOP/s and sustained bandwidth of mixed batches side by side; Figures 6 and 7 of the batched SpMV paper."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings import units
+from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, largest
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import share
+from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
-from web import units
-from web.batches import BatchGroup, bandwidth, batch_groups, largest, name_of, share_of_floor
-from web.comparison import NAMED, join
-from web.figures.base import Head, Table, blank, escape
-from web.figures.batched.marks import PLACE, heading, hover, place
+from web.figures import marks
+from web.figures.base import blank, escape
+from web.figures.batched.marks import FACET, Facet, facet, hover, rows_axis
 from web.figures.panels import panels
 from web.palette import batch_style
-from web.shown import Shown
 
 ROW_PX = 26
 NONE = "No mixed batch has a time here: choose two or more small matrices for a job to measure one."
 
 
-def draw(shown: Shown) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel with a time; bandwidth: the bytes a second that it sustains, padding included."""
+
+    measurement: Measurement
+    floor_share: float | None
+    bandwidth: float | None
+
+    @property
+    def name(self) -> str:
+        """Its own."""
+        return self.measurement.kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """A mixed batch.
+
+    matrices      names
+    kernels       the fastest first; leaders: it and those that are `same` with it; most: what sustains most
+    floor_gflops  the rate of a product that takes as long as the floor
+    """
+
+    facet: Facet
+    problems: int
+    matrices: tuple[str, ...]
+    kernels: tuple[Kernel, ...]
+    leaders: tuple[str, ...]
+    most: Kernel
+    floor_gflops: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """The mixtures that have a time."""
+
+    mixtures: tuple[Mixture, ...]
+
+
+def info(data: StudyData) -> Mixed:
+    """Of each mixture the batch of the chosen size, else the largest."""
+    groups = [group for group in batch_groups(data) if group.compose == "mixed" and group.timed]
+    return Mixed(tuple(_mixture(group, data) for group in largest(groups, data.batch)))
+
+
+def draw(info: Mixed) -> go.Figure:
     """Bars by kernel, fastest first: GFLOP/s on the left, GB/s on the right, a row of panels a batch."""
-    found = mixtures(shown)
-    if not found:
+    if not info.mixtures:
         return blank(NONE)
-    titles = [part for group in found for part in (heading(group, shown), "")]
-    heights = [max(2, len(group.timed)) * ROW_PX for group in found]
+    titles = [part for mixture in info.mixtures for part in (mixture.facet.title, "")]
+    heights = [max(2, len(mixture.kernels)) * ROW_PX for mixture in info.mixtures]
     figure = panels(titles, heights, 1, columns=2, bargap=0.3, barmode="overlay")
-    for row, group in enumerate(found, start=1):
-        order = [m.kernel for m in group.timed]
-        for m in group.timed:
-            moved, name = bandwidth(m), name_of(group, shown)
-            figure.add_trace(_bar(m, m.gflops, name), row=row, col=1)
-            figure.add_trace(_bar(m, moved / 1e9 if moved else None, name), row=row, col=2)
-        floor = group.floor_gflops
-        if floor:
-            figure.add_trace(_floor(floor, order, row == 1), row=row, col=1)
-        figure.update_yaxes(
-            categoryorder="array", categoryarray=order, range=[len(order) - 0.5, -0.5], ticklabelstandoff=4, row=row
-        )
+    for row, mixture in enumerate(info.mixtures, start=1):
+        for kernel in mixture.kernels:
+            figure.add_trace(_bar(kernel, kernel.measurement.gflops, mixture.facet.name), row=row, col=1)
+            moved = kernel.bandwidth / 1e9 if kernel.bandwidth else None
+            figure.add_trace(_bar(kernel, moved, mixture.facet.name), row=row, col=2)
+        names = [kernel.name for kernel in mixture.kernels]
+        if mixture.floor_gflops:
+            figure.add_trace(_floor(mixture.floor_gflops, names, row == 1), row=row, col=1)
+        figure.update_yaxes(**rows_axis(names), ticklabelstandoff=4, row=row)
     figure.update_xaxes(rangemode="tozero", nticks=5)
-    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(found), col=1)
-    figure.update_xaxes(title_text="GB/s", title_standoff=4, row=len(found), col=2)
+    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(info.mixtures), col=1)
+    figure.update_xaxes(title_text="GB/s", title_standoff=4, row=len(info.mixtures), col=2)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Mixed) -> Table:
     """A row a kernel: its rate, its share of the floor, the bytes stored and what bandwidth it sustains."""
     heads = (
-        *PLACE,
+        *FACET,
         Head("problems"),
         Head("kernel", numeric=False),
         Head("rate", "GFLOP/s"),
@@ -57,71 +101,63 @@ def table(shown: Shown) -> Table:
         Head("matrices", numeric=False),
     )
     rows = []
-    for group in mixtures(shown):
-        names = ", ".join(shown.matrix(member).name for member in group.members)
-        for m, rate in zip(group.timed, units.column([m.gflops for m in group.timed]), strict=True):
-            share = units.percent(share_of_floor(m))
-            moved = units.size(m.stored_bytes), units.rate(bandwidth(m))
-            rows.append((*place(group, shown), units.count(group.problems), m.kernel, rate, share, *moved, names))
+    for mixture in info.mixtures:
+        rates = units.column([kernel.measurement.gflops for kernel in mixture.kernels])
+        for kernel, rate in zip(mixture.kernels, rates, strict=True):
+            moved = units.size(kernel.measurement.stored_bytes), units.rate(kernel.bandwidth)
+            numbers = rate, units.percent(kernel.floor_share), *moved
+            of = *mixture.facet, units.count(mixture.problems)
+            rows.append((*of, kernel.name, *numbers, ", ".join(mixture.matrices)))
     return Table(heads, tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Mixed) -> str:
     """Which kernel is fastest on each mixture, and which one moves most."""
-    found = mixtures(shown)
-    if not found:
+    if not info.mixtures:
         return NONE
-    said = (
+    text = (
         "All matrices of a job in random order, each with its own size: the rate, and the bandwidth sustained, which "
     )
-    said += (
+    text += (
         "is stored bytes with padding, x and y over the time. Much padding is fast on the right and slow on the left."
     )
-    for group in found:
-        first, most = group.timed[0], max(group.timed, key=lambda m: bandwidth(m) or 0.0)
-        where = f"{name_of(group, shown)}, {units.count(group.problems)} problems, {group.device}, {group.cache}"
-        said += (
-            f" On {where}: {join(group.leaders, NAMED) or 'nothing leads, the first'} with {units.gflops(first.gflops)}"
-        )
-        said += f" ({units.percent(share_of_floor(first))} of the floor)"
-        said += f"; {most.kernel} sustains most, {units.rate(bandwidth(most))}."
-    return said
+    for mixture in info.mixtures:
+        (name, device, cache), first = mixture.facet, mixture.kernels[0]
+        leaders = join(mixture.leaders, NAMED) or "nothing leads, the first"
+        text += f" On {name}, {units.count(mixture.problems)} problems, {device}, {cache}: {leaders} with "
+        text += f"{units.gflops(first.measurement.gflops)} ({units.percent(first.floor_share)} of the floor); "
+        text += f"{mixture.most.name} sustains most, {units.rate(mixture.most.bandwidth)}."
+    return text
 
 
-def mixtures(shown: Shown) -> list[BatchGroup]:
-    """Of each mixture the batch of the chosen size, else the largest."""
-    mixed = [group for group in batch_groups(shown) if group.compose == "mixed" and group.timed]
-    return largest(mixed, shown.batch)
-
-
-def _bar(m: Measurement, value: float | None, name: str) -> go.Bar:
-    # One trace a bar: patterns over a list of colours are not drawn in them.
-    look = batch_style(m.kernel)
-    return go.Bar(
-        name=escape(m.kernel),
-        x=[value],
-        y=[m.kernel],
-        orientation="h",
-        error_x={"visible": False},
-        marker={
-            "color": look.color,
-            "line": {"width": 1},
-            "pattern": {"shape": look.pattern, "fillmode": "overlay", "fgopacity": 0.45, "size": 6},
-        },
-        hovertext=[f"{hover(m, name)}<br>{units.rate(bandwidth(m))} sustained"],
-        hoverinfo="text",
-        showlegend=False,
-        meta={"role": "kernel"},
+def _mixture(group: BatchGroup, data: StudyData) -> Mixture:
+    kernels = tuple(Kernel(m, share(m.floor_s, m), bandwidth(m)) for m in group.timed)
+    return Mixture(
+        facet=facet(group, data),
+        problems=group.problems,
+        matrices=tuple(data.matrix(member).name for member in group.members),
+        kernels=kernels,
+        leaders=group.leaders,
+        most=max(kernels, key=lambda kernel: kernel.bandwidth or 0.0),
+        floor_gflops=group.floor_gflops,
     )
 
 
-def _floor(rate: float, kernels: Sequence[str], legend: bool) -> go.Scatter:
+def _bar(kernel: Kernel, length: float | None, of: str) -> go.Bar:
+    # One trace a bar: patterns over a list of colours are not drawn in them.
+    look = batch_style(kernel.name)
+    text = f"{hover(kernel.measurement, of)}<br>{units.rate(kernel.bandwidth)} sustained"
+    marker = marks.fill(look.color, look.pattern, outline=1, opacity=0.45)
+    return marks.bars([(length, kernel.name, text)], marker, name=escape(kernel.name), showlegend=False)
+
+
+def _floor(rate: float, kernels: list[str], legend: bool) -> go.Scatter:
     return go.Scatter(
         name="floor",
         legendgroup="floor",
         showlegend=legend,
         x=[rate] * len(kernels),
-        y=list(kernels),
+        y=kernels,
         mode="markers",
         marker={"symbol": "line-ns", "size": ROW_PX - 8, "line": {"width": 2}},
         hovertext=[f"floor: {units.gflops(rate)}"] * len(kernels),

@@ -2,19 +2,22 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings import units
+from gpu_engine.findings.batched.groups import PAPER, BatchGroup, batch_groups, is_balanced, largest
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.finding import gain, share
+from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import MISSING
 from gpu_engine.records import Measurement
-from web import units
-from web.batches import PAPER, BatchGroup, batch_groups, gain, is_balanced, largest, share_of_floor
-from web.comparison import NAMED, join
-from web.figures.base import Head, Table, blank, escape, shorten
-from web.figures.batched.marks import NO_TIME, PLACE, hover, kernels_of, marker, place
+from web.figures.base import blank, escape, shorten
+from web.figures.batched.marks import FACET, NO_TIME, hover, in_order, left_out, marker, marks, rows_axis
 from web.figures.panels import Legend, panels
-from web.shown import Shown
-from web.units import MISSING
 
 ROW_PX, LEAST_PX = 22, 120
 ROWS_MAX = 60
@@ -24,35 +27,86 @@ SIZE, WINNER_SIZE = 7, 13
 BALANCE = {True: "balanced", False: "unbalanced", None: MISSING}
 
 
-def draw(shown: Shown) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A kernel, and how many times as fast as it the fastest of all is."""
+
+    kernel: str
+    gain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A batch of copies of a matrix.
+
+    kernels         those with a time, the fastest first; leaders: it and those that are `same` with it
+    floor_share     of the fastest
+    paper, library  the fastest of each, None where none has a time
+    """
+
+    id: str
+    matrix: MatrixFeatures
+    kernels: tuple[Measurement, ...]
+    leaders: tuple[str, ...]
+    floor_share: float | None
+    paper: Rival | None
+    library: Rival | None
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Batches of one size by ascending mean row length; wins: (kernel, on how many it is fastest), most first."""
+
+    device: str
+    cache: str
+    problems: int
+    rows: tuple[Row, ...]
+    wins: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Winners:
+    """The largest batches first: rates at different sizes are not to be compared."""
+
+    panels: tuple[Panel, ...]
+
+
+def info(data: StudyData) -> Winners:
+    """Copies of each matrix: the batch of the chosen size, else the largest."""
+    copies = [group for group in batch_groups(data) if group.compose == "copies" and group.timed]
+    places: dict[tuple[str, str, int], list[BatchGroup]] = {}
+    for group in sorted(largest(copies, data.batch), key=lambda group: -group.problems):
+        places.setdefault((group.device, group.cache, group.problems), []).append(group)
+    return Winners(tuple(_panel(place, groups, data) for place, groups in places.items()))
+
+
+def draw(info: Winners) -> go.Figure:
     """GFLOP/s, a row a matrix, a mark a kernel, the fastest larger; the shortest mean row length on top."""
-    found = {key: groups[:ROWS_MAX] for key, groups in by_density(shown).items()}
-    if not found:
+    if not info.panels:
         return blank(NO_TIME)
-    kernels = kernels_of(group for groups in found.values() for group in groups)
-    titles = [f"{units.count(size)} problems · {device} · {cache}" for device, cache, size in found]
-    heights = [max(LEAST_PX, ROW_PX * len(groups)) for groups in found.values()]
-    figure = panels(titles, heights, len(kernels))
+    rows_of = [panel.rows[:ROWS_MAX] for panel in info.panels]
+    kernels = in_order(m.kernel for rows in rows_of for row in rows for m in row.kernels)
+    titles = [f"{units.count(panel.problems)} problems · {panel.device} · {panel.cache}" for panel in info.panels]
+    figure = panels(titles, [max(LEAST_PX, ROW_PX * len(rows)) for rows in rows_of], len(kernels))
     legend = Legend()
-    for row, groups in enumerate(found.values(), start=1):
-        labels = _labels(groups, shown)
+    for number, rows in enumerate(rows_of, start=1):
+        labels = _labels(rows)
         # Libraries are drawn first, behind our own.
         for kernel in reversed(kernels):
-            drawn = {label: m for label, group in labels.items() if (m := group.of(kernel))}
-            if drawn:
-                figure.add_trace(_marks(kernel, drawn, labels, shown, legend), row=row, col=1)
-        order = {"categoryorder": "array", "categoryarray": list(labels), "range": [len(labels) - 0.5, -0.5]}
-        figure.update_yaxes(type="category", **order, row=row, col=1)
+            own = [(label, row, m) for label, row in labels.items() for m in row.kernels if m.kernel == kernel]
+            if own:
+                figure.add_trace(_marks(kernel, own, legend), row=number, col=1)
+        figure.update_yaxes(type="category", **rows_axis(list(labels)), row=number, col=1)
     figure.update_layout(legend_traceorder="reversed", legend_itemsizing="constant")
     figure.update_xaxes(rangemode="tozero")
-    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(found), col=1)
+    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(rows_of), col=1)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Winners) -> Table:
     """A row a matrix: what its rows are, which kernel is fastest, and what it gains."""
     heads = (
-        *PLACE,
+        *FACET,
         Head("problems"),
         Head("ave"),
         Head("σ"),
@@ -65,80 +119,84 @@ def table(shown: Shown) -> Table:
         Head("best library", numeric=False),
         Head("over that"),
     )
-    return Table(heads, tuple(_row(group, shown) for groups in by_density(shown).values() for group in groups))
+    rows = (
+        (row.matrix.name, panel.device, panel.cache, units.count(panel.problems), *_cells(row))
+        for panel in info.panels
+        for row in panel.rows
+    )
+    return Table(heads, tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Winners) -> str:
     """On how many matrices which kernel leads."""
-    found = by_density(shown)
-    if not found:
+    if not info.panels:
         return NO_TIME
-    said = "Every kernel on every matrix, the shortest mean row length on top; the larger mark is the fastest."
-    for (device, cache, size), groups in found.items():
-        first = Counter(group.timed[0].kernel for group in groups).most_common()
-        counts = join([f"{kernel} on {number}" for kernel, number in first], NAMED)
-        matrices = "1 matrix" if len(groups) == 1 else f"{len(groups)} matrices"
-        said += f" Fastest on {device}, {cache}, of {matrices} with {units.count(size)} problems: {counts}."
-    longest = max(len(groups) for groups in found.values())
-    return said + (f" Drawn are the first {ROWS_MAX} of {longest}; the table has all." if longest > ROWS_MAX else "")
+    text = "Every kernel on every matrix, the shortest mean row length on top; the larger mark is the fastest."
+    for panel in info.panels:
+        counts = join([f"{kernel} on {number}" for kernel, number in panel.wins], NAMED)
+        matrices = "1 matrix" if len(panel.rows) == 1 else f"{len(panel.rows)} matrices"
+        text += (
+            f" Fastest on {panel.device}, {panel.cache}, of {matrices} with {units.count(panel.problems)} problems: "
+        )
+        text += f"{counts}."
+    return text + left_out(ROWS_MAX, max(len(panel.rows) for panel in info.panels))
 
 
-def by_density(shown: Shown) -> dict[tuple[str, str, int], list[BatchGroup]]:
-    """(device, cache, problems) → copies of each matrix by ascending mean row length, the largest batches first.
-
-    Of each matrix the batch of the chosen size, else the largest; rates at different sizes are not to be compared.
-    """
-    copies = [group for group in batch_groups(shown) if group.compose == "copies" and group.timed]
-    found: dict[tuple[str, str, int], list[BatchGroup]] = {}
-    for group in sorted(largest(copies, shown.batch), key=lambda group: -group.problems):
-        found.setdefault((group.device, group.cache, group.problems), []).append(group)
-    return {key: sorted(groups, key=lambda group: _ave(group, shown)) for key, groups in found.items()}
+def _panel(place: tuple[str, str, int], groups: Sequence[BatchGroup], data: StudyData) -> Panel:
+    rows = sorted((_row(group, data) for group in groups), key=_by_length)
+    return Panel(*place, tuple(rows), tuple(Counter(row.kernels[0].kernel for row in rows).most_common()))
 
 
-def _ave(group: BatchGroup, shown: Shown) -> float:
-    ave = shown.matrix(group.matrix_id).ave
-    return math.inf if ave is None else ave
+def _row(group: BatchGroup, data: StudyData) -> Row:
+    first, paper = group.timed[0], next(iter(group.among(PAPER)), None)
+    return Row(
+        id=group.matrix_id,
+        matrix=data.matrix(group.matrix_id),
+        kernels=tuple(group.timed),
+        leaders=group.leaders,
+        floor_share=share(first.floor_s, first),
+        paper=Rival(paper.kernel, gain(paper, first)) if paper else None,
+        library=Rival(group.peer.kernel, gain(group.peer, first)) if group.peer else None,
+    )
 
 
-def _labels(groups: Sequence[BatchGroup], shown: Shown) -> dict[str, BatchGroup]:
+def _by_length(row: Row) -> float:
+    return math.inf if row.matrix.ave is None else row.matrix.ave
+
+
+def _labels(rows: Iterable[Row]) -> dict[str, Row]:
     """A label per matrix, different even where names are equal or too long to tell apart."""
-    labels: dict[str, BatchGroup] = {}
-    for group in groups:
-        label = escape(shorten(shown.matrix(group.matrix_id).name, 16))
-        labels[f"{label} ({group.matrix_id[-4:]})" if label in labels else label] = group
+    labels: dict[str, Row] = {}
+    for row in rows:
+        label = escape(shorten(row.matrix.name, 16))
+        labels[f"{label} ({row.id[-4:]})" if label in labels else label] = row
     return labels
 
 
-def _marks(
-    kernel: str, drawn: dict[str, Measurement], labels: dict[str, BatchGroup], shown: Shown, legend: Legend
-) -> go.Scatter:
-    sizes = [WINNER_SIZE if labels[label].timed[0] is m else SIZE for label, m in drawn.items()]
-    return go.Scatter(
-        **legend.entry(escape(kernel)),
-        x=[m.gflops for m in drawn.values()],
-        y=list(drawn),
-        mode="markers",
+def _marks(kernel: str, own: Sequence[tuple[str, Row, Measurement]], legend: Legend) -> go.Scatter:
+    sizes = [WINNER_SIZE if m is row.kernels[0] else SIZE for _, row, m in own]
+    return marks(
+        kernel,
+        [m.gflops for _, _, m in own],
+        [label for label, _, _ in own],
+        [hover(m, row.matrix.name) for _, row, m in own],
         marker={**marker(kernel, SIZE), "size": sizes, "opacity": 1.0},
-        hovertext=[hover(m, shown.matrix(m.matrix_id).name) for m in drawn.values()],
-        hoverinfo="text",
-        meta={"role": "point", "kernel": kernel},
+        **legend.entry(escape(kernel)),
     )
 
 
-def _row(group: BatchGroup, shown: Shown) -> tuple[str, ...]:
-    known, first = shown.matrix(group.matrix_id), group.timed[0]
-    paper = next(iter(group.among(PAPER)), None)
+def _cells(row: Row) -> tuple[str, ...]:
+    """What follows the number of problems."""
     return (
-        *place(group, shown),
-        units.count(group.problems),
-        units.number(known.ave),
-        units.number(known.sigma),
-        BALANCE[is_balanced(known)],
-        join(group.leaders, NAMED) or MISSING,
-        units.number(first.gflops),
-        units.percent(share_of_floor(first)),
-        paper.kernel if paper else MISSING,
-        units.ratio(gain(paper, first)),
-        group.peer.kernel if group.peer else MISSING,
-        units.ratio(gain(group.peer, first)),
+        units.number(row.matrix.ave),
+        units.number(row.matrix.sigma),
+        BALANCE[is_balanced(row.matrix)],
+        join(row.leaders, NAMED) or MISSING,
+        units.number(row.kernels[0].gflops),
+        units.percent(row.floor_share),
+        *(cell for rival in (row.paper, row.library) for cell in _over(rival)),
     )
+
+
+def _over(rival: Rival | None) -> tuple[str, str]:
+    return (rival.kernel, units.ratio(rival.gain)) if rival else (MISSING, MISSING)

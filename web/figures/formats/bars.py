@@ -1,128 +1,154 @@
 """How fast each kernel is, beside the bounds that no kernel of its kind beats."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import Finding, share
+from gpu_engine.findings.formats import findings
+from gpu_engine.findings.formats.groups import group_by_facet
+from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.findings.units import gflops, percent, seconds
 from gpu_engine.records import Measurement
-from web.comparison import NAMED, Facet, comparisons, group_by_facet, join
+from web.figures import marks
 from web.figures.base import blank, escape, shorten
+from web.figures.formats.groups import NO_RESULTS, Rate, rate_of, rate_within
 from web.figures.panels import panels
 from web.palette import style
-from web.shown import Shown
-from web.units import gflops, percent, seconds
 
 ROW_PX = 28
 ROWS_MAX = 60
 """Facets are drawn until they have so many bars together: more than that nobody reads."""
 
 FASTEST_NAMED = 6
-BOUNDS = (("floor_s", "floor", "line-ns"), ("gather_floor_s", "gather floor", "diamond-tall"))
+BOUNDS = {"floor": "line-ns", "gather floor": "diamond-tall"}
+"""Bound → its symbol."""
 
 
-def draw(shown: Shown) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound of a kernel's time, the rate that it stands for, and its share of the time."""
+
+    kernel: str
+    time_s: float
+    rate: float
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The kernels of a matrix on one device in one cache state, the fastest first.
+
+    rates    of those with a time; without_time: those without
+    bounds   by the names of BOUNDS
+    """
+
+    matrix: str
+    device: str
+    cache: str
+    kernels: tuple[str, ...]
+    rates: tuple[Rate, ...]
+    bounds: Mapping[str, tuple[Bound, ...]]
+    without_time: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """The panels until ROWS_MAX, and what may be said of each facet, drawn or not."""
+
+    panels: tuple[Panel, ...]
+    findings: tuple[Finding, ...]
+
+
+def info(data: StudyData) -> Info:
+    """The rates of all kernels beside both floors, a panel per matrix, device and cache."""
+    facets = list(group_by_facet(data.measurements).items())
+    first = marks.first_panels(facets, lambda facet: len(facet[1]), ROWS_MAX)
+    return Info(
+        tuple(_panel(data.matrix(facet[0]).name, facet[1], facet[2], group) for facet, group in first), findings(data)
+    )
+
+
+def draw(info: Info) -> go.Figure:
     """GFLOP/s by kernel, fastest first, a facet per matrix, device and cache, with both floors marked on each row.
 
-    Failed and skipped kernels keep their row, without a bar. Facets past ROWS_MAX rows are left out.
+    Failed and skipped kernels keep their row, without a bar.
     """
-    facets = _drawn(shown.measurements)
-    if not facets:
-        return blank("No results yet.")
-    titles = [
-        f"{escape(shorten(shown.matrix(matrix).name))} · {device} · {cache}" for (matrix, device, cache), _ in facets
-    ]
-    figure = panels(titles, [len(group) * ROW_PX for _, group in facets], len(BOUNDS), bargap=0.3, barmode="overlay")
-    for row, (_, group) in enumerate(facets, start=1):
-        _draw_facet(figure, group, row)
-    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(facets), col=1)
+    if not info.panels:
+        return blank(NO_RESULTS)
+    titles = [f"{escape(shorten(panel.matrix))} · {panel.device} · {panel.cache}" for panel in info.panels]
+    heights = [len(panel.kernels) * ROW_PX for panel in info.panels]
+    figure = panels(titles, heights, len(BOUNDS), bargap=0.3, barmode="overlay")
+    for row, panel in enumerate(info.panels, start=1):
+        traces = [*map(_bar, panel.rates), *(_bounds(panel.bounds[name], name, row == 1) for name in BOUNDS)]
+        if panel.without_time:
+            traces.append(_reasons(panel.without_time))
+        for trace in traces:
+            figure.add_trace(trace, row=row, col=1)
+        marks.label_rows(figure, row, panel.kernels)
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(info.panels), col=1)
     return figure
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Info) -> str:
     """What the bars show, and the fastest kernels."""
-    found = comparisons(shown.measurements)
-    if not found:
-        return "No results yet."
+    every = info.findings
+    if not every:
+        return NO_RESULTS
     axis = "GFLOP/s by kernel with 95 % intervals, beside both floors"
-    if len(found) == 1:
-        return f"{axis}: {found[0].sentence}"
-    best = "; ".join(
-        f"{shown.matrix(c.matrix_id).name} {join(c.leaders, NAMED) or 'nothing'}" for c in found[:FASTEST_NAMED]
-    )
-    more = f"; {len(found) - FASTEST_NAMED} more in the tables" if len(found) > FASTEST_NAMED else ""
-    drawn = len(_drawn(shown.measurements))
-    left = f" Drawn are the first {drawn} of {len(found)}; the tables have all." if drawn < len(found) else ""
-    return f"{axis}. Fastest: {best}{more}.{left}"
+    if len(every) == 1:
+        return f"{axis}: {every[0].sentences[0]}"
+    best = "; ".join(f"{each.title} {join(each.leaders, NAMED) or 'nothing'}" for each in every[:FASTEST_NAMED])
+    more = f"; {len(every) - FASTEST_NAMED} more in the tables" if len(every) > FASTEST_NAMED else ""
+    rest = marks.omission(len(info.panels), len(every), where="the tables have all")
+    return f"{axis}. Fastest: {best}{more}.{rest}"
 
 
-def _drawn(measurements: Sequence[Measurement]) -> list[tuple[Facet, list[Measurement]]]:
-    """The facets until ROWS_MAX, the first in any case."""
-    drawn: list[tuple[Facet, list[Measurement]]] = []
-    rows = 0
-    for facet, group in group_by_facet(measurements).items():
-        rows += len(group)
-        if drawn and rows > ROWS_MAX:
-            break
-        drawn.append((facet, group))
-    return drawn
-
-
-def _draw_facet(figure: go.Figure, group: Sequence[Measurement], row: int) -> None:
-    order = [m.kernel for m in group]
+def _panel(matrix: str, device: str, cache: str, group: Sequence[Measurement]) -> Panel:
     timed = [m for m in group if m.gflops is not None and m.median_s]
-    for m in timed:
-        figure.add_trace(_bar(m), row=row, col=1)
-    for field, name, symbol in BOUNDS:
-        marked = [m for m in timed if getattr(m, field)]
-        figure.add_trace(_bound(marked, field, name, symbol, row == 1), row=row, col=1)
-    untimed = [m for m in group if m.median_s is None]
-    if untimed:
-        figure.add_trace(_reasons(untimed), row=row, col=1)
-    figure.update_yaxes(categoryorder="array", categoryarray=order, range=[len(order) - 0.5, -0.5], row=row, col=1)
-    figure.update_xaxes(rangemode="tozero", row=row, col=1)
+    return Panel(
+        matrix,
+        device,
+        cache,
+        tuple(m.kernel for m in group),
+        tuple(map(rate_of, timed)),
+        {name: _bounds_of(timed, name) for name in BOUNDS},
+        tuple(m for m in group if m.median_s is None),
+    )
 
 
-def _bar(m: Measurement) -> go.Bar:
-    look = style(m.format)
-    rate, low, high = _rate(m, m.median_s), _rate(m, m.ci_high_s), _rate(m, m.ci_low_s)
-    lines = [
-        f"<b>{escape(m.kernel)}</b> {gflops(m.gflops)}",
-        f"median {seconds(m.median_s)}, 95 % interval {seconds(m.ci_low_s)} to {seconds(m.ci_high_s)}",
-    ]
-    return go.Bar(
+def _bounds_of(timed: Sequence[Measurement], name: str) -> tuple[Bound, ...]:
+    times = ((m, getattr(m, f"{name.replace(' ', '_')}_s")) for m in timed)
+    return tuple(Bound(m.kernel, time_s, rate_within(m, time_s), share(time_s, m)) for m, time_s in times if time_s)
+
+
+def _bar(rate: Rate) -> go.Bar:
+    m, look = rate.measurement, style(rate.measurement.format)
+    interval = f"95 % interval {seconds(m.ci_low_s)} to {seconds(m.ci_high_s)}"
+    text = marks.hover(m.kernel, f" {gflops(m.gflops)}", f"median {seconds(m.median_s)}, {interval}")
+    return marks.bars(
+        [(rate.value, m.kernel, text)],
+        marks.fill(look.color, look.pattern, outline=1, opacity=0.45),
         name=escape(m.kernel),
-        x=[rate],
-        y=[m.kernel],
-        orientation="h",
-        error_x={"type": "data", "symmetric": False, "array": [high - rate], "arrayminus": [rate - low]},
-        marker={
-            "color": look.color,
-            "line": {"width": 1},
-            "pattern": {"shape": look.pattern, "fillmode": "overlay", "fgopacity": 0.45, "size": 6},
-        },
-        hovertext=["<br>".join(lines)],
-        hoverinfo="text",
+        error_x=marks.intervals([rate.value], [rate.interval]),
         showlegend=False,
         meta={"role": "kernel", "format": m.format},
     )
 
 
-def _bound(group: Sequence[Measurement], field: str, name: str, symbol: str, legend: bool) -> go.Scatter:
-    def text(m: Measurement) -> str:
-        bound = getattr(m, field)
-        return f"{name} {seconds(bound)}; {escape(m.kernel)} runs at {percent(bound / (m.median_s or 1.0))} of it"
-
-    return go.Scatter(
+def _bounds(bounds: Sequence[Bound], name: str, legend: bool) -> go.Scatter:
+    symbol = BOUNDS[name]
+    texts = [f"{name} {seconds(b.time_s)}; {escape(b.kernel)} runs at {percent(b.share)} of it" for b in bounds]
+    return marks.points(
+        [(bound.rate, bound.kernel, text) for bound, text in zip(bounds, texts, strict=True)],
+        {"symbol": symbol, "size": ROW_PX - 8 if symbol == "line-ns" else 9, "line": {"width": 2}},
         name=name,
-        x=[_rate(m, getattr(m, field)) for m in group],
-        y=[m.kernel for m in group],
-        mode="markers",
-        marker={"symbol": symbol, "size": ROW_PX - 8 if symbol == "line-ns" else 9, "line": {"width": 2}},
-        hovertext=[text(m) for m in group],
-        hoverinfo="text",
-        showlegend=legend and bool(group),
+        showlegend=legend and bool(bounds),
         legendgroup=name,
-        meta={"role": field.removesuffix("_s")},
+        meta={"role": name.replace(" ", "_")},
     )
 
 
@@ -139,10 +165,3 @@ def _reasons(group: Sequence[Measurement]) -> go.Scatter:
         showlegend=False,
         meta={"role": "reason"},
     )
-
-
-def _rate(m: Measurement, time_s: float | None) -> float:
-    """GFLOP/s that the matrix would reach in `time_s` seconds; its own rate where no time is given."""
-    if m.gflops is None or not m.median_s or not time_s:
-        return m.gflops or 0.0
-    return m.gflops * m.median_s / time_s

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import percent
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
-from web.figures.base import Head, Table, blank, escape
-from web.figures.formats.groups import Groups, by_place, in_words
+from web.figures import marks
+from web.figures.base import blank, escape
+from web.figures.formats.groups import Groups, Panels, Place, by_place, place_in_words
 from web.figures.panels import Legend, panels
 from web.palette import position, style
-from web.shown import Shown
-from web.units import percent
 
 PANEL_PX = 320
 FACTOR_MAX = 4.0
@@ -51,65 +53,87 @@ class Profile:
         return sum(FACTOR_MAX - own for own in self.factors if own < FACTOR_MAX) / len(self.factors)
 
 
-def draw(shown: Shown) -> go.Figure:
-    """Share of matrices over the factor to the fastest, a step line a kernel, a panel per device and cache.
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The kernels of one device and cache state over the matrices where each has a record, the largest area first.
 
-    shown.kernels  drawn; empty: of each format the one with the largest area. All kernels are compared in either case.
+    lines     those that are drawn
+    matrices  how many there are, complete or not
     """
-    found = {place: profiles(groups) for place, groups in by_place(shown.measurements).items()}
-    found = {place: group for place, group in found.items() if group}
-    if not found:
+
+    place: Place
+    profiles: tuple[Profile, ...]
+    lines: tuple[Profile, ...]
+    matrices: int
+
+
+def info(data: StudyData) -> Panels[Panel]:
+    """The profiles per device and cache.
+
+    data.kernels  have lines; empty: of each format the one with the largest area. All kernels are compared in either
+                  case.
+    """
+    panels_ = []
+    for place, groups in by_place(data.measurements).items():
+        own = profiles(groups)
+        panels_.append(Panel(place, own, _lines(own, data.kernels), len(groups)))
+    return Panels(tuple(panels_))
+
+
+def draw(info: Panels[Panel]) -> go.Figure:
+    """Share of matrices over the factor to the fastest, a step line a kernel, a panel per device and cache."""
+    full = [panel for panel in info.panels if panel.profiles]
+    if not full:
         return blank("No matrix here has a record of every kernel.")
-    drawn = [_drawn(group, shown.kernels) for group in found.values()]
-    entries = {profile.kernel for group in drawn for profile in group}
-    figure = panels([in_words(place) for place in found], [PANEL_PX] * len(found), len(entries))
+    entries = {profile.kernel for panel in full for profile in panel.lines}
+    figure = panels([place_in_words(panel.place) for panel in full], [PANEL_PX] * len(full), len(entries))
     legend = Legend()
-    for row, group in enumerate(drawn, start=1):
-        for profile in group:
+    for row, panel in enumerate(full, start=1):
+        for profile in panel.lines:
             figure.add_trace(_line(profile, legend), row=row, col=1)
     # The step at 1 lies on the axis; a little room left of it lets it be seen.
     figure.update_xaxes(type="log", range=[-0.005, math.log10(FACTOR_MAX)])
     figure.update_xaxes(tickvals=FACTORS, ticktext=[f"{factor:g}" for factor in FACTORS])
     figure.update_yaxes(range=[-0.01, 1.02], tickformat=".0%", title_text="matrices")
-    figure.update_xaxes(title_text="time over that of the fastest kernel", title_standoff=4, row=len(found), col=1)
+    figure.update_xaxes(title_text="time over that of the fastest kernel", title_standoff=4, row=len(full), col=1)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Panels[Panel]) -> Table:
     """Every compared kernel with its share at some factors, the largest area first."""
     heads = (*(Head(text, numeric=False) for text in ("kernel", "device", "cache")), Head("matrices"))
     rows = [
         (
             profile.kernel,
-            *place,
+            *panel.place,
             str(len(profile.factors)),
             *(percent(profile.share(factor)) for factor in FACTORS),
             percent(profile.timed),
         )
-        for place, groups in by_place(shown.measurements).items()
-        for profile in profiles(groups)
+        for panel in info.panels
+        for profile in panel.profiles
     ]
     return Table((*heads, *(Head(f"within {factor:g}") for factor in FACTORS), Head("has a time")), tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Panels[Panel]) -> str:
     """Over how many matrices the profiles are, and which kernel stays nearest to the fastest."""
-    said = "On how many matrices a kernel is within a factor of the fastest; what failed or was skipped never is."
-    for place, groups in by_place(shown.measurements).items():
-        found = profiles(groups)
-        if not found:
-            said += f" On {in_words(place)} no matrix has a record of every kernel."
+    text = "On how many matrices a kernel is within a factor of the fastest; what failed or was skipped never is."
+    for panel in info.panels:
+        where = place_in_words(panel.place)
+        if not panel.profiles:
+            text += f" On {where} no matrix has a record of every kernel."
             continue
-        compared = len(found[0].factors)
-        left = f" ({len(groups) - compared} more lack a record of some kernel)" if compared < len(groups) else ""
-        best = found[0]
-        said += f" {best.kernel} stays nearest on {in_words(place)}, over {compared} matrices{left}:"
-        said += f" within a factor of 1.1 on {percent(best.share(1.1))} of them, of 2 on {percent(best.share(2.0))}."
-    return said
+        best, compared = panel.profiles[0], len(panel.profiles[0].factors)
+        lacking = panel.matrices - compared
+        rest = f" ({lacking} more lack a record of some kernel)" if lacking else ""
+        text += f" {best.kernel} stays nearest on {where}, over {compared} matrices{rest}:"
+        text += f" within a factor of 1.1 on {percent(best.share(1.1))} of them, of 2 on {percent(best.share(2.0))}."
+    return text
 
 
-def profiles(groups: Groups) -> list[Profile]:
-    """The kernels of one device and cache state over the matrices where each has a record, the largest area first."""
+def profiles(groups: Groups) -> tuple[Profile, ...]:
+    """The kernels over the matrices where each has a record, the largest area first."""
     kernels = {m.kernel: m.format for group in groups.values() for m in group}
     complete = [group for group in groups.values() if {m.kernel for m in group} == kernels.keys()]
     complete = [group for group in complete if group[0].median_s]
@@ -117,8 +141,8 @@ def profiles(groups: Groups) -> list[Profile]:
     for group in complete:
         for m in group:
             factors[m.kernel].append(_factor(group[0], m))
-    found = [Profile(kernel, kernels[kernel], tuple(sorted(own))) for kernel, own in factors.items() if own]
-    return sorted(found, key=lambda profile: (-profile.area, profile.kernel))
+    every = (Profile(kernel, kernels[kernel], tuple(sorted(own))) for kernel, own in factors.items() if own)
+    return tuple(sorted(every, key=lambda profile: (-profile.area, profile.kernel)))
 
 
 def _factor(fastest: Measurement, m: Measurement) -> float:
@@ -127,26 +151,28 @@ def _factor(fastest: Measurement, m: Measurement) -> float:
     return 1.0 if compare(fastest, m).kind == "same" else m.median_s / fastest.median_s
 
 
-def _drawn(found: Sequence[Profile], kernels: Sequence[str]) -> list[Profile]:
+def _lines(every: Sequence[Profile], kernels: Sequence[str]) -> tuple[Profile, ...]:
     if kernels:
-        return [profile for profile in found if profile.kernel in kernels]
+        return tuple(profile for profile in every if profile.kernel in kernels)
     best: dict[str, Profile] = {}
-    for profile in found:
+    for profile in every:
         best.setdefault(profile.format, profile)
-    return sorted(best.values(), key=lambda profile: position(profile.format))
+    return tuple(sorted(best.values(), key=lambda profile: position(profile.format)))
 
 
 def _line(profile: Profile, legend: Legend) -> go.Scatter:
     look = style(profile.format)
     steps = [1.0, *(own for own in profile.factors if 1.0 < own <= FACTOR_MAX), FACTOR_MAX]
+    shares = [profile.share(step) for step in steps]
     return go.Scatter(
         **legend.entry(escape(profile.kernel)),
         x=steps,
-        y=[profile.share(step) for step in steps],
+        y=shares,
         mode="lines",
         line={"shape": "hv", "color": look.color, "dash": look.dash, "width": 2},
         hovertext=[
-            f"<b>{escape(profile.kernel)}</b> within {step:.2f} × on {percent(profile.share(step))}" for step in steps
+            marks.hover(profile.kernel, f" within {step:.2f} × on {percent(share)}")
+            for step, share in zip(steps, shares, strict=True)
         ],
         hoverinfo="text",
         meta={"role": "profile", "format": profile.format},

@@ -1,100 +1,126 @@
 """GFLOP/s over the number of nonzeros: from which size on a format is fast, and where the cache ends."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import column, count, gflops
 from gpu_engine.records import Measurement
-from web.figures.base import Head, Table, blank, escape, log_axis
-from web.figures.formats.groups import NO_TIME, Groups, Place, by_place, fastest_by_format, in_words
+from web.figures import marks
+from web.figures.base import blank, escape, log_axis
+from web.figures.formats.groups import NO_RESULTS, NO_TIME, Groups, Place, by_place, fastest_by_format, place_in_words
 from web.figures.panels import Legend, panels
 from web.palette import SYMBOLS, position, style
-from web.shown import Shown
-from web.units import column, count, gflops
 
 PANEL_PX = 340
 
-Point = tuple[str, Measurement]
-"""(what it is drawn as: a format or a kernel, its measurement)."""
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A kernel on a matrix; name: what it is drawn as, its format or itself."""
+
+    name: str
+    matrix: str
+    nnz: int
+    measurement: Measurement
 
 
-def draw(shown: Shown) -> go.Figure:
-    """GFLOP/s over nnz, both log, a point per matrix and format, a panel per device and cache.
+@dataclass(frozen=True, slots=True)
+class Info:
+    """The points by device and cache, each by ascending nnz.
 
-    shown.kernels  drawn one by one; empty: the fastest of each format
+    names      what the points are drawn as: libraries first, behind our own
+    by_kernel  whether the reader chose kernels
+    sizes      the least and the most nonzeros of what has a time; None where nothing has
     """
-    found = {place: _points(groups, shown) for place, groups in by_place(shown.measurements).items()}
-    found = {place: group for place, group in found.items() if group}
-    if not found:
-        return blank("No results yet.")
-    every = [point for group in found.values() for point in group]
-    # Libraries are drawn first, behind our own, and listed last.
-    last_first = sorted(every, key=lambda point: position(point[1].format), reverse=True)
-    names = dict.fromkeys(name for name, _ in last_first)
-    figure = panels([in_words(place) for place in found], [PANEL_PX] * len(found), len(names))
+
+    points: Mapping[Place, tuple[Point, ...]]
+    names: tuple[str, ...]
+    by_kernel: bool
+    sizes: tuple[int, int] | None
+
+
+def info(data: StudyData) -> Info:
+    """A point per matrix whose nnz is known and format.
+
+    data.kernels  are points one by one; empty: the fastest of each format
+    """
+    places = by_place(data.measurements)
+    points = {place: own for place, groups in places.items() if (own := _points(groups, data))}
+    every = [point for own in points.values() for point in own]
+    last_first = sorted(every, key=lambda point: position(point.measurement.format), reverse=True)
+    sizes = [data.matrix(m.matrix_id).nnz for m in data.measurements if m.median_s]
+    names = tuple(dict.fromkeys(point.name for point in last_first))
+    return Info(points, names, bool(data.kernels), (min(sizes), max(sizes)) if sizes else None)
+
+
+def draw(info: Info) -> go.Figure:
+    """GFLOP/s over nnz, both log, a point per matrix and format, a panel per device and cache."""
+    if not info.points:
+        return blank(NO_RESULTS)
+    every = [point for own in info.points.values() for point in own]
+    figure = panels([place_in_words(place) for place in info.points], [PANEL_PX] * len(info.points), len(info.names))
     legend = Legend()
-    for row, group in enumerate(found.values(), start=1):
-        for number, name in enumerate(names):
-            own = [m for drawn_as, m in group if drawn_as == name]
+    for row, points in enumerate(info.points.values(), start=1):
+        for number, name in enumerate(info.names):
+            own = [point for point in points if point.name == name]
             if own:
-                symbol = SYMBOLS[number % len(SYMBOLS)] if shown.kernels else style(own[0].format).symbol
-                figure.add_trace(_markers(own, name, symbol, shown, legend), row=row, col=1)
+                symbol = SYMBOLS[number % len(SYMBOLS)] if info.by_kernel else ""
+                figure.add_trace(_markers(own, symbol, legend), row=row, col=1)
+    # Libraries are drawn first, and listed last.
     figure.update_layout(legend_traceorder="reversed")
-    figure.update_xaxes(**log_axis([shown.matrix(m.matrix_id).nnz for _, m in every]).settings)
-    figure.update_yaxes(**log_axis([m.gflops or 0.0 for _, m in every]).settings, title_text="GFLOP/s")
-    figure.update_xaxes(title_text="nnz", title_standoff=4, row=len(found), col=1)
+    figure.update_xaxes(**log_axis([point.nnz for point in every]).settings)
+    figure.update_yaxes(**log_axis([p.measurement.gflops or 0.0 for p in every]).settings, title_text="GFLOP/s")
+    figure.update_xaxes(title_text="nnz", title_standoff=4, row=len(info.points), col=1)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Info) -> Table:
     """A row per matrix and format or kernel, by ascending nnz."""
     heads = (*(Head(text, numeric=False) for text in ("matrix", "device", "cache")), Head("nnz"))
-    rows: list[tuple[str, ...]] = []
-    for place, groups in by_place(shown.measurements).items():
-        rows += _rows(place, _points(groups, shown), shown)
+    rows = []
+    for place, own in info.points.items():
+        rates = column([point.measurement.gflops for point in own])
+        rows += [(p.matrix, *place, count(p.nnz), p.measurement.kernel, r) for p, r in zip(own, rates, strict=True)]
     return Table((*heads, Head("kernel", numeric=False), Head("rate", "GFLOP/s")), tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Info) -> str:
     """What the points are, and how far the sizes span."""
-    sizes = [shown.matrix(m.matrix_id).nnz for m in shown.measurements if m.median_s]
-    if not sizes:
+    if info.sizes is None:
         return NO_TIME
-    span = f", from {count(min(sizes))} to {count(max(sizes))} nonzeros"
-    what = "Each chosen kernel" if shown.kernels else "The fastest kernel of each format"
-    return f"{what} on each matrix{span}: small matrices do not fill a device, large ones leave its cache."
+    least, most = map(count, info.sizes)
+    what = "Each chosen kernel" if info.by_kernel else "The fastest kernel of each format"
+    span = f"from {least} to {most} nonzeros"
+    return f"{what} on each matrix, {span}: small matrices do not fill a device, large ones leave its cache."
 
 
-def _points(groups: Groups, shown: Shown) -> list[Point]:
-    """By ascending nnz; matrices whose nnz is not known are left out."""
-    known = [matrix_id for matrix_id in groups if shown.matrix(matrix_id).nnz]
-    ordered = sorted(known, key=lambda matrix_id: shown.matrix(matrix_id).nnz)
-    if shown.kernels:
-        return [(m.kernel, m) for i in ordered for m in groups[i] if m.median_s and m.kernel in shown.kernels]
-    return [point for matrix_id in ordered for point in fastest_by_format(groups[matrix_id]).items()]
+def _points(groups: Groups, data: StudyData) -> tuple[Point, ...]:
+    points = []
+    for matrix_id, group in groups.items():
+        matrix = data.matrix(matrix_id)
+        if data.kernels:
+            own = [(m.kernel, m) for m in group if m.median_s and m.kernel in data.kernels]
+        else:
+            own = list(fastest_by_format(group).items())
+        points += [Point(name, matrix.name, matrix.nnz, m) for name, m in own if matrix.nnz]
+    return tuple(sorted(points, key=lambda point: point.nnz))
 
 
-def _rows(place: Place, points: Sequence[Point], shown: Shown) -> list[tuple[str, ...]]:
-    rates = column([m.gflops for _, m in points])
-    known = [shown.matrix(m.matrix_id) for _, m in points]
-    return [
-        (matrix.name, *place, count(matrix.nnz), m.kernel, rate)
-        for matrix, (_, m), rate in zip(known, points, rates, strict=True)
-    ]
-
-
-def _markers(group: Sequence[Measurement], name: str, symbol: str, shown: Shown, legend: Legend) -> go.Scatter:
-    known = [shown.matrix(m.matrix_id) for m in group]
-    return go.Scatter(
-        **legend.entry(escape(name)),
-        x=[matrix.nnz for matrix in known],
-        y=[m.gflops for m in group],
-        mode="markers",
-        marker={"color": style(group[0].format).color, "symbol": symbol, "size": 8, "line": {"width": 0.5}},
-        hovertext=[
-            f"<b>{escape(m.kernel)}</b> {gflops(m.gflops)}<br>{escape(matrix.name)}, {count(matrix.nnz)} nonzeros"
-            for m, matrix in zip(group, known, strict=True)
-        ],
-        hoverinfo="text",
-        meta={"role": "point", "format": group[0].format},
+def _markers(points: Sequence[Point], symbol: str, legend: Legend) -> go.Scatter:
+    """The points of one name; symbol: empty for that of the format."""
+    look, format_name = style(points[0].measurement.format), points[0].measurement.format
+    return marks.points(
+        [(point.nnz, point.measurement.gflops, _hover(point)) for point in points],
+        marks.point(look.color, symbol or look.symbol, 8),
+        **legend.entry(escape(points[0].name)),
+        meta={"role": "point", "format": format_name},
     )
+
+
+def _hover(point: Point) -> str:
+    m = point.measurement
+    return marks.hover(m.kernel, f" {gflops(m.gflops)}", f"{point.matrix}, {count(point.nnz)} nonzeros")

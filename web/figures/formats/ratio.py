@@ -9,14 +9,16 @@ from statistics import geometric_mean
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings import units
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import Verdict, compare
-from web import units
-from web.figures.base import Head, LogAxis, Table, blank, escape, log_axis
-from web.figures.formats.groups import Place, by_place, fastest_by_format, formats_of, in_words
+from gpu_engine.verdict import VerdictKind, compare
+from web.figures import marks
+from web.figures.base import LogAxis, blank, escape, log_axis
+from web.figures.formats.groups import Groups, Panels, Place, by_place, fastest_by_format, formats_of, place_in_words
 from web.figures.panels import panels
 from web.palette import OKABE_ITO
-from web.shown import MatrixFeatures, Shown
 
 PAPER_PAIRS = (("pellr", "ellr"), ("pellr", "hyb"), ("pellr", "biell"), ("pellr", "bijad"))
 PANEL_PX = 190
@@ -27,124 +29,143 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The fastest kernels of two formats on one matrix; the verdict is on `first` against `second`."""
+    """The fastest kernels of two formats on one matrix; the verdict is on `first` against `second`.
 
-    matrix_id: str
-    first: Measurement
-    second: Measurement
-    verdict: Verdict
+    ratio     performance of the first over that of the second
+    interval  from the ends of both 95 % intervals: no narrower than the interval of the ratio
+    """
+
+    matrix: MatrixFeatures
+    first: str
+    second: str
+    verdict: VerdictKind
+    ratio: float
+    interval: tuple[float, float]
 
     @property
-    def ratio(self) -> float:
-        """Performance of the first over that of the second."""
-        return (self.second.median_s or 0.0) / (self.first.median_s or 1.0)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """From the ends of both 95 % intervals: no narrower than the interval of the ratio."""
-        first, second = self.first, self.second
-        low = (second.ci_low_s or second.median_s or 0.0) / (first.ci_high_s or first.median_s or 1.0)
-        high = (second.ci_high_s or second.median_s or 0.0) / (first.ci_low_s or first.median_s or 1.0)
-        return low, high
+    def sigma(self) -> float:
+        """That of the matrix, which is known."""
+        return self.matrix.sigma or 0.0
 
     @property
     def settled(self) -> bool:
         """Whether one of the two is faster."""
-        return self.verdict.kind in ("faster", "slower")
+        return self.verdict in ("faster", "slower")
 
 
-Comparisons = dict[tuple[Pair, Place], list[Point]]
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A pair of formats on one device in one cache state, by ascending sigma.
 
-
-def draw(shown: Shown) -> go.Figure:
-    """Ratio of performance over sigma, a panel per pair, device and cache, a point a matrix, above 1 the first wins.
-
-    shown.pair  formats, the first against each of the others; alone, against every other one; empty: PAPER_PAIRS
+    decided  how many points are not ambiguous; mean: the geometric mean of their ratios, None where there are none
     """
-    found = points(shown)
-    if not found:
+
+    pair: Pair
+    place: Place
+    points: tuple[Point, ...]
+    decided: int
+    mean: float | None
+
+
+def info(data: StudyData) -> Panels[Panel]:
+    """The matrices with a time in both formats and a known sigma, per pair and place with at least one.
+
+    data.pair  formats, the first against each of the others; alone, against every other one; empty: PAPER_PAIRS
+    """
+    places = by_place(data.measurements)
+    formats = list(dict.fromkeys(name for groups in places.values() for name in formats_of(groups)))
+    return Panels(
+        tuple(
+            _panel(pair, place, points)
+            for pair in _pairs(formats, data.pair)
+            for place, groups in places.items()
+            if (points := _points(pair, groups, data))
+        )
+    )
+
+
+def draw(info: Panels[Panel]) -> go.Figure:
+    """Ratio of performance over sigma, a panel per pair, device and cache, a point a matrix, above 1 the first wins."""
+    if not info.panels:
         return blank(NOTHING)
-    every = [point for group in found.values() for point in group]
-    sigmas = [_sigma(shown, point) for point in every]
+    every = [point for panel in info.panels for point in panel.points]
+    sigmas = [point.sigma for point in every]
     sigma = log_axis(sigmas, before="" if all(sigmas) else "0")
     ratios = log_axis([*(end for point in every for end in point.interval), 1.0], least_span=4.0)
-    titles = [f"{escape(first)} over {escape(second)} · {in_words(place)}" for (first, second), place in found]
-    figure = panels(titles, [PANEL_PX] * len(found), 2)
-    for row, group in enumerate(found.values(), start=1):
+    titles = [f"{escape(' over '.join(panel.pair))} · {place_in_words(panel.place)}" for panel in info.panels]
+    figure = panels(titles, [PANEL_PX] * len(info.panels), 2)
+    for row, panel in enumerate(info.panels, start=1):
         figure.add_trace(_unity(sigma), row=row, col=1)
         for settled in (True, False):
-            figure.add_trace(_markers(group, settled, shown, sigma, legend=row == 1), row=row, col=1)
+            own = [point for point in panel.points if point.settled == settled]
+            figure.add_trace(_markers(own, settled, sigma, legend=row == 1), row=row, col=1)
     figure.update_xaxes(**sigma.settings)
     figure.update_yaxes(**ratios.settings, title_text="ratio")
-    figure.update_xaxes(title_text="σ of the row lengths", title_standoff=4, row=len(found), col=1)
+    figure.update_xaxes(title_text="σ of the row lengths", title_standoff=4, row=len(info.panels), col=1)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Panels[Panel]) -> Table:
     """A row per pair and matrix, with the features that the ratio is looked at against, and the verdict."""
     heads = (
         *(Head(text, numeric=False) for text in ("pair", "matrix", "device", "cache")),
         *(Head(text) for text in ("σ", "ave", "max − min", "ratio")),
         *(Head(text, numeric=False) for text in ("verdict", "kernels")),
     )
-    rows = []
-    for ((first, second), place), group in points(shown).items():
-        for point in group:
-            known = shown.matrix(point.matrix_id)
-            features = units.number(known.sigma), units.number(known.ave), units.count(known.max_min)
-            rows.append(
-                (
-                    f"{first} over {second}",
-                    known.name,
-                    *place,
-                    *features,
-                    units.ratio(point.ratio),
-                    point.verdict.kind,
-                    f"{point.first.kernel}, {point.second.kernel}",
-                )
-            )
+    rows = [
+        (
+            " over ".join(panel.pair),
+            point.matrix.name,
+            *panel.place,
+            *_features(point.matrix),
+            units.ratio(point.ratio),
+            point.verdict,
+            f"{point.first}, {point.second}",
+        )
+        for panel in info.panels
+        for point in panel.points
+    ]
     return Table(heads, tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Panels[Panel]) -> str:
     """How often the first of each pair is faster, and the geometric mean of the ratios."""
-    found = points(shown)
-    if not found:
+    if not info.panels:
         return f"{NOTHING} Choose another pair above."
-    several = len({place for _, place in found}) > 1
-    said = [_count(pair, place if several else (), group) for (pair, place), group in found.items()]
+    several = len({panel.place for panel in info.panels}) > 1
     axis = "Performance of one format over another, the fastest kernel of each; hollow points are not settled."
-    return " ".join([axis, *said])
+    return " ".join([axis, *(_count(panel, panel.place if several else ()) for panel in info.panels)])
 
 
-def points(shown: Shown) -> Comparisons:
-    """The matrices with a time in both formats and a known sigma, per pair and place with at least one."""
-    found: Comparisons = {}
-    places = by_place(shown.measurements)
-    measured = list(dict.fromkeys(name for groups in places.values() for name in formats_of(groups)))
-    for first, second in _pairs(measured, shown.pair):
-        for place, groups in places.items():
-            group = [
-                Point(matrix_id, fastest[first], fastest[second], compare(fastest[second], fastest[first]))
-                for matrix_id, fastest in ((m, fastest_by_format(kernels)) for m, kernels in groups.items())
-                if first in fastest and second in fastest and shown.matrix(matrix_id).sigma is not None
-            ]
-            if group:
-                found[(first, second), place] = sorted(group, key=lambda point: _sigma(shown, point))
-    return found
-
-
-def _pairs(measured: Sequence[str], pair: Sequence[str]) -> Iterator[Pair]:
+def _pairs(formats: Sequence[str], pair: Sequence[str]) -> Iterator[Pair]:
     if not pair:
         yield from PAPER_PAIRS
         return
     first, *others = pair
-    for second in others or [name for name in measured if name != first]:
+    for second in others or [name for name in formats if name != first]:
         yield first, second
 
 
-def _sigma(shown: Shown, point: Point) -> float:
-    return shown.matrix(point.matrix_id).sigma or 0.0
+def _points(pair: Pair, groups: Groups, data: StudyData) -> list[Point]:
+    points = []
+    for matrix_id, group in groups.items():
+        fastest, matrix = fastest_by_format(group), data.matrix(matrix_id)
+        if all(name in fastest for name in pair) and matrix.sigma is not None:
+            points.append(_point(matrix, *(fastest[name] for name in pair)))
+    return sorted(points, key=lambda point: point.sigma)
+
+
+def _point(matrix: MatrixFeatures, first: Measurement, second: Measurement) -> Point:
+    first_s, second_s = first.median_s or 1.0, second.median_s or 0.0
+    low = (second.ci_low_s or second_s) / (first.ci_high_s or first_s)
+    high = (second.ci_high_s or second_s) / (first.ci_low_s or first_s)
+    return Point(matrix, first.kernel, second.kernel, compare(second, first).kind, second_s / first_s, (low, high))
+
+
+def _panel(pair: Pair, place: Place, points: Sequence[Point]) -> Panel:
+    # A mean over what is not decided would look like a result.
+    decided = [point.ratio for point in points if point.verdict != "ambiguous"]
+    return Panel(pair, place, tuple(points), len(decided), geometric_mean(decided) if decided else None)
 
 
 def _unity(sigma: LogAxis) -> go.Scatter:
@@ -154,51 +175,34 @@ def _unity(sigma: LogAxis) -> go.Scatter:
     )
 
 
-def _markers(group: Sequence[Point], settled: bool, shown: Shown, sigma: LogAxis, legend: bool) -> go.Scatter:
+def _markers(points: Sequence[Point], settled: bool, sigma: LogAxis, legend: bool) -> go.Scatter:
     name = "faster or slower" if settled else "same or ambiguous"
-    drawn = [point for point in group if point.settled == settled]
-    return go.Scatter(
+    symbol, outline = ("circle", 0.5) if settled else ("circle-open", 1.5)
+    errors = marks.intervals([point.ratio for point in points], [point.interval for point in points], width=0)
+    return marks.points(
+        [(point.sigma or sigma.before, point.ratio, _hover(point)) for point in points],
+        marks.point(OKABE_ITO[0], symbol, 9, outline),
         name=name,
         legendgroup=name,
         showlegend=legend,
-        x=[_sigma(shown, point) or sigma.before for point in drawn],
-        y=[point.ratio for point in drawn],
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [point.interval[1] - point.ratio for point in drawn],
-            "arrayminus": [point.ratio - point.interval[0] for point in drawn],
-            "width": 0,
-        },
-        mode="markers",
-        marker={
-            "color": OKABE_ITO[0],
-            "symbol": "circle" if settled else "circle-open",
-            "size": 9,
-            "line": {"width": 0.5 if settled else 1.5},
-        },
-        hovertext=[_hover(point, shown.matrix(point.matrix_id)) for point in drawn],
-        hoverinfo="text",
+        error_y=errors,
         meta={"role": "point" if settled else "unsettled"},
     )
 
 
-def _hover(point: Point, known: MatrixFeatures) -> str:
-    return "<br>".join(
-        (
-            f"<b>{escape(known.name)}</b>",
-            f"{point.first.kernel} {units.ratio(point.ratio)} {point.second.kernel}: {point.verdict.kind}",
-            f"σ {units.number(known.sigma)}, ave {units.number(known.ave)}, max − min {units.count(known.max_min)}",
-        )
-    )
+def _features(matrix: MatrixFeatures) -> tuple[str, str, str]:
+    return units.number(matrix.sigma), units.number(matrix.ave), units.count(matrix.max_min)
 
 
-def _count(pair: Pair, place: Sequence[str], group: Sequence[Point]) -> str:
-    kinds = [point.verdict.kind for point in group]
-    counts = f"faster on {kinds.count('faster')} of {len(kinds)}, slower on {kinds.count('slower')}"
-    known = [point.ratio for point in group if point.verdict.kind != "ambiguous"]
-    # A mean over what is not decided would look like a result.
-    of = "" if len(known) == len(group) else f" of the {len(known)} not ambiguous"
-    mean = f"; geometric mean{of} {units.ratio(geometric_mean(known))}" if known else ""
-    where = "".join(f", {name}" for name in place)
-    return f"{pair[0]} over {pair[1]}{where}: {counts}{mean}."
+def _hover(point: Point) -> str:
+    sigma, ave, max_min = _features(point.matrix)
+    verdict = f"{point.first} {units.ratio(point.ratio)} {point.second}: {point.verdict}"
+    return marks.hover(point.matrix.name, "", verdict, f"σ {sigma}, ave {ave}, max − min {max_min}")
+
+
+def _count(panel: Panel, place: Sequence[str]) -> str:
+    verdicts = [point.verdict for point in panel.points]
+    counts = f"faster on {verdicts.count('faster')} of {len(verdicts)}, slower on {verdicts.count('slower')}"
+    of = "" if panel.decided == len(verdicts) else f" of the {panel.decided} not ambiguous"
+    mean = f"; geometric mean{of} {units.ratio(panel.mean)}" if panel.mean else ""
+    return f"{', '.join((' over '.join(panel.pair), *place))}: {counts}{mean}."

@@ -1,127 +1,151 @@
 """All formats side by side, matrix by matrix: how the order of the formats changes with the structure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import column, gflops, number, seconds
 from gpu_engine.records import Measurement
-from web.figures.base import Head, Table, blank, escape, shorten
-from web.figures.formats.groups import Groups, Place, by_place, fastest_by_format, formats_of, in_words
+from web.figures import marks
+from web.figures.base import blank, escape, shorten
+from web.figures.formats.groups import (
+    NO_RESULTS,
+    Groups,
+    Place,
+    Rate,
+    by_place,
+    fastest_by_format,
+    formats_of,
+    place_in_words,
+    rate_of,
+)
 from web.figures.panels import Legend, panels
 from web.palette import style
-from web.shown import Shown
-from web.units import MISSING, column, gflops, number, seconds
 
 BAR_PX, BETWEEN_PX = 8, 12
 MATRICES_MAX = 20
 """Most matrices of a picture; the first ones of the selection are drawn, the table has all."""
 
 
-def draw(shown: Shown) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A matrix: the fastest kernel of each format with a time, and the states of the others."""
+
+    matrix: MatrixFeatures
+    fastest: Mapping[str, Rate]
+    states: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The matrices on one device in one cache state by ascending sigma.
+
+    bars  the first MATRICES_MAX of the selection, each under its label; formats: with a time on any of these
+    """
+
+    place: Place
+    lines: tuple[Line, ...]
+    bars: Mapping[str, Line]
+    formats: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """The panels; formats: all of them, those with a time first."""
+
+    panels: tuple[Panel, ...]
+    formats: tuple[str, ...]
+
+
+def info(data: StudyData) -> Info:
+    """The fastest kernel of each format on each matrix."""
+    places = by_place(data.measurements)
+    names = {m.format for groups in places.values() for group in groups.values() for m in group}
+    timed = [name for groups in places.values() for name in formats_of(groups)]
+    every = tuple(dict.fromkeys((*timed, *sorted(names))))
+    return Info(tuple(_panel(place, groups, data) for place, groups in places.items()), every)
+
+
+def draw(info: Info) -> go.Figure:
     """GFLOP/s of the fastest kernel of each format, a group of bars a matrix, by ascending sigma from the top."""
-    places = by_place(shown.measurements)
-    if not any(formats_of(groups) for groups in places.values()):
-        return blank("No results yet.")
-    drawn = {place: _ordered(groups, shown) for place, groups in places.items()}
-    heights = [len(groups) * (BAR_PX * len(formats_of(groups)) + BETWEEN_PX) + BETWEEN_PX for groups in drawn.values()]
-    entries = {name for groups in drawn.values() for name in formats_of(groups)}
-    titles = [in_words(place) for place in drawn]
+    if not any(line.fastest for panel in info.panels for line in panel.lines):
+        return blank(NO_RESULTS)
+    heights = [len(panel.bars) * (BAR_PX * len(panel.formats) + BETWEEN_PX) + BETWEEN_PX for panel in info.panels]
+    entries = {name for panel in info.panels for name in panel.formats}
+    titles = [place_in_words(panel.place) for panel in info.panels]
     figure = panels(titles, heights, len(entries), barmode="group", bargap=0.12, bargroupgap=0.0)
     legend = Legend()
-    for row, groups in enumerate(drawn.values(), start=1):
-        labels = _labels(list(groups), shown)
-        for name in formats_of(groups):
-            figure.add_trace(_bars(groups, name, labels, legend), row=row, col=1)
-        order = list(labels.values())
-        figure.update_yaxes(categoryorder="array", categoryarray=order, range=[len(order) - 0.5, -0.5], row=row, col=1)
-        figure.update_xaxes(rangemode="tozero", row=row, col=1)
-    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(drawn), col=1)
+    for row, panel in enumerate(info.panels, start=1):
+        for name in panel.formats:
+            figure.add_trace(_bars(panel.bars, name, legend), row=row, col=1)
+        marks.label_rows(figure, row, [escape(label) for label in panel.bars])
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(info.panels), col=1)
     figure.update_layout(legend_traceorder="normal")
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Info) -> Table:
     """GFLOP/s per matrix and format; a format without a time says why in a word."""
-    places = by_place(shown.measurements)
-    named = {m.format for groups in places.values() for group in groups.values() for m in group}
-    order = [name for groups in places.values() for name in formats_of(groups)]
-    formats = list(dict.fromkeys((*order, *sorted(named))))
-    heads = (Head("matrix", numeric=False), Head("device", numeric=False), Head("cache", numeric=False), Head("σ"))
-    rows = [
-        _line(place, matrix_id, groups[matrix_id], formats, shown)
-        for place, groups in places.items()
-        for matrix_id in shown.by_sigma(groups)
-    ]
-    return Table((*heads, *(Head(name, "GFLOP/s") for name in formats)), tuple(rows))
+    heads = (*(Head(text, numeric=False) for text in ("matrix", "device", "cache")), Head("σ"))
+    rows = []
+    for panel in info.panels:
+        for line in panel.lines:
+            rates = column([_gflops(line, name) for name in info.formats])
+            cells = (line.states.get(name, rate) for name, rate in zip(info.formats, rates, strict=True))
+            rows.append((line.matrix.name, *panel.place, number(line.matrix.sigma), *cells))
+    return Table((*heads, *(Head(name, "GFLOP/s") for name in info.formats)), tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Info) -> str:
     """What the bars show, and which matrices they leave out."""
-    most = max((len(groups) for groups in by_place(shown.measurements).values()), default=0)
-    left = f" Drawn are the first {MATRICES_MAX} of {most}; the table has all." if most > MATRICES_MAX else ""
-    return f"The fastest kernel of each format with its 95 % interval; matrices by ascending σ from the top.{left}"
+    most = max((len(panel.lines) for panel in info.panels), default=0)
+    rest = marks.omission(min(MATRICES_MAX, most), most)
+    return f"The fastest kernel of each format with its 95 % interval; matrices by ascending σ from the top.{rest}"
 
 
-def _ordered(groups: Groups, shown: Shown) -> Groups:
-    chosen = list(groups)[:MATRICES_MAX]
-    return {matrix_id: groups[matrix_id] for matrix_id in shown.by_sigma(chosen)}
+def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
+    lines = {i: _line(data.matrix(i), groups[i]) for i in data.by_sigma(groups)}
+    first = list(groups)[:MATRICES_MAX]
+    labels = _labels(data.by_sigma(first), data)
+    formats = formats_of({i: groups[i] for i in first})
+    return Panel(place, tuple(lines.values()), {labels[i]: lines[i] for i in labels}, tuple(formats))
 
 
-def _labels(ids: Sequence[str], shown: Shown) -> dict[str, str]:
+def _line(matrix: MatrixFeatures, group: Sequence[Measurement]) -> Line:
+    fastest = {name: rate_of(m) for name, m in fastest_by_format(group).items()}
+    return Line(matrix, fastest, {m.format: m.state for m in group if m.format not in fastest})
+
+
+def _labels(ids: Iterable[str], data: StudyData) -> dict[str, str]:
     """A label per matrix, different even where names are equal or too long to tell apart."""
     labels: dict[str, str] = {}
     for matrix_id in ids:
-        label = escape(shorten(shown.matrix(matrix_id).name))
-        taken = label in labels.values()
-        labels[matrix_id] = f"{label} ({matrix_id[:4]})" if taken else label
+        label = shorten(data.matrix(matrix_id).name)
+        labels[matrix_id] = f"{label} ({matrix_id[:4]})" if label in labels.values() else label
     return labels
 
 
-def _bars(groups: Groups, name: str, labels: dict[str, str], legend: Legend) -> go.Bar:
+def _bars(lines: Mapping[str, Line], name: str, legend: Legend) -> go.Bar:
     look = style(name)
-    fastest = {matrix_id: fastest_by_format(group).get(name) for matrix_id, group in groups.items()}
-    drawn = {matrix_id: m for matrix_id, m in fastest.items() if m is not None}
-    rates = [m.gflops or 0.0 for m in drawn.values()]
-    high = [_rate(m, m.ci_low_s) - (m.gflops or 0.0) for m in drawn.values()]
-    low = [(m.gflops or 0.0) - _rate(m, m.ci_high_s) for m in drawn.values()]
-    return go.Bar(
+    rates = {label: line.fastest[name] for label, line in lines.items() if name in line.fastest}
+    values = [rate.measurement.gflops or 0.0 for rate in rates.values()]
+    texts = [_hover(rate.measurement, label) for label, rate in rates.items()]
+    return marks.bars(
+        list(zip(values, map(escape, rates), texts, strict=True)),
+        marks.fill(look.color, look.pattern, opacity=0.45, size=5),
         **legend.entry(name),
-        x=rates,
-        y=[labels[matrix_id] for matrix_id in drawn],
-        orientation="h",
-        error_x={"type": "data", "symmetric": False, "array": high, "arrayminus": low, "width": 0},
-        marker={
-            "color": look.color,
-            "line": {"width": 0},
-            "pattern": {"shape": look.pattern, "fillmode": "overlay", "fgopacity": 0.45, "size": 5},
-        },
-        hovertext=[
-            f"<b>{escape(m.kernel)}</b> on {labels[matrix_id]}<br>{gflops(m.gflops)}, median {seconds(m.median_s)}"
-            for matrix_id, m in drawn.items()
-        ],
-        hoverinfo="text",
+        error_x=marks.intervals(values, [rate.interval for rate in rates.values()], width=0),
         meta={"role": "kernel", "format": name},
     )
 
 
-def _line(
-    place: Place, matrix_id: str, group: Sequence[Measurement], formats: Sequence[str], shown: Shown
-) -> tuple[str, ...]:
-    fastest = fastest_by_format(group)
-    rates = dict(zip(formats, column([_gflops(fastest.get(name)) for name in formats]), strict=True))
-    reasons = {m.format: m.state for m in group if m.format not in fastest}
-    known = shown.matrix(matrix_id)
-    return (
-        known.name,
-        *place,
-        number(known.sigma),
-        *(reasons.get(name, rates[name] if name in fastest else MISSING) for name in formats),
-    )
+def _hover(m: Measurement, label: str) -> str:
+    return marks.hover(m.kernel, f" on {label}", f"{gflops(m.gflops)}, median {seconds(m.median_s)}")
 
 
-def _gflops(m: Measurement | None) -> float | None:
-    return m.gflops if m else None
-
-
-def _rate(m: Measurement, time_s: float | None) -> float:
-    return (m.gflops or 0.0) * (m.median_s or 0.0) / time_s if time_s else m.gflops or 0.0
+def _gflops(line: Line, name: str) -> float | None:
+    return line.fastest[name].measurement.gflops if name in line.fastest else None

@@ -1,74 +1,91 @@
 """Where the time of a run goes, by precision; Figure 5 of the CPMS PageRank paper."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import plotly.graph_objects as go
 
-from web.figures.base import Head, Table, blank, escape
-from web.figures.pagerank.facets import axis_end, bar_panels, cut, drawn, heading, left_out, place, rows_of
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks, speed_up
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import MISSING, percent, seconds
+from web.figures.base import blank, escape
+from web.figures.marks import hover
+from web.figures.pagerank.facets import Panels, axis_end, bar_panels, mark_fp64, panels_of
 from web.figures.pagerank.levels import CHANGE, LEVELS, Level, level_bars, levels_of
 from web.figures.panels import Legend
-from web.palette import OTHERS
-from web.runs import Run, RunGroup, has_right_ranks, speed_up
-from web.shown import Shown
-from web.units import MISSING, percent, seconds
 
 PARTS = (*LEVELS, CHANGE)
 NO_TIME = "No run has a time in phases beside a run of the same kernel in fp64."
 
 
-def draw(shown: Shown) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run; parts: its time over that of the same kernel in fp64, by precision and CHANGE; total: their sum."""
+
+    label: str
+    median_s: float | None
+    is_right: bool
+    parts: Mapping[Level, float]
+    total: float
+
+
+def info(data: StudyData) -> Panels[Row]:
+    """The runs with a time in phases beside a run of the same kernel in fp64."""
+
+    def row(group: RunGroup, run: Run) -> Row | None:
+        parts = _shares(group, run) if run.array("pull_s") else {}
+        right = has_right_ranks(run, data)
+        return Row(group.label(run), run.measurement.median_s, right, parts, sum(parts.values())) if parts else None
+
+    return panels_of(data, row)
+
+
+def draw(info: Panels[Row]) -> go.Figure:
     """The time of each run over that of the same kernel in fp64, stacked by precision and changes of it."""
-    found = drawn(rows_of(shown, _is_split))
-    if not found:
+    if not info.panels:
         return blank(NO_TIME)
-    titles = [heading(group, shown) for group, _ in found]
-    labels = [[escape(group.label(run)) for run in runs] for group, runs in found]
-    split = [[shares(group, run) for run in runs] for group, runs in found]
-    used = [part for part in PARTS if any(part in own for parts in split for own in parts)]
-    figure = bar_panels(titles, labels, len(used), "stack")
+    panels = info.drawn
+    used = [part for part in PARTS if any(part in row.parts for panel in panels for row in panel.rows)]
+    labels = [[row.label for row in panel.rows] for panel in panels]
+    figure = bar_panels(panels, labels, len(used), "stack", "time, fp64 = 1")
     legend = Legend()
-    for row, parts in enumerate(split, start=1):
+    for number, panel in enumerate(panels, start=1):
         for part in used:
-            times = {label: own[part] for label, own in zip(labels[row - 1], parts, strict=True) if part in own}
-            if times:
-                figure.add_trace(_bars(times, part, legend), row=row, col=1)
-        lengths = (
-            (sum(own.values()), has_right_ranks(run, shown)) for own, run in zip(parts, found[row - 1][1], strict=True)
-        )
-        figure.update_xaxes(range=[0, axis_end(lengths)], row=row, col=1)
-        figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=1)
-    figure.update_xaxes(title_text="time, fp64 = 1", title_standoff=4, row=len(found), col=1)
+            own = [(row.parts[part], row.label) for row in panel.rows if part in row.parts]
+            if own:
+                texts = (f"{part.name}: {percent(time)} of the time of the same kernel in fp64" for time, _ in own)
+                bars = [(x, escape(y), hover(y, "", text)) for (x, y), text in zip(own, texts, strict=True)]
+                figure.add_trace(level_bars(part, bars, legend), row=number, col=1)
+        end = axis_end((row.total, row.is_right) for row in panel.rows)
+        figure.update_xaxes(range=[0, end], row=number, col=1)
+        mark_fp64(figure, number)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Panels[Row]) -> Table:
     """Per run its time, that over the time of the same kernel in fp64, and the share of it by precision."""
     names = ("matrix", "device", "run")
     heads = (*(Head(name, numeric=False) for name in names), Head("time"), Head("over fp64", "same kernel"))
     rows = []
-    for group, runs in rows_of(shown, _is_split):
-        for run in runs:
-            split = shares(group, run)
-            total = sum(split.values())
-            parts = [percent(split[part] / total) if part in split else MISSING for part in PARTS]
-            cells = group.label(run), seconds(run.measurement.median_s), percent(total)
-            rows.append((*place(group, shown), *cells, *parts))
+    for panel in info.panels:
+        for row in panel.rows:
+            shares = (percent(row.parts[part] / row.total) if part in row.parts else MISSING for part in PARTS)
+            rows.append((*panel.place, row.label, seconds(row.median_s), percent(row.total), *shares))
     return Table((*heads, *(Head(part.name) for part in PARTS)), tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Panels[Row]) -> str:
     """What the bars are made of."""
-    found = rows_of(shown, _is_split)
-    if not found:
+    if not info.panels:
         return NO_TIME
-    said = "The time to convergence over that of the same kernel in fp64, by the precision of the iterations. A change "
-    said += (
-        "of precision scales the ranks and at last turns segments into fp64. The parts were timed one by one and are "
-    )
-    return f"{said}shown as shares of the median of whole runs.{cut(found, shown)}{left_out(found)}"
+    text = "The time to convergence over that of the same kernel in fp64, by the precision of the iterations. A change "
+    text += "of precision scales the ranks and at last turns segments into fp64. The parts were timed one by one and "
+    return f"{text}are shown as shares of the median of whole runs.{info.cut}{info.omission}"
 
 
-def shares(group: RunGroup, run: Run) -> dict[Level, float]:
-    """The time of a run over that of the same kernel in fp64, by precision and CHANGE, as far as there is any.
+def _shares(group: RunGroup, run: Run) -> dict[Level, float]:
+    """The parts of a run, as far as there are any.
 
     Phases are timed apart, one event after the other; their shares are taken of the median of whole runs.
     """
@@ -82,13 +99,3 @@ def shares(group: RunGroup, run: Run) -> dict[Level, float]:
     if ratio is None or total <= 0:
         return {}
     return {part: time / total / ratio for part, time in split.items() if time > 0}
-
-
-def _is_split(group: RunGroup, run: Run) -> bool:
-    return bool(run.array("pull_s")) and bool(shares(group, run))
-
-
-def _bars(times: dict[str, float], part: Level, legend: Legend) -> go.Bar:
-    of_fp64 = "of the time of the same kernel in fp64"
-    bars = [(label, time, f"<b>{label}</b><br>{part.name}: {percent(time)} {of_fp64}") for label, time in times.items()]
-    return level_bars(part, bars, legend)

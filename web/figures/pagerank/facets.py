@@ -1,13 +1,16 @@
 """What the figures of the study share: a panel a group of runs, a row a run, as many as somebody reads."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.runs import Run, RunGroup, by_precision, has_right_ranks, run_groups
+from web.figures import marks
 from web.figures.base import escape, shorten
-from web.figures.panels import panels
-from web.runs import Run, RunGroup, by_precision, has_right_ranks, run_groups
-from web.shown import Shown
+from web.palette import OTHERS
 
 ROW_PX = 26
 ROWS_MAX = 60
@@ -17,73 +20,80 @@ MARGIN, OVERLONG = 1.05, 1.3
 """How far an axis goes past its longest bar; a run whose ranks are not right is cut where it is so much longer."""
 
 NO_RUN = "No run has a trace here."
+CUT = " A run whose ranks are not right is cut where it is much longer than the others."
 
-Rows = tuple[RunGroup, list[Run]]
-"""A group and those of its runs that a figure draws."""
+Row = TypeVar("Row")
 
 
-def rows_of(shown: Shown, wanted: Callable[[RunGroup, Run], bool]) -> list[Rows]:
-    """The wanted runs of each group that has any, layout by layout, each from fp64 on."""
-    found = []
-    for group in run_groups(shown):
+@dataclass(frozen=True, slots=True)
+class Panel(Generic[Row]):
+    """The rows of a group of runs.
+
+    heading    matrix, device, and parameters that are not the defaults
+    place      the first two cells of a table's row: matrix, with these parameters, and device
+    all_right  whether the ranks of all its runs are right
+    """
+
+    heading: str
+    place: tuple[str, str]
+    rows: tuple[Row, ...]
+    all_right: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Panels(Generic[Row]):
+    """All panels of a figure."""
+
+    panels: tuple[Panel[Row], ...]
+
+    @property
+    def drawn(self) -> list[Panel[Row]]:
+        """The panels until ROWS_MAX."""
+        return marks.first_panels(self.panels, lambda panel: len(panel.rows), ROWS_MAX)
+
+    @property
+    def omission(self) -> str:
+        """A sentence on the matrices that are not drawn; empty where all are."""
+        return marks.omission(len(self.drawn), len(self.panels), " matrices")
+
+    @property
+    def cut(self) -> str:
+        """A sentence on runs that an axis may not reach the end of; empty where all ranks are right."""
+        return "" if all(panel.all_right for panel in self.panels) else CUT
+
+
+def panels_of(data: StudyData, row: Callable[[RunGroup, Run], Row | None]) -> Panels[Row]:
+    """A panel for each group with a row, layout by layout, each from fp64 on; row: None for a run that has none."""
+    panels = []
+    for group in run_groups(data):
         ordered = sorted(group.runs, key=lambda run: (run.layout, by_precision(run)))
-        runs = [run for run in ordered if wanted(group, run)]
-        if runs:
-            found.append((group, runs))
-    return found
+        rows = [(run, own) for run in ordered if (own := row(group, run)) is not None]
+        if rows:
+            right = all(has_right_ranks(run, data) for run, _ in rows)
+            panels.append(panel_of(group, data, tuple(own for _, own in rows), right))
+    return Panels(tuple(panels))
 
 
-def drawn(found: Sequence[Rows]) -> list[Rows]:
-    """The groups until ROWS_MAX."""
-    kept: list[Rows] = []
-    for entry in found:
-        if kept and sum(len(runs) for _, runs in (*kept, entry)) > ROWS_MAX:
-            break
-        kept.append(entry)
-    return kept
+def panel_of(group: RunGroup, data: StudyData, rows: tuple[Row, ...], all_right: bool = True) -> Panel[Row]:
+    """A panel of these rows of a group."""
+    name = data.matrix(group.matrix_id).name
+    heading = " · ".join(filter(None, (shorten(name), group.device, group.parameters)))
+    place = f"{name} ({group.parameters})" if group.parameters else name, group.device
+    return Panel(heading, place, rows, all_right)
 
 
-def left_out(found: Sequence[Rows]) -> str:
-    """A sentence on the matrices that are not drawn; empty where all are."""
-    number = len(drawn(found))
-    return f" Drawn are the first {number} of {len(found)} matrices; the table has all." if number < len(found) else ""
+def bar_panels(
+    panels: Sequence[Panel[Row]], labels: Sequence[Sequence[str]], legend: int, barmode: str, axis: str
+) -> go.Figure:
+    """Panels of horizontal bars, a row a label, the first on top; axis: the title below the last one."""
+    headings, escaped = [escape(panel.heading) for panel in panels], [list(map(escape, own)) for own in labels]
+    figure = marks.bar_panels(headings, escaped, legend, barmode, ROW_PX)
+    return figure.update_xaxes(title_text=axis, title_standoff=4, row=len(panels), col=1)
 
 
-def cut(found: Sequence[Rows], shown: Shown) -> str:
-    """A sentence on runs that an axis may not reach the end of; empty where all ranks are right."""
-    wrong = any(not has_right_ranks(run, shown) for _, runs in found for run in runs)
-    return " A run whose ranks are not right is cut where it is much longer than the others." if wrong else ""
-
-
-def heading(group: RunGroup, shown: Shown) -> str:
-    """The title of a panel: matrix, device, and parameters that are not the defaults."""
-    name = escape(shorten(shown.matrix(group.matrix_id).name))
-    return " · ".join(part for part in (name, group.device, escape(group.parameters)) if part)
-
-
-def place(group: RunGroup, shown: Shown) -> tuple[str, str]:
-    """The first two cells of a table's row: matrix, with parameters that are not the defaults, and device."""
-    name = shown.matrix(group.matrix_id).name
-    return (f"{name} ({group.parameters})" if group.parameters else name), group.device
-
-
-def bar_panels(heads: Sequence[str], rows: Sequence[Sequence[str]], legend: int, barmode: str) -> go.Figure:
-    """Panels of horizontal bars, a row a label, the first on top."""
-    heights = [max(2, len(labels)) * ROW_PX for labels in rows]
-    # A narrow screen has half as many entries a line, and panels of few rows have nothing to give.
-    figure = panels(heads, heights, 2 * legend, bargap=0.25, barmode=barmode)
-    for row, labels in enumerate(rows, start=1):
-        order = list(labels)
-        figure.update_yaxes(
-            categoryorder="array",
-            categoryarray=order,
-            range=[len(order) - 0.5, -0.5],
-            ticklabelstandoff=4,
-            row=row,
-            col=1,
-        )
-    figure.update_layout(legend_traceorder="normal")
-    return figure
+def mark_fp64(figure: go.Figure, row: int) -> None:
+    """A line in a panel at 1, where fp64 is."""
+    figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=1)
 
 
 def axis_end(values: Iterable[tuple[float, bool]]) -> float:

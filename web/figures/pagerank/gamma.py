@@ -1,17 +1,20 @@
 """How a run converges: γ of every iteration, and under which precision it counts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
 
-from web.figures.base import Head, LogAxis, Table, blank, escape, log_axis
-from web.figures.pagerank.facets import NO_RUN, Rows, axis_end, cut, drawn, heading, left_out, place, rows_of
-from web.figures.pagerank.levels import LEVELS, RUN_RANK, Level, levels_of, listed, stretches
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.runs import FP64, FREE, SCHEDULE, Run, RunGroup, has_right_ranks, power
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import MISSING, count
+from web.figures import marks
+from web.figures.base import blank, escape, log_axis
+from web.figures.pagerank.facets import NO_RUN, Panel, Panels, axis_end, panels_of
+from web.figures.pagerank.levels import LEVELS, RUN_RANK, Level, legend_entry, levels_of, stretches
 from web.figures.panels import Legend, panels
 from web.palette import DASHES, OTHERS
-from web.runs import FP64, FREE, SCHEDULE, Run, RunGroup, has_right_ranks, power
-from web.shown import Shown
-from web.units import MISSING, count
 
 PANEL_PX = 320
 POINTS_MAX = 5_000
@@ -24,94 +27,137 @@ SIZE, SIZE_MIN, INWARDS = 13, 4, 3
 """Markers of the first run in pixels; of each further one smaller, so that where runs coincide all can be seen."""
 
 
-def draw(shown: Shown) -> go.Figure:
-    """γ on a log scale over the iterations, a panel a matrix, a line a run, markers by the precision of the iteration.
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A marked iteration, counted from 1: what it counts under, its γ, and the segments that it reads and writes."""
 
-    Runs of one precision and schedule in several formats converge alike: the first of them is drawn.
+    level: Level
+    iteration: int
+    gamma: float
+    read: float
+    written: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run; name: the precision and what sets its schedule apart.
+
+    alike   what runs that converge alike have in common: precision and schedule
+    marks   evenly spread iterations, and the first of each precision; γ = 0 has no place on a log scale
+    raised  (iteration, its γ) before each iteration that writes more segments than it reads
     """
-    found = drawn(_found(shown))
-    if not found:
+
+    label: str
+    name: str
+    alike: tuple[str, ...]
+    is_right: bool
+    segments: int
+    gammas: tuple[float, ...]
+    levels: frozenset[Level]
+    marks: tuple[Mark, ...]
+    raised: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """The runs with a γ; lines: of each precision and schedule the first run, since they converge alike."""
+
+    panels: Panels[Row]
+    lines: Panels[Row]
+
+
+def info(data: StudyData) -> Info:
+    """γ of every iteration of every run."""
+    panels = panels_of(data, lambda group, run: _row(group, run, data) if any(run.array("gamma")) else None)
+    return Info(panels, Panels(tuple(_first_alike(panel) for panel in panels.panels)))
+
+
+def draw(info: Info) -> go.Figure:
+    """γ on a log scale over the iterations, a panel a matrix, a line a run, markers by the precision."""
+    if not info.lines.panels:
         return blank(NO_RUN)
-    runs = [(group, run) for group, group_runs in found for run in group_runs]
-    names = list(dict.fromkeys(_name(group, run) for group, run in runs))
-    step = -(-sum(len(run.array("gamma")) for _, run in runs) // POINTS_MAX)
-    used = [entry for entry in LEVELS if any(entry in levels_of(run) for _, run in runs)]
-    figure = panels([heading(group, shown) for group, _ in found], [PANEL_PX] * len(found), len(names) + len(used))
+    drawn = info.lines.drawn
+    rows = [row for panel in drawn for row in panel.rows]
+    names = list(dict.fromkeys(row.name for row in rows))
+    step = -(-sum(len(row.gammas) for row in rows) // POINTS_MAX)
+    used = [entry for entry in LEVELS if any(entry in row.levels for row in rows)]
+    headings = [escape(panel.heading) for panel in drawn]
+    figure = panels(headings, [PANEL_PX] * len(drawn), len(names) + len(used))
     legend = Legend()
-    for row, (group, group_runs) in enumerate(found, start=1):
-        for run in group_runs:
-            place_of = names.index(_name(group, run))
-            dash = DASHES[place_of % len(DASHES)]
-            figure.add_trace(_line(run, _name(group, run), dash, step, legend), row=row, col=1)
-            size = max(SIZE_MIN, SIZE - INWARDS * place_of)
+    for number, panel in enumerate(drawn, start=1):
+        for row in panel.rows:
+            turn = names.index(row.name)
+            figure.add_trace(_line(row, DASHES[turn % len(DASHES)], step, legend), row=number, col=1)
+            size = max(SIZE_MIN, SIZE - INWARDS * turn)
             for entry in used:
-                if entry in levels_of(run):
-                    figure.add_trace(_markers(group, run, entry, size, legend), row=row, col=1)
-        end = axis_end((len(run.array("gamma")), has_right_ranks(run, shown)) for run in group_runs)
-        figure.update_xaxes(range=[0, end], row=row, col=1)
-    _label_axes(figure, log_axis([gamma for _, run in runs for gamma in run.array("gamma") if gamma]), len(found))
+                if entry in row.levels:
+                    figure.add_trace(_markers(row, entry, size, legend), row=number, col=1)
+        end = axis_end((len(row.gammas), row.is_right) for row in panel.rows)
+        figure.update_xaxes(range=[0, end], row=number, col=1)
+    axis = log_axis([gamma for row in rows for gamma in row.gammas if gamma])
+    figure.update_yaxes(**axis.settings, title_text="γ")
+    figure.update_xaxes(title_text="iteration", title_standoff=4, row=len(drawn), col=1)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Info) -> Table:
     """Per run how many iterations it took, γ at the first and the last, and γ where the precision was raised."""
     heads = (*(Head(text, numeric=False) for text in ("matrix", "device", "run")), Head("iterations"))
     gammas = (Head("γ", "first"), Head("γ", "last"), Head("γ when raised", "iteration: γ", numeric=False))
-    rows = [
-        (*place(group, shown), group.label(run), count(len(run.array("gamma"))), *_gammas(run))
-        for group, runs in rows_of(shown, _has_gamma)
-        for run in runs
-    ]
+    rows = []
+    for panel in info.panels.panels:
+        for row in panel.rows:
+            raised = ", ".join(f"{iteration}: {power(gamma)}" for iteration, gamma in row.raised) or MISSING
+            ends = power(row.gammas[0]), power(row.gammas[-1])
+            rows.append((*panel.place, row.label, count(len(row.gammas)), *ends, raised))
     return Table((*heads, *gammas), tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Info) -> str:
     """What the markers mean, and whether fewer bits cost iterations."""
-    found = _found(shown)
-    if not found:
+    if not info.lines.panels:
         return NO_RUN
-    said = (
-        "γ, the change of the ranks in an iteration, falls along the same line in every precision until it nears what "
+    text = "γ, the change of the ranks in an iteration, falls along the same line in every precision until it nears "
+    text += (
+        "what the precision resolves. A marker says under which one an iteration counts; where runs coincide, their "
     )
-    said += "the precision resolves. A marker says under which one an iteration counts; where runs coincide, their "
-    said += "markers lie within each other in the order of the legend, the first outermost."
-    return said + cut(found, shown) + left_out(found)
+    text += "markers lie within each other in the order of the legend, the first outermost."
+    return text + info.lines.cut + info.lines.omission
 
 
-def _found(shown: Shown) -> list[Rows]:
-    """Of each precision and schedule the first run."""
-    found = []
-    for group, runs in rows_of(shown, _has_gamma):
-        unlike: dict[tuple[str, ...], Run] = {}
-        for run in runs:
-            schedule = (run.measurement.axes.get(name, "") for name in SCHEDULE if run.in_fewer_bits)
-            unlike.setdefault((_precision(run), *schedule), run)
-        found.append((group, list(unlike.values())))
-    return found
-
-
-def _has_gamma(_: RunGroup, run: Run) -> bool:
-    return any(run.array("gamma"))
-
-
-def _name(group: RunGroup, run: Run) -> str:
-    """The precision and what sets its schedule apart."""
-    return group.label(run).partition("+")[2] if run.in_fewer_bits else _precision(run)
-
-
-def _precision(run: Run) -> str:
-    """In all bits from the first iteration on, a run goes as one in fp64: without values, and with segments."""
+def _row(group: RunGroup, run: Run, data: StudyData) -> Row:
+    gammas, read, written = (run.array(name) for name in ("gamma", "read", "written"))
+    levels, label = levels_of(run), group.label(run)
+    # In all bits from the first iteration on, a run goes as one in fp64: without values, and with segments.
     whole = run.precision == FREE or (run.segments and not run.in_fewer_bits)
-    return FP64 if whole else run.precision
+    precision = FP64 if whole else run.precision
+    schedule = (run.measurement.axes.get(name, "") for name in SCHEDULE if run.in_fewer_bits)
+    return Row(
+        label,
+        label.partition("+")[2] if run.in_fewer_bits else precision,
+        (precision, *schedule),
+        has_right_ranks(run, data),
+        run.segments,
+        gammas,
+        frozenset(levels),
+        tuple(Mark(levels[i], i + 1, gammas[i], read[i], written[i]) for i in _marked(levels) if gammas[i]),
+        tuple((i, gammas[i - 1]) for i in range(1, len(gammas)) if written[i] > read[i]),
+    )
 
 
-def _line(run: Run, name: str, dash: str, step: int, legend: Legend) -> go.Scatter:
-    gammas = run.array("gamma")
+def _first_alike(panel: Panel[Row]) -> Panel[Row]:
+    alike: dict[tuple[str, ...], Row] = {}
+    for row in panel.rows:
+        alike.setdefault(row.alike, row)
+    return replace(panel, rows=tuple(alike.values()), all_right=all(row.is_right for row in alike.values()))
+
+
+def _line(row: Row, dash: str, step: int, legend: Legend) -> go.Scatter:
     return go.Scatter(
-        **legend.entry(escape(name)),
+        **legend.entry(escape(row.name)),
         legendrank=RUN_RANK,
-        x=list(range(1, len(gammas) + 1, step)),
-        y=[gamma or None for gamma in gammas[::step]],
+        x=list(range(1, len(row.gammas) + 1, step)),
+        y=[gamma or None for gamma in row.gammas[::step]],
         mode="lines",
         line={"color": OTHERS, "dash": dash, "width": 1.5},
         hoverinfo="skip",
@@ -119,42 +165,23 @@ def _line(run: Run, name: str, dash: str, step: int, legend: Legend) -> go.Scatt
     )
 
 
-def _markers(group: RunGroup, run: Run, entry: Level, size: int, legend: Legend) -> go.Scatter:
-    """The marked iterations of a run that count under one precision; γ = 0 has no place on a log scale."""
-    gammas, levels = run.array("gamma"), levels_of(run)
-    marked = [number for number in _marked(levels) if levels[number] is entry and gammas[number]]
-    return go.Scatter(
-        **listed(entry, legend),
-        x=[number + 1 for number in marked],
-        y=[gammas[number] for number in marked],
-        mode="markers",
-        marker={"color": entry.color, "symbol": f"{entry.symbol}-open", "size": size, "line": {"width": 2}},
-        hovertext=[_hover(group, run, number) for number in marked],
-        hoverinfo="text",
+def _markers(row: Row, entry: Level, size: int, legend: Legend) -> go.Scatter:
+    """The marked iterations of a run that count under one precision."""
+    return marks.points(
+        [(mark.iteration, mark.gamma, _hover(row, mark)) for mark in row.marks if mark.level is entry],
+        marks.point(entry.color, f"{entry.symbol}-open", size, 2),
+        **legend_entry(entry, legend),
         meta={"role": "level"},
     )
 
 
 def _marked(levels: Sequence[Level]) -> list[int]:
-    """Evenly spread iterations, and the first of each precision."""
     even = range(0, len(levels), max(1, -(-len(levels) // MARKERS)))
     return sorted({*even, *(stretch.begin for stretch in stretches(levels))})
 
 
-def _hover(group: RunGroup, run: Run, number: int) -> str:
-    gamma, read, written = (run.array(name)[number] for name in ("gamma", "read", "written"))
-    moved = f"<br>reads {read:.0f} and writes {written:.0f} of {run.segments} segments" if run.segments else ""
-    return f"<b>{escape(group.label(run))}</b><br>iteration {number + 1}: γ = {power(gamma)}{moved}"
-
-
-def _gammas(run: Run) -> tuple[str, str, str]:
-    gammas, read, written = (run.array(name) for name in ("gamma", "read", "written"))
-    raised = [
-        f"{number}: {power(gammas[number - 1])}" for number in range(1, len(gammas)) if written[number] > read[number]
-    ]
-    return power(gammas[0]), power(gammas[-1]), ", ".join(raised) or MISSING
-
-
-def _label_axes(figure: go.Figure, axis: LogAxis, rows: int) -> None:
-    figure.update_yaxes(**axis.settings, title_text="γ")
-    figure.update_xaxes(title_text="iteration", title_standoff=4, row=rows, col=1)
+def _hover(row: Row, mark: Mark) -> str:
+    lines = [f"iteration {mark.iteration}: γ = {power(mark.gamma)}"]
+    if row.segments:
+        lines.append(f"reads {mark.read:.0f} and writes {mark.written:.0f} of {row.segments} segments")
+    return marks.hover(row.label, "", *lines)

@@ -1,15 +1,18 @@
 """The precisions that an iteration can have, each with a colour, a hatching and a marker: any one is enough."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.pagerank.runs import Run
+from web.figures import marks
+from web.figures.base import escape
+from web.figures.marks import Mark, hover
 from web.figures.panels import Legend
 from web.palette import OKABE_ITO
-from web.runs import Run
 
 WORD_BITS = 64
 
@@ -75,32 +78,25 @@ def stretches(levels: Sequence[Level]) -> Iterator[Stretch]:
         begin = end
 
 
-def listed(entry: Level, legend: Legend) -> dict[str, Any]:
+def legend_entry(entry: Level, legend: Legend) -> dict[str, Any]:
     """The settings of a trace of that precision: once in the legend, behind all runs, few bits first."""
     place = (*LEVELS, CHANGE).index(entry)
     return {**legend.entry(entry.name), "legendrank": RUN_RANK + 1 + place}
 
 
-def level_bars(entry: Level, bars: Sequence[tuple[str, float, str]], legend: Legend, **options: Any) -> go.Bar:
-    """Horizontal bars of one precision; bars: (label of the row, length, what is said on it)."""
-    return go.Bar(
-        **listed(entry, legend),
-        x=[length for _, length, _ in bars],
-        y=[label for label, _, _ in bars],
-        orientation="h",
-        error_x={"visible": False},
-        marker=_hatched(entry),
-        hovertext=[said for _, _, said in bars],
-        hoverinfo="text",
-        meta={"role": "kernel"},
-        **options,
-    )
+def level_bars(entry: Level, bars: Sequence[Mark], legend: Legend, **options: Any) -> go.Bar:
+    """Horizontal bars of one precision."""
+    return marks.bars(bars, marks.fill(entry.color, entry.pattern), **legend_entry(entry, legend), **options)
 
 
-def _hatched(entry: Level) -> dict[str, Any]:
-    """The marker of a bar; the browser gives hatching and outline the ink of its theme."""
-    return {
-        "color": entry.color,
-        "line": {"width": 0},
-        "pattern": {"shape": entry.pattern, "fillmode": "overlay", "fgopacity": 0.5, "size": 6},
-    }
+def stretch_bars(rows: Mapping[str, Sequence[Stretch]], legend: Legend) -> Iterator[go.Bar]:
+    """The stretches of each precision in the rows that have it; rows: label → its stretches."""
+    for entry in LEVELS:
+        own = [(label, part) for label, parts in rows.items() for part in parts if part.level is entry]
+        texts = [f"iterations {part.begin + 1} to {part.end} in {entry.name}" for _, part in own]
+        bars = [
+            (part.end - part.begin, escape(label), hover(label, "", text))
+            for (label, part), text in zip(own, texts, strict=True)
+        ]
+        if bars:
+            yield level_bars(entry, bars, legend, base=[part.begin for _, part in own])

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from web.comparison import join
-from web.figures.base import Head, Table
-from web.runs import by_segments
-from web.units import count
+from gpu_engine.findings.pagerank.runs import by_segments
+from gpu_engine.findings.ranking import join
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import count
 
 
 @dataclass(frozen=True, slots=True)

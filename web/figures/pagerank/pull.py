@@ -1,19 +1,19 @@
 """How much faster the product of an iteration is with fewer bits; Figure 4 of the CPMS PageRank paper."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 import plotly.graph_objects as go
 
-from web.figures.base import Head, Table, blank, escape
-from web.figures.pagerank.facets import Rows, axis_end, bar_panels, drawn, heading, left_out, place, rows_of
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.runs import Run, RunGroup
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import percent, ratio, seconds
+from web.figures import marks
+from web.figures.base import blank, escape
+from web.figures.pagerank.facets import Panels, axis_end, bar_panels, mark_fp64, panels_of
 from web.figures.pagerank.levels import LEVELS, Level, level_bars, level_of
 from web.figures.panels import Legend
-from web.palette import OTHERS
-from web.runs import Run, RunGroup
-from web.shown import Shown
-from web.units import percent, ratio, seconds
 
 NO_PULL = "No run with segments has iterations beside a run of the same kernel in fp64."
 
@@ -25,85 +25,98 @@ class Pull:
     iterations  how many there are; time: their median
     speed_up    over the median of the same kernel in fp64
     bound       the same ratio of the probes that gather the ranks alone; None where there are none
+    share       of the bound
     """
 
+    run: str
     level: Level
     iterations: int
     time: float
     speed_up: float
     bound: float | None
+    share: float | None
+
+    @property
+    def label(self) -> str:
+        """`csr/thread+cpms4 · 16 bit`."""
+        return f"{self.run} · {self.level.name}"
 
 
-def draw(shown: Shown) -> go.Figure:
+Info = Panels[tuple[Pull, ...]]
+"""A row is a run; it has a bar a precision."""
+
+
+def info(data: StudyData) -> Info:
+    """The runs with segments beside the same kernel in fp64."""
+    return panels_of(data, lambda group, run: _pulls(group, run) or None)
+
+
+def draw(info: Info) -> go.Figure:
     """Speed-up of the product over the same kernel in fp64, a row a run and precision, beside the gather's bound."""
-    found = drawn(rows_of(shown, _has_pulls))
-    if not found:
+    if not info.panels:
         return blank(NO_PULL)
-    labelled = [_labelled(group, runs) for group, runs in found]
-    used = [entry for entry in LEVELS if any(pull.level is entry for own in labelled for pull in own.values())]
-    titles = [heading(group, shown) for group, _ in found]
-    figure = bar_panels(titles, [list(own) for own in labelled], len(used) + 1, "overlay")
+    panels = info.drawn
+    bars = [[pull for pulls in panel.rows for pull in pulls] for panel in panels]
+    used = [entry for entry in LEVELS if any(pull.level is entry for own in bars for pull in own)]
+    labels = [[pull.label for pull in own] for own in bars]
+    figure = bar_panels(panels, labels, len(used) + 1, "overlay", "speed-up over fp64")
     legend = Legend()
-    for row, own in enumerate(labelled, start=1):
+    for row, own in enumerate(bars, start=1):
         for entry in used:
-            of_level = {label: pull for label, pull in own.items() if pull.level is entry}
-            if of_level:
-                figure.add_trace(_bars(of_level, entry, legend), row=row, col=1)
-        bounded = {label: pull.bound for label, pull in own.items() if pull.bound}
-        if bounded:
-            figure.add_trace(_bounds(bounded, legend), row=row, col=1)
-        marks = (1.0, *(pull.speed_up for pull in own.values()), *bounded.values())
-        figure.update_xaxes(range=[0, axis_end((mark, True) for mark in marks)], row=row, col=1)
-        figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=1)
-    figure.update_xaxes(title_text="speed-up over fp64", title_standoff=4, row=len(found), col=1)
+            marks_ = [(pull.speed_up, escape(pull.label), _hover(pull)) for pull in own if pull.level is entry]
+            if marks_:
+                figure.add_trace(level_bars(entry, marks_, legend), row=row, col=1)
+        bounds = {pull.label: pull.bound for pull in own if pull.bound}
+        if bounds:
+            figure.add_trace(_bounds(bounds, legend), row=row, col=1)
+        lengths = (1.0, *(pull.speed_up for pull in own), *bounds.values())
+        figure.update_xaxes(range=[0, axis_end((length, True) for length in lengths)], row=row, col=1)
+        mark_fp64(figure, row)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Info) -> Table:
     """A row per run and precision: time of the product, speed-up, bound, and the share of the bound."""
     names = ("matrix", "device", "run", "reads")
     heads = (*(Head(name, numeric=False) for name in names), Head("iterations"), Head("product", "median"))
     ratios = (Head("speed-up", "over fp64"), Head("bound", "of the gather"), Head("share of", "bound"))
     rows = []
-    for group, runs in rows_of(shown, _has_pulls):
-        for run in runs:
-            for pull in pulls(group, run):
-                share = percent(pull.speed_up / pull.bound if pull.bound else None)
-                cells = pull.level.name, str(pull.iterations), seconds(pull.time)
-                named = *place(group, shown), group.label(run)
-                rows.append((*named, *cells, ratio(pull.speed_up), ratio(pull.bound), share))
+    for panel in info.panels:
+        for pull in (pull for pulls in panel.rows for pull in pulls):
+            cells = pull.run, pull.level.name, str(pull.iterations), seconds(pull.time)
+            rows.append((*panel.place, *cells, ratio(pull.speed_up), ratio(pull.bound), percent(pull.share)))
     return Table((*heads, *ratios), tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Info) -> str:
     """What the bars and the diamonds are, and from where to where the speed-up goes."""
-    found = rows_of(shown, _has_pulls)
-    if not found:
+    if not info.panels:
         return NO_PULL
-    said = "The product of an iteration that reads and writes as many bits, over the same kernel in fp64"
-    bounded = any(pull.bound for pull in _every(found))
-    said += (
-        "; the diamond is the same ratio of a probe that gathers the ranks and does nothing else." if bounded else "."
-    )
+    every = [pull for panel in info.panels for pulls in panel.rows for pull in pulls]
+    bounded = any(pull.bound for pull in every)
+    text = "The product of an iteration that reads and writes as many bits, over the same kernel in fp64"
+    probe = "; the diamond is the same ratio of a probe that gathers the ranks and does nothing else"
+    text += f"{probe if bounded else ''}."
     for entry in LEVELS:
-        gains = [pull.speed_up for pull in _every(found) if pull.level is entry]
+        gains = [pull.speed_up for pull in every if pull.level is entry]
         if gains:
             low, high = ratio(min(gains)), ratio(max(gains))
-            said += f" {entry.name}: {low if low == high else f'{low} to {high}'}."
-    return said + left_out(found)
+            text += f" {entry.name}: {low if low == high else f'{low} to {high}'}."
+    return text + info.omission
 
 
-def pulls(group: RunGroup, run: Run) -> list[Pull]:
+def _pulls(group: RunGroup, run: Run) -> tuple[Pull, ...]:
     """By ascending bits; empty without segments or without the same kernel in fp64."""
     plain = group.plain(run)
     base = _medians(plain).get(0) if plain else None
     if base is None or not run.segments:
-        return []
-    found = []
+        return ()
+    pulls = []
     for read, (number, time, gather) in sorted(_medians(run).items()):
-        bound = base[2] / gather if base[2] and gather else None
-        found.append(Pull(level_of(run, read), number, time, base[1] / time, bound))
-    return found
+        bound, gain = base[2] / gather if base[2] and gather else None, base[1] / time
+        share = gain / bound if bound else None
+        pulls.append(Pull(group.label(run), level_of(run, read), number, time, gain, bound, share))
+    return tuple(pulls)
 
 
 def _medians(run: Run) -> dict[int, tuple[int, float, float]]:
@@ -119,34 +132,15 @@ def _medians(run: Run) -> dict[int, tuple[int, float, float]]:
     }
 
 
-def _has_pulls(group: RunGroup, run: Run) -> bool:
-    return bool(pulls(group, run))
+def _hover(pull: Pull) -> str:
+    median_ = f"{seconds(pull.time)} in the median of {pull.iterations}"
+    return marks.hover(pull.label, "", f"{ratio(pull.speed_up)}, {median_}")
 
 
-def _every(found: Sequence[Rows]) -> list[Pull]:
-    return [pull for group, runs in found for run in runs for pull in pulls(group, run)]
-
-
-def _labelled(group: RunGroup, runs: Sequence[Run]) -> dict[str, Pull]:
-    return {f"{escape(group.label(run))} · {pull.level.name}": pull for run in runs for pull in pulls(group, run)}
-
-
-def _bars(found: dict[str, Pull], entry: Level, legend: Legend) -> go.Bar:
-    bars = []
-    for label, pull in found.items():
-        said = f"{ratio(pull.speed_up)}, {seconds(pull.time)} in the median of {pull.iterations}"
-        bars.append((label, pull.speed_up, f"<b>{label}</b><br>{said}"))
-    return level_bars(entry, bars, legend)
-
-
-def _bounds(bounded: Mapping[str, float], legend: Legend) -> go.Scatter:
-    return go.Scatter(
+def _bounds(bounds: dict[str, float], legend: Legend) -> go.Scatter:
+    return marks.points(
+        [(value, escape(label), f"a probe that only gathers: {ratio(value)}") for label, value in bounds.items()],
+        {"symbol": "diamond-tall", "size": 9, "line": {"width": 2}},
         **legend.entry("bound of the gather"),
-        x=list(bounded.values()),
-        y=list(bounded),
-        mode="markers",
-        marker={"symbol": "diamond-tall", "size": 9, "line": {"width": 2}},
-        hovertext=[f"a probe that only gathers: {ratio(bound)}" for bound in bounded.values()],
-        hoverinfo="text",
         meta={"role": "gather_floor"},
     )

@@ -1,78 +1,93 @@
 """Which precision when: the schedules of the runs side by side."""
 
-from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import plotly.graph_objects as go
 
-from web.figures.base import Head, Table, blank, escape
-from web.figures.pagerank.facets import NO_RUN, axis_end, bar_panels, cut, drawn, heading, left_out, place, rows_of
-from web.figures.pagerank.levels import LEVELS, Level, Stretch, level_bars, levels_of, stretches
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import MISSING, count
+from web.figures.base import blank
+from web.figures.pagerank.facets import NO_RUN, Panels, axis_end, bar_panels, panels_of
+from web.figures.pagerank.levels import LEVELS, Stretch, levels_of, stretch_bars, stretches
 from web.figures.panels import Legend
-from web.runs import Run, RunGroup, has_right_ranks
-from web.shown import Shown
-from web.units import MISSING, count
 
 
-def draw(shown: Shown) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The precisions of a run, one after the other; is_right: whether its ranks are."""
+
+    label: str
+    is_right: bool
+    stretches: tuple[Stretch, ...]
+
+
+LineT = TypeVar("LineT", bound=Line)
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Line):
+    """A run: its iterations, and by precision, in the order of LEVELS; fp64: those of the same kernel in fp64."""
+
+    iterations: int
+    by_level: tuple[int, ...]
+    fp64: int | None
+
+
+def info(data: StudyData) -> Panels[Row]:
+    """The runs with a trace of what they write."""
+
+    def row(group: RunGroup, run: Run) -> Row | None:
+        levels, plain = levels_of(run), group.plain(run)
+        if not levels:
+            return None
+        fp64 = plain.measurement.details.iterations if plain else None
+        counts = tuple(map(levels.count, LEVELS))
+        right = has_right_ranks(run, data)
+        return Row(group.label(run), right, tuple(stretches(levels)), len(levels), counts, fp64)
+
+    return panels_of(data, row)
+
+
+def draw(info: Panels[Row]) -> go.Figure:
     """A row a run, a bar for each stretch of iterations that count under one precision."""
-    found = drawn(rows_of(shown, _has_schedule))
-    if not found:
-        return blank(NO_RUN)
-    labels = [[escape(group.label(run)) for run in runs] for group, runs in found]
-    used = [entry for entry in LEVELS if any(entry in levels_of(run) for _, runs in found for run in runs)]
-    figure = bar_panels([heading(group, shown) for group, _ in found], labels, len(used), "overlay")
+    return draw_lines(info, NO_RUN)
+
+
+def draw_lines(info: Panels[LineT], nothing: str) -> go.Figure:
+    """The precisions of each row; nothing: what is said where there is none."""
+    panels = info.drawn
+    if not panels:
+        return blank(nothing)
+    used = {part.level for panel in panels for row in panel.rows for part in row.stretches}
+    labels = [[row.label for row in panel.rows] for panel in panels]
+    figure = bar_panels(panels, labels, len(used), "overlay", "iterations")
     legend = Legend()
-    for row, (_, runs) in enumerate(found, start=1):
-        end = axis_end((len(levels_of(run)), has_right_ranks(run, shown)) for run in runs)
-        figure.update_xaxes(range=[0, end], row=row, col=1)
-        rows = {label: levels_of(run) for label, run in zip(labels[row - 1], runs, strict=True)}
-        for trace in bars(rows, used, legend):
-            figure.add_trace(trace, row=row, col=1)
-    figure.update_xaxes(title_text="iterations", title_standoff=4, row=len(found), col=1)
+    for number, panel in enumerate(panels, start=1):
+        end = axis_end((row.stretches[-1].end, row.is_right) for row in panel.rows)
+        figure.update_xaxes(range=[0, end], row=number, col=1)
+        for trace in stretch_bars({row.label: row.stretches for row in panel.rows}, legend):
+            figure.add_trace(trace, row=number, col=1)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Panels[Row]) -> Table:
     """Table II of the paper for the matrices here: iterations by precision, and those of the same kernel in fp64."""
     names = ("matrix", "device", "run")
     heads = (*(Head(name, numeric=False) for name in names), *(Head(entry.name) for entry in LEVELS))
     rows = []
-    for group, runs in rows_of(shown, _has_schedule):
-        for run in runs:
-            levels = levels_of(run)
-            counts = [count(levels.count(entry)) if entry in levels else MISSING for entry in LEVELS]
-            plain = group.plain(run)
-            fp64 = count(plain.measurement.iterations) if plain else MISSING
-            rows.append((*place(group, shown), group.label(run), *counts, count(len(levels)), fp64))
+    for panel in info.panels:
+        for row in panel.rows:
+            counts = (count(number) if number else MISSING for number in row.by_level)
+            rows.append((*panel.place, row.label, *counts, count(row.iterations), count(row.fp64)))
     return Table((*heads, Head("total"), Head("same kernel", "in fp64")), tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Panels[Row]) -> str:
     """What the bars are."""
-    found = rows_of(shown, _has_schedule)
-    if not found:
+    if not info.panels:
         return NO_RUN
-    said = (
-        "The iterations of each run by the precision that they write; a kernel that ran under several schedules has a "
-    )
-    return f"{said}row for each.{cut(found, shown)}{left_out(found)}"
-
-
-def _has_schedule(_: RunGroup, run: Run) -> bool:
-    return bool(run.array("written"))
-
-
-def bars(rows: dict[str, list[Level]], used: Sequence[Level], legend: Legend) -> Iterator[go.Bar]:
-    """The stretches of each precision, in the rows that have it; rows: label → the precision of each iteration."""
-    for entry in used:
-        found = [(label, part) for label, levels in rows.items() for part in stretches(levels) if part.level is entry]
-        if found:
-            yield _bars(entry, found, legend)
-
-
-def _bars(entry: Level, found: Sequence[tuple[str, Stretch]], legend: Legend) -> go.Bar:
-    bars = [
-        (label, part.end - part.begin, f"<b>{label}</b><br>iterations {part.begin + 1} to {part.end} in {entry.name}")
-        for label, part in found
-    ]
-    return level_bars(entry, bars, legend, base=[part.begin for _, part in found])
+    text = "The iterations of each run by the precision that they write; a kernel that ran under several schedules has "
+    return f"{text}a row for each.{info.cut}{info.omission}"

@@ -1,22 +1,22 @@
 """What another schedule would have done: the switch rule replayed on the γ of a stored trace."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import plotly.graph_objects as go
 
 from gpu_engine.errors import ParameterError, quote
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.runs import SCHEDULE, Run, RunGroup, by_precision, by_segments, run_groups
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import MISSING, count
 from gpu_engine.pagerank import Schedule, iterations_by_segments, replay
 from gpu_engine.parameters import parse_params
-from web.figures.base import Head, Table, blank, escape
-from web.figures.pagerank.facets import ROWS_MAX, axis_end, bar_panels, heading, place
-from web.figures.pagerank.levels import LEVELS, WORD_BITS, Level, level, levels_of
-from web.figures.pagerank.timeline import bars
-from web.figures.panels import Legend
-from web.runs import SCHEDULE, Run, RunGroup, by_precision, by_segments, run_groups
-from web.shown import Shown
-from web.units import MISSING, count
+from web.figures import marks
+from web.figures.pagerank.facets import Panels, panel_of
+from web.figures.pagerank.levels import WORD_BITS, level, levels_of, stretches
+from web.figures.pagerank.timeline import Line, draw_lines
 
 SEGMENTS: tuple[Literal[2, 4], ...] = (2, 4)
 NOTHING = "No run here has a trace to replay."
@@ -29,93 +29,70 @@ CAVEAT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
-    """A stored trace under another schedule, and the measured runs with as many segments.
+class Row(Line):
+    """A replay or a measured run; counts: iterations that wrote 1, 2 … segments."""
 
-    written  segments that each iteration would write
+    name: str
+    schedule: str
+    counts: tuple[int, ...]
+    iterations: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """The panels, the replay on top of each, below it the runs measured with as many segments.
+
+    kernels  whose traces are replayed; schedule: under which rule
     """
 
-    group: RunGroup
-    replayed: Run
-    schedule: Schedule
-    written: tuple[int, ...]
-    measured: tuple[Run, ...]
-
-    @property
-    def levels(self) -> list[Level]:
-        """The precision under which each iteration would count."""
-        return [level(f"{WORD_BITS // self.schedule.segments * written} bit") for written in self.written]
+    panels: Panels[Row]
+    kernels: tuple[str, ...]
+    schedule: str
 
 
-def draw(shown: Shown) -> go.Figure:
-    """A panel a matrix and number of segments: the replay on top, below it the runs measured with as many."""
-    found = _drawn(replays(shown))
-    if not found:
-        return blank(NOTHING)
-    rows = [_rows(entry) for entry in found]
-    used = [entry for entry in LEVELS if any(entry in levels for own in rows for levels in own.values())]
-    titles = [f"{entry.schedule.segments} segments · {heading(entry.group, shown)}" for entry in found]
-    figure = bar_panels(titles, [list(own) for own in rows], len(used), "overlay")
-    legend = Legend()
-    for row, own in enumerate(rows, start=1):
-        figure.update_xaxes(range=[0, axis_end((len(levels), True) for levels in own.values())], row=row, col=1)
-        for trace in bars(own, used, legend):
-            figure.add_trace(trace, row=row, col=1)
-    figure.update_xaxes(title_text="iterations", title_standoff=4, row=len(found), col=1)
-    return figure
-
-
-def table(shown: Shown) -> Table:
-    """A row per replay and measured run: its schedule and the iterations by segments."""
-    texts = ("matrix", "device", "run", "schedule")
-    heads = tuple(Head(text, numeric=False) for text in texts)
-    rows = []
-    for entry in replays(shown):
-        named = place(entry.group, shown)
-        counts = iterations_by_segments(entry.written, entry.schedule)
-        said = f"{entry.group.label(entry.replayed)} replayed"
-        rows.append((*named, said, _in_words(entry.schedule), by_segments(counts), count(len(entry.written))))
-        for run in entry.measured:
-            m, axes = run.measurement, run.measurement.axes
-            own = ", ".join(f"{name} {axes[name]}" for name in SCHEDULE if name in axes) or MISSING
-            rows.append(
-                (*named, entry.group.label(run), own, by_segments(m.iterations_by_segments), count(m.iterations))
-            )
-    return Table((*heads, Head("iterations", "by segments"), Head("iterations")), tuple(rows))
-
-
-def summary(shown: Shown) -> str:
-    """Which rule is replayed on what, and what a replay cannot know."""
-    found = replays(shown)
-    if not found:
-        return NOTHING
-    names = list(dict.fromkeys(entry.replayed.measurement.kernel for entry in found))
-    left = (
-        f" Drawn are the first {len(_drawn(found))} of {len(found)}; the table has all."
-        if _drawn(found) != found
-        else ""
-    )
-    return f"{' and '.join(names)} replayed with {_in_words(found[0].schedule)}. {CAVEAT}{left}"
-
-
-def replays(shown: Shown) -> list[Replay]:
+def info(data: StudyData) -> Info:
     """The chosen kernel's trace, by default one in fp64, under the chosen schedule; one in fp64 with 2 and 4 segments.
 
     Raises ParameterError where the schedule is none.
     """
-    found = []
-    for group in run_groups(shown):
-        run = _replayed(group, shown.what_if.get("replay", ""))
-        if run is None:
-            continue
-        for segments in (run.segments,) if run.segments else SEGMENTS:
-            schedule = chosen_schedule(shown.what_if, segments)
+    panels, kernels, schedules = [], [], []
+    for group in run_groups(data):
+        run = _replayed(group, data.what_if.get("replay", ""))
+        for segments in () if run is None else (run.segments,) if run.segments else SEGMENTS:
+            schedule = chosen_schedule(data.what_if, segments)
             # Two segments cannot begin with three.
-            if schedule is None:
+            if run is None or schedule is None:
                 continue
-            measured = tuple(r for r in group.runs if r.segments == segments and r.array("written"))
-            found.append(Replay(group, run, schedule, replay(run.array("gamma"), schedule), measured))
-    return found
+            rows = (_replay_row(group, run, schedule), *_measured_rows(group, segments))
+            panel = panel_of(group, data, rows)
+            panels.append(replace(panel, heading=f"{segments} segments · {panel.heading}"))
+            kernels.append(run.measurement.kernel)
+            schedules.append(rows[0].schedule)
+    return Info(Panels(tuple(panels)), tuple(dict.fromkeys(kernels)), next(iter(schedules), ""))
+
+
+def draw(info: Info) -> go.Figure:
+    """A panel a matrix and number of segments: the replay on top, below it the runs measured with as many."""
+    return draw_lines(info.panels, NOTHING)
+
+
+def table(info: Info) -> Table:
+    """A row per replay and measured run: its schedule and the iterations by segments."""
+    heads = tuple(Head(text, numeric=False) for text in ("matrix", "device", "run", "schedule"))
+    rows = [
+        (*panel.place, row.name, row.schedule, by_segments(row.counts), count(row.iterations))
+        for panel in info.panels.panels
+        for row in panel.rows
+    ]
+    return Table((*heads, Head("iterations", "by segments"), Head("iterations")), tuple(rows))
+
+
+def summary(info: Info) -> str:
+    """Which rule is replayed on what, and what a replay cannot know."""
+    if not info.kernels:
+        return NOTHING
+    rest = marks.omission(len(info.panels.drawn), len(info.panels.panels))
+    return f"{' and '.join(info.kernels)} replayed with {info.schedule}. {CAVEAT}{rest}"
 
 
 def chosen_schedule(what_if: Mapping[str, str], segments: int) -> Schedule | None:
@@ -146,19 +123,19 @@ def _replayed(group: RunGroup, kernel: str) -> Run | None:
     return next((run for run in known if run.measurement.kernel == kernel), known[0] if known and not kernel else None)
 
 
-def _in_words(schedule: Schedule) -> str:
-    return f"first {schedule.first}, near {schedule.near:g}, stall {schedule.stall:g}"
+def _replay_row(group: RunGroup, run: Run, schedule: Schedule) -> Row:
+    written = replay(run.array("gamma"), schedule)
+    levels = [level(f"{WORD_BITS // schedule.segments * number} bit") for number in written]
+    rule = f"first {schedule.first}, near {schedule.near:g}, stall {schedule.stall:g}"
+    counts = tuple(iterations_by_segments(written, schedule))
+    name = f"{group.label(run)} replayed"
+    return Row("replayed", True, tuple(stretches(levels)), name, rule, counts, len(written))
 
 
-def _rows(entry: Replay) -> dict[str, list[Level]]:
-    own = {"replayed": entry.levels}
-    return own | {escape(entry.group.label(run)): levels_of(run) for run in entry.measured}
-
-
-def _drawn(found: Sequence[Replay]) -> list[Replay]:
-    kept: list[Replay] = []
-    for entry in found:
-        if kept and sum(1 + len(e.measured) for e in (*kept, entry)) > ROWS_MAX:
-            break
-        kept.append(entry)
-    return kept
+def _measured_rows(group: RunGroup, segments: int) -> Iterator[Row]:
+    for run in group.runs:
+        if run.segments == segments and run.array("written"):
+            own, axes, levels = run.measurement.details, run.measurement.axes, levels_of(run)
+            rule = ", ".join(f"{name} {axes[name]}" for name in SCHEDULE if name in axes) or MISSING
+            label, parts = group.label(run), tuple(stretches(levels))
+            yield Row(label, True, parts, label, rule, own.iterations_by_segments, own.iterations)

@@ -1,58 +1,80 @@
 """What an iteration is made of: the products, the exchange, and how much of the two goes on at once."""
 
+from dataclasses import dataclass
+
 import plotly.graph_objects as go
 
-from gpu_engine.records import Measurement
-from web import units
-from web.figures.base import Head, Table, blank
+from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.scaling.cases import COMPUTE, EXCHANGE, IN_PHASES, ITERATE, PAGERANK, WORKS
+from gpu_engine.findings.scaling.groups import WorkGroup
+from gpu_engine.findings.tables import Head, Table
+from web.figures.base import blank
 from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
     ROW_PX,
-    bar_count,
+    Bar,
+    Panel,
+    Panels,
     bar_panels,
-    bars,
-    first_panels,
-    heading,
+    bars_of,
     left_out,
     phase_panels,
-    place,
-    row_of,
     virtual_note,
 )
-from web.scaling import Entry, Series
-from web.scaling_cases import COMPUTE, EXCHANGE, IN_PHASES, ITERATE, PAGERANK, WORKS, hidden_share, phases_of
-from web.shown import Shown
 
 PARTS = (COMPUTE, EXCHANGE)
-ITERATED = (ITERATE, PAGERANK)
 MEASURED = "both together, as measured"
 NO_ITERATION = "No iteration here has a time in phases: only square matrices can be iterated."
 
 
-def draw(shown: Shown) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Best:
+    """What of ours hides the largest share of its exchange."""
+
+    matrix: str
+    group: WorkGroup
+    bar: Bar
+    hidden: float
+
+
+@dataclass(frozen=True, slots=True)
+class Iterations:
+    """Products and exchange of each variation; best: of each panel where something is hidden."""
+
+    bars: Panels[Bar]
+    best: tuple[Best, ...]
+
+
+def info(data: StudyData) -> Iterations:
+    """A panel per matrix, work and partitioning."""
+    panels = phase_panels(data, (ITERATE, PAGERANK))
+    return Iterations(panels, tuple(best for panel in panels.every if (best := _best(panel))))
+
+
+def draw(info: Iterations) -> go.Figure:
     """Products and exchange end to end, a row per variation and number of devices; the measured median marked."""
-    found = first_panels(phase_panels(shown, ITERATED), bar_count)
-    if not found:
+    panels = info.bars.first
+    if not panels:
         return blank(NO_ITERATION)
-    everything = [m for _, own in found for _, m in own]
-    unit = units.unit_for([m.median_s for m in everything], units.TIME)
-    rows = [[row_of(*bar) for bar in own] for _, own in found]
+    unit = units.unit_for([bar.measurement.median_s for panel in panels for bar in panel.items], units.TIME)
+    rows = [[bar.label for bar in panel.items] for panel in panels]
     # PageRank is cut in one way alone; both words would not fit a narrow screen.
-    kinds = [WORKS[PAGERANK] if group.work == PAGERANK else group.partitioning for group, _ in found]
-    titles = [heading(group, shown, kind) for (group, _), kind in zip(found, kinds, strict=True)]
+    kinds = (WORKS[PAGERANK] if panel.group.work == PAGERANK else panel.group.partitioning for panel in panels)
+    titles = [panel.title(kind) for panel, kind in zip(panels, kinds, strict=True)]
     figure = bar_panels(titles, rows, len(PARTS) + 1, "stack", ROW_PX)
     legend = Legend()
-    for row, (_, own) in enumerate(found, start=1):
+    for row, panel in enumerate(panels, start=1):
         for part in PARTS:
-            drawn = [(row_of(*bar), phases_of(bar[1]).get(part, 0.0) / unit.factor, _hover(*bar)) for bar in own]
-            figure.add_trace(bars(part, IN_PHASES.index(part), drawn, legend), row=row, col=1)
-        figure.add_trace(_marks(own, unit, legend), row=row, col=1)
-    figure.update_xaxes(title_text=f"{unit.symbol} of an iteration", title_standoff=4, row=len(found), col=1)
+            lengths = [(bar.phases.get(part, 0.0) / unit.factor, bar.label, _hover(bar)) for bar in panel.items]
+            figure.add_trace(bars_of(part, IN_PHASES.index(part), lengths, legend), row=row, col=1)
+        figure.add_trace(_marks(panel, unit, legend), row=row, col=1)
+    figure.update_xaxes(title_text=f"{unit.symbol} of an iteration", title_standoff=4, row=len(panels), col=1)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Iterations) -> Table:
     """A row per variation and number of devices: both parts, both at once, and the bytes that cross."""
     heads = (
         *PLACE,
@@ -66,58 +88,58 @@ def table(shown: Shown) -> Table:
         Head("exchanged"),
         Head("exchanged", "a second"),
     )
-    rows = [
-        (*place(group, shown), WORKS[group.work], series.label, units.count(m.devices), *_numbers(m))
-        for group, own in phase_panels(shown, ITERATED)
-        for series, m in own
-    ]
+    rows = ((*panel.place, WORKS[panel.group.work], *_cells(bar)) for panel in info.bars.every for bar in panel.items)
     return Table(heads, tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Iterations) -> str:
     """What bars and marks are, and how much of the exchange ours hide at best."""
-    found = phase_panels(shown, ITERATED)
-    if not found:
+    if not info.bars.every:
         return NO_ITERATION
-    said = "Products and exchange of an iteration, each timed alone; the mark is both together. A mark inside its bar "
-    said += "says that some of the exchange went on beside the products."
-    for group, own in found:
-        hidden = [(share, series, m) for series, m in own if not series.competitor and (share := hidden_share(m))]
-        if hidden:
-            share, series, m = max(hidden, key=lambda entry: entry[0])
-            said += f" On {shown.matrix(group.matrix_id).name}, {group.device}, {WORKS[group.work]}: {series.label} "
-            said += f"with {units.count(m.devices)} hides {units.percent(share)} of it."
-    return said + left_out(len(first_panels(found, bar_count)), len(found)) + virtual_note(group for group, _ in found)
+    text = "Products and exchange of an iteration, each timed alone; the mark is both together. A mark inside its bar "
+    text += "says that some of the exchange went on beside the products."
+    for best in info.best:
+        devices = units.count(best.bar.measurement.details.devices)
+        text += f" On {best.matrix}, {best.group.device}, {WORKS[best.group.work]}: {best.bar.series.label} "
+        text += f"with {devices} hides {units.percent(best.hidden)} of it."
+    return text + left_out(info.bars) + virtual_note(panel.group for panel in info.bars.every)
 
 
-def _numbers(m: Measurement) -> tuple[str, ...]:
-    phases = phases_of(m)
-    exchange, moved = phases.get(EXCHANGE), m.exchanged_bytes
+def _best(panel: Panel[Bar]) -> Best | None:
+    ours = [(bar.hidden, bar) for bar in panel.items if bar.hidden and not bar.series.competitor]
+    hidden, bar = max(ours, key=lambda entry: entry[0], default=(0.0, None))
+    return Best(panel.matrix, panel.group, bar, hidden) if bar else None
+
+
+def _cells(bar: Bar) -> tuple[str, ...]:
+    exchange, moved = bar.phases.get(EXCHANGE), bar.measurement.details.exchanged_bytes
     return (
-        units.seconds(phases.get(COMPUTE)),
+        bar.series.label,
+        units.count(bar.measurement.details.devices),
+        units.seconds(bar.phases.get(COMPUTE)),
         units.seconds(exchange) if exchange else "none",
-        units.seconds(m.median_s),
-        units.percent(hidden_share(m)),
+        units.seconds(bar.measurement.median_s),
+        units.percent(bar.hidden),
         units.size(moved) if moved else "none",
         units.rate(moved / exchange) if moved and exchange else units.MISSING,
     )
 
 
-def _hover(series: Series, m: Measurement) -> str:
-    phases = phases_of(m)
-    parts = ", ".join(f"{part} {units.seconds(phases.get(part))}" for part in PARTS)
-    moved = f"<br>{units.size(m.exchanged_bytes)} exchanged" if m.exchanged_bytes else ""
-    return f"<b>{row_of(series, m)}</b><br>{parts}<br>together {units.seconds(m.median_s)}{moved}"
+def _hover(bar: Bar) -> str:
+    parts = ", ".join(f"{part} {units.seconds(bar.phases.get(part))}" for part in PARTS)
+    exchanged = bar.measurement.details.exchanged_bytes
+    moved = f"<br>{units.size(exchanged)} exchanged" if exchanged else ""
+    return f"<b>{bar.label}</b><br>{parts}<br>together {units.seconds(bar.measurement.median_s)}{moved}"
 
 
-def _marks(own: list[Entry], unit: units.Unit, legend: Legend) -> go.Scatter:
+def _marks(panel: Panel[Bar], unit: units.Unit, legend: Legend) -> go.Scatter:
     return go.Scatter(
         **legend.entry(MEASURED),
-        x=[(m.median_s or 0.0) / unit.factor for _, m in own],
-        y=[row_of(*bar) for bar in own],
+        x=[(bar.measurement.median_s or 0.0) / unit.factor for bar in panel.items],
+        y=[bar.label for bar in panel.items],
         mode="markers",
         marker={"symbol": "line-ns", "size": ROW_PX - 8, "line": {"width": 2}},
-        hovertext=[_hover(*bar) for bar in own],
+        hovertext=[_hover(bar) for bar in panel.items],
         hoverinfo="text",
         meta={"role": "floor"},
     )

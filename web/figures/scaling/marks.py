@@ -1,18 +1,21 @@
-"""What the figures of the study share: how series are drawn, and the words of their panels and tables."""
+"""What the figures of the study share: their panels, how series are drawn, and the words of titles and tables."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.scaling.cases import STAYING, hidden_share, phases_of
+from gpu_engine.findings.scaling.groups import PRODUCT, Series, WorkGroup, by_partitioning, by_variant, work_groups
+from gpu_engine.findings.tables import Head
+from gpu_engine.findings.units import count
 from gpu_engine.records import Measurement
-from web.figures.base import Head, escape, shorten
-from web.figures.panels import Legend, panels
+from web.figures import marks
+from web.figures.base import escape, shorten
+from web.figures.panels import Legend
 from web.palette import DASHES, OKABE_ITO, OTHERS, SYMBOLS
-from web.scaling import PRODUCT, Entry, Series, WorkGroup, by_partitioning, by_variant, work_groups
-from web.scaling_cases import STAYING, phases_of
-from web.shown import Shown
-from web.units import count
 
 PLACE = (Head("matrix", numeric=False), Head("machine", numeric=False))
 
@@ -25,20 +28,89 @@ HATCHES = ("", "/", "x", ".", "-", "+")
 UNUSUAL = {"off": 1, "all-gather": 2, "device": 3, "lines": 1, "cpms2": 4, "cpms4": 8}
 """Options beside the usual ones: what they add to the number of a look. A variant has four looks, the last twelve."""
 
-Panel = tuple[WorkGroup, list[Entry]]
-"""The measurements of a group that have bars in a panel."""
-
 VIRTUAL_NOTE = " Virtual devices are threads of this CPU: these times say nothing of a GPU."
 
-
-def place(group: WorkGroup, shown: Shown) -> tuple[str, str]:
-    """The cells under PLACE."""
-    return shown.matrix(group.matrix_id).name, group.machine
+Item = TypeVar("Item")
+"""What a panel has several of: curves, bars, cuts."""
 
 
-def heading(group: WorkGroup, shown: Shown, *more: str) -> str:
-    """The title of a panel: matrix, machine, and what else sets it apart."""
-    return " · ".join((escape(shorten(shown.matrix(group.matrix_id).name, 16)), group.machine, *more))
+@dataclass(frozen=True, slots=True)
+class Panel(Generic[Item]):
+    """What is shown of a group; matrix: its name."""
+
+    matrix: str
+    group: WorkGroup
+    items: tuple[Item, ...]
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The cells under PLACE."""
+        return self.matrix, self.group.machine
+
+    def title(self, *more: str) -> str:
+        """Matrix, machine, and what else sets it apart."""
+        return " · ".join((escape(shorten(self.matrix, 16)), self.group.machine, *more))
+
+
+@dataclass(frozen=True, slots=True)
+class Panels(Generic[Item]):
+    """All panels, for the table, and how many of them are drawn."""
+
+    every: tuple[Panel[Item], ...]
+    number: int
+
+    @property
+    def first(self) -> tuple[Panel[Item], ...]:
+        """Those that are drawn."""
+        return self.every[: self.number]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A measurement with times in phases.
+
+    label   of its row in the panel of its work and partitioning
+    phases  seconds by name; hidden: the share of the exchange that goes on beside the products, None where none does
+    """
+
+    label: str
+    series: Series
+    measurement: Measurement
+    phases: Mapping[str, float]
+    hidden: float | None
+
+    @property
+    def together(self) -> float:
+        """Seconds of all phases, one after the other."""
+        return sum(self.phases.values())
+
+
+def fitting(
+    groups: Iterable[tuple[WorkGroup, Sequence[Item]]],
+    data: StudyData,
+    rows: Callable[[Panel[Item]], int] = lambda panel: len(panel.items),
+) -> Panels[Item]:
+    """Panels of these groups, drawn until they have ROWS_MAX rows together."""
+    every = tuple(Panel(data.matrix(group.matrix_id).name, group, tuple(items)) for group, items in groups)
+    return Panels(every, len(marks.first_panels(every, rows, ROWS_MAX)))
+
+
+def phase_panels(data: StudyData, works: Sequence[str]) -> Panels[Bar]:
+    """A panel for each group of these works with times in phases; a bar a measurement, by number of devices."""
+    groups = (
+        (group, [bar for s in group.series for m in s.timed if (bar := _bar(s, m)).together > 0])
+        for group in work_groups(data, works)
+    )
+    return fitting(
+        ((group, sorted(own, key=lambda bar: bar.measurement.details.devices or 0)) for group, own in groups if own),
+        data,
+    )
+
+
+def left_out(*several: Panels[Any]) -> str:
+    """A sentence on the panels that are not drawn; empty where all are."""
+    number, every = sum(panels.number for panels in several), sum(len(panels.every) for panels in several)
+    return marks.omission(number, every, " panels")
 
 
 def virtual_note(groups: Iterable[WorkGroup]) -> str:
@@ -89,75 +161,27 @@ def _look(series: Series) -> int:
     return 4 * by_variant(series.variant) + sum(UNUSUAL.get(option, 0) for option in options)
 
 
-def bars(name: str, number: int, found: Sequence[tuple[str, float, str]], legend: Legend, **options: Any) -> go.Bar:
-    """Horizontal bars of one kind, told from others by its number; found: (row, length, what is said on it)."""
-    return go.Bar(
-        **legend.entry(escape(name)),
-        x=[length for _, length, _ in found],
-        y=[row for row, _, _ in found],
-        orientation="h",
-        error_x={"visible": False},
-        marker={
-            "color": OKABE_ITO[number % len(OKABE_ITO)],
-            "line": {"width": 0},
-            "pattern": {"shape": HATCHES[number % len(HATCHES)], "fillmode": "overlay", "fgopacity": 0.5, "size": 6},
-        },
-        hovertext=[said for _, _, said in found],
-        hoverinfo="text",
-        meta={"role": "kernel"},
-        **options,
-    )
+def bars_of(name: str, number: int, shown: Sequence[marks.Mark], legend: Legend) -> go.Bar:
+    """Horizontal bars of one kind, told from others by its number."""
+    marker = marks.fill(OKABE_ITO[number % len(OKABE_ITO)], HATCHES[number % len(HATCHES)])
+    return marks.bars(shown, marker, **legend.entry(escape(name)))
 
 
 def bar_panels(titles: Sequence[str], rows: Sequence[Sequence[str]], legend: int, barmode: str, px: int) -> go.Figure:
-    """Panels of horizontal bars, a row a label of so many pixels, the first on top; axes begin at 0."""
-    # A narrow screen has half as many entries a line, and panels of few rows have nothing to give.
-    figure = panels(titles, [max(2, len(labels)) * px for labels in rows], 2 * legend, bargap=0.25, barmode=barmode)
-    for row, labels in enumerate(rows, start=1):
-        order = {"categoryorder": "array", "categoryarray": list(labels), "range": [len(labels) - 0.5, -0.5]}
-        figure.update_yaxes(type="category", ticklabelstandoff=4, **order, row=row, col=1)
-    figure.update_layout(legend_traceorder="normal")
+    """Panels of horizontal bars whose axes begin at 0, a row of so many pixels a label."""
+    figure = marks.bar_panels(titles, rows, legend, barmode, px, type="category")
     figure.update_xaxes(rangemode="tozero", nticks=6)
     return figure
 
 
-def row_of(series: Series, m: Measurement) -> str:
-    """The label of a bar in the panel of its work and partitioning: `p*-opt, cusparse · 4`, `overlap on · 4`."""
+def _bar(series: Series, m: Measurement) -> Bar:
+    return Bar(_label(series, m), series, m, phases_of(m), hidden_share(m))
+
+
+def _label(series: Series, m: Measurement) -> str:
+    """`p*-opt, cusparse · 4`, `overlap on · 4`."""
     precision = series.variant.partition("+")[2]
     # A narrow screen has no room for the word; the name of a library says enough.
     apart = series.apart.replace(f"{PRODUCT} ", "")
     named = (precision or ("" if series.variant in STAYING else series.variant), apart)
-    return f"{escape(', '.join(filter(None, named)) or series.variant)} · {count(m.devices)}"
-
-
-Drawn = TypeVar("Drawn")
-
-
-def first_panels(found: Sequence[Drawn], rows: Callable[[Drawn], int]) -> list[Drawn]:
-    """The panels until ROWS_MAX rows, the first in any case."""
-    kept: list[Drawn] = []
-    for panel in found:
-        if kept and sum(map(rows, (*kept, panel))) > ROWS_MAX:
-            break
-        kept.append(panel)
-    return kept
-
-
-def left_out(drawn: int, found: int) -> str:
-    """A sentence on the panels that are not drawn; empty where all are."""
-    return f" Drawn are the first {drawn} of {found} panels; the table has all." if drawn < found else ""
-
-
-def phase_panels(shown: Shown, works: Sequence[str]) -> list[Panel]:
-    """A panel for each group of these works with times in phases; a bar a measurement, by number of devices."""
-    found = []
-    for group in work_groups(shown, works):
-        own = [(series, m) for series in group.series for m in series.timed if sum(phases_of(m).values()) > 0]
-        if own:
-            found.append((group, sorted(own, key=lambda bar: bar[1].devices or 0)))
-    return found
-
-
-def bar_count(panel: Panel) -> int:
-    """Bars of a panel, one below the other."""
-    return len(panel[1])
+    return f"{escape(', '.join(filter(None, named)) or series.variant)} · {count(m.details.devices)}"

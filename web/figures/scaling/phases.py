@@ -1,29 +1,27 @@
 """Where the time of a product from the host goes; Figures 16 and 19 of the MSREP paper."""
 
+from dataclasses import dataclass
+
 import plotly.graph_objects as go
 
+from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.scaling.cases import COLD
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.multigpu.spmv import PHASES
-from gpu_engine.records import Measurement
-from web import units
-from web.figures.base import Head, Table, blank
+from web.figures.base import blank
 from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
     ROW_PX,
-    bar_count,
+    Bar,
+    Panels,
     bar_panels,
-    bars,
-    first_panels,
-    heading,
+    bars_of,
     left_out,
     phase_panels,
-    place,
-    row_of,
     virtual_note,
 )
-from web.scaling import Entry
-from web.scaling_cases import COLD, phases_of
-from web.shown import Shown
 
 SHARES = "shares"
 NO_PHASES = "No product from the host has a time in phases here."
@@ -34,28 +32,42 @@ PAPER_OVERHEADS = (
 )
 
 
-def draw(shown: Shown) -> go.Figure:
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Products from the host; in_shares: of the phases, not in seconds."""
+
+    bars: Panels[Bar]
+    in_shares: bool
+
+
+def info(data: StudyData) -> Phases:
+    """A panel per matrix and partitioning."""
+    return Phases(phase_panels(data, (COLD,)), data.phases == SHARES)
+
+
+def draw(info: Phases) -> go.Figure:
     """Stacked bars, a row per strategy and number of devices, a panel per matrix and partitioning."""
-    everything = phase_panels(shown, (COLD,))
-    found = first_panels(everything, bar_count)
-    if not found:
+    panels = info.bars.first
+    if not panels:
         return blank(NO_PHASES)
-    in_shares = shown.phases == SHARES
-    unit = units.unit_for([sum(phases_of(m).values()) for _, own in found for _, m in own], units.TIME)
-    rows = [[row_of(*bar) for bar in own] for _, own in found]
-    titles = [heading(group, shown, group.partitioning) for group, _ in found]
+    unit = units.unit_for([bar.together for panel in panels for bar in panel.items], units.TIME)
+    rows = [[bar.label for bar in panel.items] for panel in panels]
+    titles = [panel.title(panel.group.partitioning) for panel in panels]
     figure = bar_panels(titles, rows, len(PHASES), "stack", ROW_PX)
     legend = Legend()
-    for row, (_, own) in enumerate(found, start=1):
+    for row, panel in enumerate(panels, start=1):
         for number, phase in enumerate(PHASES):
-            drawn = [(row_of(*bar), _length(bar[1], phase, in_shares, unit), _hover(bar, phase)) for bar in own]
-            figure.add_trace(bars(phase, number, drawn, legend), row=row, col=1)
-    title = "% of the phases" if in_shares else unit.symbol
-    figure.update_xaxes(title_text=title, title_standoff=4, row=len(found), col=1)
+            lengths = [
+                (_length(bar, phase, None if info.in_shares else unit), bar.label, _hover(bar, phase))
+                for bar in panel.items
+            ]
+            figure.add_trace(bars_of(phase, number, lengths, legend), row=row, col=1)
+    title = "% of the phases" if info.in_shares else unit.symbol
+    figure.update_xaxes(title_text=title, title_standoff=4, row=len(panels), col=1)
     return figure
 
 
-def table(shown: Shown) -> Table:
+def table(info: Phases) -> Table:
     """A row per strategy and number of devices: seconds of each phase, and the paper's overheads, over the time."""
     heads = (
         *PLACE,
@@ -68,39 +80,39 @@ def table(shown: Shown) -> Table:
         Head("partition overhead", "and distribute"),
         Head("merge overhead"),
     )
-    rows = []
-    for group, own in phase_panels(shown, (COLD,)):
-        for series, m in own:
-            phases = phases_of(m)
-            total, partition = sum(phases.values()), phases.get("partition", 0.0)
-            overheads = partition, partition + phases.get("distribute", 0.0), phases.get("merge", 0.0)
-            times = [units.seconds(phases.get(phase)) for phase in PHASES]
-            shares = [units.percent(time / m.median_s) for time in overheads if m.median_s]
-            named = *place(group, shown), series.label, units.count(m.devices)
-            rows.append((*named, *times, units.seconds(total), units.seconds(m.median_s), *shares))
+    rows = ((*panel.place, *_cells(bar)) for panel in info.bars.every for bar in panel.items)
     return Table(heads, tuple(rows))
 
 
-def summary(shown: Shown) -> str:
+def summary(info: Phases) -> str:
     """What the bars are made of, and the overheads that the paper reports."""
-    found = phase_panels(shown, (COLD,))
-    if not found:
+    if not info.bars.every:
         return NO_PHASES
-    drawn = len(first_panels(found, bar_count))
-    said = "The phases of a product from the host, each over when all devices have ended it; rows are strategies on so "
-    said += "many devices. The paper counts distribution as partition overhead: the table has both."
-    return said + PAPER_OVERHEADS + left_out(drawn, len(found)) + virtual_note(group for group, _ in found)
+    text = "The phases of a product from the host, each over when all devices have ended it; rows are strategies on so "
+    text += "many devices. The paper counts distribution as partition overhead: the table has both."
+    return text + PAPER_OVERHEADS + left_out(info.bars) + virtual_note(panel.group for panel in info.bars.every)
 
 
-def _length(m: Measurement, phase: str, in_shares: bool, unit: units.Unit) -> float:
-    phases = phases_of(m)
-    time = phases.get(phase, 0.0)
-    return 100 * time / sum(phases.values()) if in_shares else time / unit.factor
+def _cells(bar: Bar) -> tuple[str, ...]:
+    m = bar.measurement
+    partition, distribute, merge = (bar.phases.get(phase, 0.0) for phase in ("partition", "distribute", "merge"))
+    return (
+        bar.series.label,
+        units.count(m.details.devices),
+        *(units.seconds(bar.phases.get(phase)) for phase in PHASES),
+        units.seconds(bar.together),
+        units.seconds(m.median_s),
+        *(units.percent(time / m.median_s) for time in (partition, partition + distribute, merge) if m.median_s),
+    )
 
 
-def _hover(bar: Entry, phase: str) -> str:
-    series, m = bar
-    phases = phases_of(m)
-    time = phases.get(phase)
-    share = units.percent(time / sum(phases.values())) if time is not None else units.MISSING
-    return f"<b>{row_of(series, m)}</b><br>{phase}: {units.seconds(time)}, {share} of the phases"
+def _length(bar: Bar, phase: str, unit: units.Unit | None) -> float:
+    """In that unit, or in percent of all phases."""
+    time = bar.phases.get(phase, 0.0)
+    return time / unit.factor if unit else 100 * time / bar.together
+
+
+def _hover(bar: Bar, phase: str) -> str:
+    time = bar.phases.get(phase)
+    share = units.percent(None if time is None else time / bar.together)
+    return f"<b>{bar.label}</b><br>{phase}: {units.seconds(time)}, {share} of the phases"

@@ -1,19 +1,24 @@
-"""How many times as fast as on one device; Figures 21 to 23 of the MSREP paper. `cold` and `staying` draw it."""
+"""How many times as fast as on one device; Figures 21 to 23 of the MSREP paper.
 
-from collections.abc import Iterable, Sequence
+A figure of products `from_host`, and one of work `staying` on the devices.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.findings.scaling.cases import COLD, STAYING, WORKS, SpeedUp
+from gpu_engine.findings.scaling.groups import Series, by_work, devices_in_words, work_groups
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
-from web import units
-from web.comparison import NAMED, join
-from web.figures.base import Head, Table, blank, escape
+from web.figures.base import blank, escape
 from web.figures.panels import Legend, panels
-from web.figures.scaling.marks import PLACE, heading, left_out, line, place, virtual_note
-from web.scaling import Series, WorkGroup, by_work, in_words, work_groups
-from web.scaling_cases import COLD, WORKS, SpeedUp
-from web.shown import Shown
+from web.figures.scaling.marks import PLACE, Panel, Panels, left_out, line, virtual_note
 
 PANEL_PX = 300
 PANELS_MAX = 6
@@ -30,30 +35,79 @@ class Curve:
     points: tuple[tuple[Measurement, SpeedUp], ...]
 
 
-Panel = tuple[WorkGroup, list[Curve]]
+@dataclass(frozen=True, slots=True)
+class SpeedUps:
+    """Of each matrix and work the curves of all partitionings.
+
+    lead          what is measured, as the summary begins
+    furthest      of each panel the largest speed-up with the most devices, of ours where one of them has any
+    without_base  what runs on several devices and has no time on one
+    virtual       the sentence on virtual devices
+    """
+
+    lead: str
+    curves: Panels[Curve]
+    furthest: tuple[tuple[Series, Measurement, SpeedUp], ...]
+    without_base: tuple[str, ...]
+    virtual: str
 
 
-def draw(shown: Shown, works: Iterable[str]) -> go.Figure:
+def info(data: StudyData, works: Sequence[str], lead: str) -> SpeedUps:
+    """A panel has the first group of its matrix and work."""
+    groups = work_groups(data, works)
+    every = []
+    for own in by_work(groups):
+        curves = tuple(_curve(series) for group in own for series in group.series)
+        if several := tuple(curve for curve in curves if len(curve.points) > 1):
+            every.append(Panel(data.matrix(own[0].matrix_id).name, own[0], several))
+    return SpeedUps(
+        lead,
+        Panels(tuple(every), min(PANELS_MAX, len(every))),
+        tuple(_furthest(panel.items) for panel in every),
+        tuple(
+            f"{series.label} on {data.matrix(group.matrix_id).name}"
+            for group in groups
+            for series in group.series
+            if series.base is None and series.timed
+        ),
+        virtual_note(groups),
+    )
+
+
+from_host = partial(
+    info, works=(COLD,), lead="Cut, copied, multiplied and merged, from the host's arrays to y on the host:"
+)
+"""Everything from the host's arrays to y on the host counts."""
+
+staying = partial(
+    info,
+    works=STAYING,
+    lead="Matrix and vectors on the devices before and after; what brings them there does not count:",
+)
+"""Products, iterated products, PageRank; a panel has one work."""
+
+
+def draw(info: SpeedUps) -> go.Figure:
     """Speed-up over the number of devices, a line a series, a panel a work and matrix; the ideal line dotted."""
-    found = curves(shown, works)[:PANELS_MAX]
-    if not found:
+    first = info.curves.first
+    if not first:
         return blank(NO_BASE)
-    labels = {curve.series.label for _, own in found for curve in own}
-    figure = panels([_title(group, shown) for group, _ in found], [PANEL_PX] * len(found), 2 * len(labels) + 1)
+    labels = {curve.series.label for panel in first for curve in panel.items}
+    figure = panels([_title(panel) for panel in first], [PANEL_PX] * len(first), 2 * len(labels) + 1)
     legend = Legend()
-    for row, (_, own) in enumerate(found, start=1):
-        counts = sorted({m.devices or 0 for curve in own for m, _ in curve.points})
+    for row, panel in enumerate(first, start=1):
+        counts = sorted({m.details.devices or 0 for curve in panel.items for m, _ in curve.points})
         figure.add_trace(_ideal(counts[-1], legend), row=row, col=1)
-        for curve in own:
+        for curve in panel.items:
             figure.add_trace(_line(curve, legend), row=row, col=1)
         margin = 0.04 * counts[-1]
         figure.update_xaxes(tickvals=counts, range=[1 - margin, counts[-1] + margin], row=row, col=1)
     figure.update_yaxes(rangemode="tozero", title_text="speed-up", ticksuffix=f"{units.THIN}×")
-    figure.update_xaxes(title_text="devices", title_standoff=4, row=len(found), col=1)
+    figure.update_xaxes(title_text="devices", title_standoff=4, row=len(first), col=1)
     return figure
 
 
-def table(shown: Shown, works: Iterable[str]) -> Table:
+def table(info: SpeedUps) -> Table:
     """A row per series and number of devices, each over its own time on one device."""
     heads = (
         *PLACE,
@@ -66,72 +120,47 @@ def table(shown: Shown, works: Iterable[str]) -> Table:
         Head("share of", "ideal"),
         Head("verdict", numeric=False),
     )
-    rows = [
-        (*place(group, shown), WORKS[group.work], curve.series.label, *_numbers(m, gain))
-        for group, own in curves(shown, works)
-        for curve in own
+    rows = (
+        (*panel.place, WORKS[panel.group.work], curve.series.label, *_cells(m, gain))
+        for panel in info.curves.every
+        for curve in panel.items
         for m, gain in curve.points
-    ]
+    )
     return Table(heads, tuple(rows))
 
 
-def summary(shown: Shown, works: Iterable[str], of: str) -> str:
+def summary(info: SpeedUps) -> str:
     """What the lines are, which of ours goes furthest on each matrix, and what has nothing to be held against."""
-    wanted = tuple(works)
-    found, groups = curves(shown, wanted), work_groups(shown, wanted)
-    without = _without_base(groups, shown)
-    if not found:
+    without = f" Without a time on one device, and so without a speed-up: {join(info.without_base, NAMED)}."
+    without = without if info.without_base else ""
+    if not info.curves.every:
         return NO_BASE + without
-    said = f"{of} how many times as fast as the same kernel on one device; the dotted line is the ideal, as many times "
-    said += "as there are devices."
-    for group, own in found[:PANELS_MAX]:
-        best, m, gain = _furthest(own)
-        where = f"{shown.matrix(group.matrix_id).name}, {group.device}, {WORKS[group.work]}"
-        said += f" On {where}: {best.label} reaches {units.ratio(gain.value)} with "
-        said += f"{in_words(m.devices or 0, group.virtual)}."
-    return said + without + left_out(min(len(found), PANELS_MAX), len(found)) + virtual_note(groups)
-
-
-def curves(shown: Shown, works: Iterable[str]) -> list[Panel]:
-    """Of each matrix and work the first group, and the series of all that have a time on one device and on several."""
-    found = []
-    for groups in by_work(work_groups(shown, works)):
-        own = [curve for group in groups for series in group.series if len((curve := _curve(series)).points) > 1]
-        if own:
-            found.append((groups[0], own))
-    return found
+    text = (
+        f"{info.lead} how many times as fast as the same kernel on one device; the dotted line is the ideal, as many "
+    )
+    text += "times as there are devices."
+    for panel, (series, m, gain) in zip(info.curves.first, info.furthest, strict=False):
+        text += f" On {panel.matrix}, {panel.group.device}, {WORKS[panel.group.work]}: {series.label} reaches "
+        text += f"{units.ratio(gain.value)} with {devices_in_words(m.details.devices or 0, panel.group.virtual)}."
+    return text + without + left_out(info.curves) + info.virtual
 
 
 def _curve(series: Series) -> Curve:
     """Its base and what runs on several devices."""
     timed = [series.base] if series.base else []
-    timed += [m for m in series.timed if m.devices and m.devices > 1]
+    timed += [m for m in series.timed if m.details.devices and m.details.devices > 1]
     return Curve(series, tuple((m, gain) for m in timed if (gain := series.gain(m))))
 
 
-def _furthest(own: Sequence[Curve]) -> tuple[Series, Measurement, SpeedUp]:
-    """The largest speed-up with the most devices, of ours where one of them has any."""
-    ours = [curve for curve in own if not curve.series.competitor]
-    ends = [(curve.series, *curve.points[-1]) for curve in ours or own]
-    most = max(m.devices or 0 for _, m, _ in ends)
-    return max((end for end in ends if end[1].devices == most), key=lambda end: end[2].value)
+def _furthest(curves: Sequence[Curve]) -> tuple[Series, Measurement, SpeedUp]:
+    ours = [curve for curve in curves if not curve.series.competitor]
+    ends = [(curve.series, *curve.points[-1]) for curve in ours or curves]
+    most = max(m.details.devices or 0 for _, m, _ in ends)
+    return max((end for end in ends if end[1].details.devices == most), key=lambda end: end[2].value)
 
 
-def _without_base(groups: Sequence[WorkGroup], shown: Shown) -> str:
-    """A sentence on what runs on several devices and has no time on one."""
-    missing = [
-        f"{series.label} on {shown.matrix(group.matrix_id).name}"
-        for group in groups
-        for series in group.series
-        if series.base is None and series.timed
-    ]
-    if not missing:
-        return ""
-    return f" Without a time on one device, and so without a speed-up: {join(missing, NAMED)}."
-
-
-def _title(group: WorkGroup, shown: Shown) -> str:
-    return heading(group, shown, *(() if group.work == COLD else (WORKS[group.work],)))
+def _title(panel: Panel[Curve]) -> str:
+    return panel.title(*(() if panel.group.work == COLD else (WORKS[panel.group.work],)))
 
 
 def _ideal(most: int, legend: Legend) -> go.Scatter:
@@ -156,28 +185,28 @@ def _line(curve: Curve, legend: Legend) -> go.Scatter:
         "arrayminus": [gain.value - low for gain, (low, _) in zip(gains, ends, strict=True)],
         "width": 3,
     }
-    points = [(m.devices or 0, gain.value) for m, gain in curve.points]
+    points = [(m.details.devices or 0, gain.value) for m, gain in curve.points]
     return line(curve.series, points, legend, [_hover(curve.series, m, gain) for m, gain in curve.points], errors)
 
 
 def _hover(series: Series, m: Measurement, gain: SpeedUp) -> str:
-    share = units.percent(gain.value / (m.devices or 1))
+    share = units.percent(gain.value / (m.details.devices or 1))
     lines = (
-        f"<b>{escape(series.label)}</b>, {in_words(m.devices or 0, virtual=False)}",
+        f"<b>{escape(series.label)}</b>, {devices_in_words(m.details.devices or 0, virtual=False)}",
         f"{units.ratio(gain.value)}, {share} of the ideal",
         f"median {units.seconds(m.median_s)}",
     )
     return "<br>".join(lines)
 
 
-def _numbers(m: Measurement, gain: SpeedUp) -> tuple[str, ...]:
-    alone = m.devices == 1
+def _cells(m: Measurement, gain: SpeedUp) -> tuple[str, ...]:
+    alone = m.details.devices == 1
     interval = f"{units.ratio(gain.low)} – {units.ratio(gain.high)}" if gain.low and not alone else units.MISSING
     return (
-        units.count(m.devices),
+        units.count(m.details.devices),
         units.seconds(m.median_s),
         units.ratio(gain.value),
         interval,
-        units.percent(gain.value / (m.devices or 1)),
+        units.percent(gain.value / (m.details.devices or 1)),
         "one device" if alone else gain.kind,
     )

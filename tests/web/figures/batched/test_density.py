@@ -1,10 +1,12 @@
-from tests.web.batch_samples import copies, mixed, multiplied, shown
-from tests.web.samples import titles, traces
-from web.figures.batched.density import NO_FAMILY, draw, families, summary, table
-from web.shown import Shown
-from web.units import THIN
+import pytest
 
-FOUND = shown(
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.units import THIN
+from tests.samples.batched import copies, mixed, multiplied, shown
+from tests.samples.formats import titles, traces
+from web.figures.batched.density import NO_FAMILY, PANELS_MAX, draw, info, summary, table
+
+DATA = shown(
     multiplied("csr/vector", 60.0, 1000, "r16"),
     multiplied("csr/vector", 20.0, 1000, "r2"),
     multiplied("csr/scalar", 50.0, 1000, "r2"),
@@ -16,49 +18,57 @@ FOUND = shown(
 )
 
 
-def test_balanced_and_unbalanced_matrices_of_one_size_have_panels_of_their_own() -> None:
-    assert [title.replace(THIN, " ") for title in titles(draw(FOUND))] == [
+def test_balanced_and_unbalanced_matrices_of_one_size_are_families() -> None:
+    balanced, unbalanced = info(DATA).families
+    assert (balanced.balanced, balanced.n_rows, balanced.problems) == (True, 1024, 1000)
+    assert [(point.x, point.name) for point in balanced.points] == [(2.0, "rows_2"), (16.0, "rows_16")]
+    rates = [{name: m.gflops for name, m in point.kernels.items()} for point in balanced.points]
+    assert rates == [{"csr/scalar": 50.0, "csr/vector": 20.0}, {"csr/vector": 60.0}]
+    assert [point.name for point in unbalanced.points] == ["dense_2", "dense_32"]
+    assert unbalanced.sigmas == (45.2, 178.0)
+
+
+def test_batches_of_different_sizes_are_no_family() -> None:
+    measurements = [
+        multiplied("csr/vector", 1.0, size, matrix) for matrix, size in (("r2", 10), ("r16", 10), ("r16", 100))
+    ]
+    assert info(shown(*measurements)).families == ()
+    assert [family.problems for family in info(shown(*measurements, batch=10)).families] == [10]
+
+
+def test_a_family_has_a_panel_over_the_mean_row_length() -> None:
+    figure = draw(info(DATA))
+    assert [title.replace(THIN, " ") for title in titles(figure)] == [
         "1 024 rows, balanced · cuda:0 · warm",
         "1 024 rows, unbalanced · cuda:0 · warm",
     ]
-    assert [[group.matrix_id for group in groups] for groups in families(FOUND).values()] == [
-        ["r2", "r16"],
-        ["d2", "d32"],
-    ]
-
-
-def test_a_line_is_a_kernel_over_the_mean_row_length() -> None:
-    lines = {line["name"]: line for line in traces(draw(FOUND), "point") if line["xaxis"] == "x"}
-    assert (lines["csr/vector"]["x"], lines["csr/vector"]["y"]) == ([2.0, 16.0], [20.0, 60.0])
-    assert (lines["csr/scalar"]["x"], lines["csr/scalar"]["y"]) == ([2.0], [50.0])
-    layout = draw(FOUND).layout
+    assert [line["name"] for line in traces(figure, "point") if line["xaxis"] == "x"] == ["csr/vector", "csr/scalar"]
+    layout = figure.layout
     assert (layout.xaxis.type, layout.xaxis2.title.text, layout.yaxis.title.text) == (
-        "log",
-        "mean row length",
-        "GFLOP/s",
+        *("log", "mean row length", "GFLOP/s"),
     )
 
 
 def test_the_table_has_a_column_a_kernel() -> None:
-    found = table(shown(*(m for m in FOUND.measurements if m.matrix_id in ("r2", "r16"))))
-    assert [(head.text, head.unit) for head in found.heads[-2:]] == [
-        ("csr/scalar", "GFLOP/s"),
-        ("csr/vector", "GFLOP/s"),
-    ]
-    rows = [tuple(cell.replace(THIN, " ") for cell in row) for row in found.rows]
+    numbers = table(info(shown(*(m for m in DATA.measurements if m.matrix_id in ("r2", "r16")))))
+    assert [head.text for head in numbers.heads[-2:]] == ["csr/scalar", "csr/vector"]
+    rows = [tuple(cell.replace(THIN, " ") for cell in row) for row in numbers.rows]
     assert rows[0] == ("rows_2", "cuda:0", "warm", "balanced", "1 000", "1 024", "2.00", "0", "50.0", "20.0")
     assert rows[1][-2:] == ("–", "60.0")
 
 
-def test_batches_of_different_sizes_share_no_line() -> None:
-    found = [multiplied("csr/vector", 1.0, size, matrix) for matrix, size in (("r2", 10), ("r16", 10), ("r16", 100))]
-    assert titles(draw(shown(*found))) == [NO_FAMILY]
-    chosen = shown(*found, batch=10)
-    assert [family.problems for family in families(chosen)] == [10]
-    assert summary(chosen).endswith("Batches of 10.")
+def test_more_families_than_panels_are_in_the_table() -> None:
+    known = {
+        f"m{rows}-{ave}": MatrixFeatures(f"m{rows}-{ave}", rows, rows, ave * rows, float(ave), 0.0)
+        for rows in range(1, PANELS_MAX + 2)
+        for ave in (2, 4)
+    }
+    density = info(StudyData([multiplied("csr/scalar", 1.0, 10, matrix) for matrix in known], known))
+    assert (len(titles(draw(density))), len(table(density).rows)) == (PANELS_MAX, len(known))
+    assert summary(density).endswith("Batches of 10. Drawn are the first 6 of 7; the table has all.")
 
 
-def test_no_results() -> None:
-    for found in (Shown(), shown(*copies("west"), *copies("nos3"))):
-        assert titles(draw(found)) == [NO_FAMILY]
-        assert (table(found).rows, summary(found)) == ((), NO_FAMILY)
+@pytest.mark.parametrize("data", [StudyData(), shown(*copies("west"), *copies("nos3"))])
+def test_no_results(data: StudyData) -> None:
+    density = info(data)
+    assert (titles(draw(density)), table(density).rows, summary(density)) == ([NO_FAMILY], (), NO_FAMILY)

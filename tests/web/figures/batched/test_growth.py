@@ -1,12 +1,17 @@
+from typing import Any
+
 import pytest
 
-from tests.web.batch_samples import copies, mixed, multiplied, refused, shown
-from tests.web.samples import titles, traces
-from web.figures.batched.growth import ONE_SIZE, PANELS_MAX, draw, summary, table
-from web.shown import MatrixFeatures, Shown
-from web.units import THIN
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.units import THIN
+from tests.samples.batched import copies, mixed, multiplied, refused, shown
+from tests.samples.formats import titles, traces
+from web.figures.batched.growth import ONE_SIZE, PANELS_MAX, Growth, LoopGain, draw, info, summary, table
 
-FOUND = shown(
+near: Any = pytest.approx
+"""Untyped, for it stands among names and in dataclasses."""
+
+DATA = shown(
     multiplied("csr/smart", 10.0, 10),
     multiplied("csr/smart", 40.0, 100),
     multiplied("csr/smart", 80.0, 1000),
@@ -17,68 +22,66 @@ FOUND = shown(
 )
 
 
-def test_a_line_is_a_kernel_over_the_sizes_that_it_has() -> None:
-    lines = {line["name"]: line for line in traces(draw(FOUND), "point")}
-    assert (lines["csr/smart"]["x"], lines["csr/smart"]["y"]) == ([10, 100, 1000], [10.0, 40.0, 80.0])
-    assert lines["cusparse/chain"]["x"] == [10, 100]
-    assert list(lines) == ["cusparse/chain", "csr/smart"], "the library lies behind our own"
-
-
-def test_the_dotted_line_is_the_rate_of_the_floor() -> None:
-    (floor,) = traces(draw(FOUND), "roof")
-    assert (floor["x"], floor["y"], floor["line"]["dash"]) == ([10, 100, 1000], pytest.approx([250.0] * 3), "dot")
-
-
-def test_the_axes_and_panels() -> None:
-    layout = draw(FOUND).layout
-    assert (layout.xaxis.type, layout.yaxis.title.text) == ("log", "GFLOP/s")
-    assert layout.xaxis.title.text == "problems of a batch"
-    both = [multiplied("csr/smart", 1.0, size, device=device) for device in ("cpu", "cuda:0") for size in (1, 2)]
-    mix = [*mixed("west", "d2", problems=10), *mixed("west", "d2", problems=100)]
-    assert titles(draw(shown(*mix, *both))) == [
-        "west0989 · cpu · warm",
-        "west0989 · cuda:0 · warm",
-        "2 matrices mixed · cuda:0 · warm",
+def test_a_series_has_the_kernels_with_a_time_at_each_size() -> None:
+    (series,) = info(DATA).series
+    assert series.facet == ("west0989", "cuda:0", "warm")
+    rates = [{name: m.gflops for name, m in point.kernels.items()} for point in series.points]
+    assert rates == [
+        {"csr/smart": 10.0, "cusparse/chain": 4.0},
+        {"csr/smart": 40.0, "cusparse/chain": 5.0},
+        {"csr/smart": 80.0},
     ]
-
-
-def test_the_table_has_a_column_a_size() -> None:
-    found = table(FOUND)
-    assert [head.text.replace(THIN, " ") for head in found.heads[3:]] == ["kernel", "10", "100", "1 000"]
-    assert [row[3:] for row in found.rows] == [
-        ("csr/smart", "10.00", "40.00", "80.00"),
-        ("cusparse/chain", "4.00", "5.00", "–"),
-        ("floor", "250.00", "250.00", "250.00"),
-    ]
+    assert [(point.x, point.floor) for point in series.points] == [(size, near(250.0)) for size in (10, 100, 1000)]
 
 
 def test_the_gain_over_the_loop_is_of_the_largest_batch_that_has_both() -> None:
-    assert (
-        summary(FOUND)
-        .replace(THIN, " ")
-        .endswith(
-            "On cuda:0, warm the fastest kernel of the paper is 8.00 × as fast as cusparse/chain in the largest "
-            "batches that have both."
-        )
-    )
+    nos3 = [multiplied(kernel, rate, 1, "nos3") for kernel, rate in (("csr/smart", 9.0), ("cusparse/chain", 1.0))]
+    assert info(DATA).gains == (LoopGain("cuda:0", "warm", "cusparse/chain", near(8), near(8)),)
+    (both,) = info(shown(*DATA.measurements, *nos3)).gains
+    assert (both.low, both.high) == near((8, 20)), "of nos3 100 over 5 at 1000 problems"
+
+
+def test_copies_come_before_mixed_batches_and_more_sizes_before_fewer() -> None:
+    mix = [m for size in (10, 100, 1000) for m in mixed("west", "d2", problems=size)]
+    own = [multiplied("csr/smart", 1.0, size, device="cpu") for size in (1, 2)]
+    assert [series.facet[:2] for series in info(shown(*mix, *own, *DATA.measurements)).series] == [
+        ("west0989", "cuda:0"),
+        ("west0989", "cpu"),
+        ("2 matrices mixed", "cuda:0"),
+    ]
+
+
+def test_libraries_lie_behind_our_own_and_the_floor_is_dotted() -> None:
+    figure = draw(info(DATA))
+    assert [line["name"] for line in traces(figure, "point")] == ["cusparse/chain", "csr/smart"]
+    assert [floor["line"]["dash"] for floor in traces(figure, "roof")] == ["dot"]
+    assert (figure.layout.xaxis.type, figure.layout.xaxis.title.text) == ("log", "problems of a batch")
+    assert (figure.layout.yaxis.title.text, titles(figure)) == ("GFLOP/s", ["west0989 · cuda:0 · warm"])
+
+
+def test_the_table_has_a_column_a_size() -> None:
+    numbers = table(info(DATA))
+    assert [head.text.replace(THIN, " ") for head in numbers.heads[3:]] == ["kernel", "10", "100", "1 000"]
+    assert [row[3] for row in numbers.rows] == ["csr/smart", "cusparse/chain", "floor"]
+    assert numbers.rows[1][4:] == ("4.00", "5.00", "–")
+
+
+def test_the_summary_has_one_gain_or_their_span() -> None:
+    gains = (LoopGain("cpu", "warm", "scipy/loop", 2.0, 2.0), LoopGain("cpu", "cold", "scipy/loop", 2.0, 3.0))
+    text = summary(Growth(info(DATA).series, gains)).replace(THIN, " ")
+    assert "cpu, warm the fastest kernel of the paper is 2.00 × as fast as scipy/loop in" in text
+    assert "is 2.00 × to 3.00 × as fast as" in text
 
 
 def test_more_matrices_than_panels_are_in_the_table() -> None:
-    found = [multiplied("csr/smart", 1.0, size, f"m{i}") for i in range(PANELS_MAX + 1) for size in (1, 2)]
-    drawn = Shown(found, {f"m{i}": MatrixFeatures(f"m{i}") for i in range(PANELS_MAX + 1)})
-    assert len(titles(draw(drawn))) == PANELS_MAX
-    assert summary(drawn).endswith("Drawn are 6 of 7, those of the most sizes; the table has all.")
-    assert len(table(drawn).rows) == 2 * (PANELS_MAX + 1)
+    ids = [f"m{i}" for i in range(PANELS_MAX + 1)]
+    many = [multiplied("csr/smart", 1.0, size, matrix) for matrix in ids for size in (1, 2)]
+    growth = info(StudyData(many, {matrix: MatrixFeatures(matrix) for matrix in ids}))
+    assert (len(titles(draw(growth))), len(table(growth).rows)) == (PANELS_MAX, 2 * (PANELS_MAX + 1))
+    assert summary(growth).endswith("Drawn are 6 of 7, those of the most sizes; the table has all.")
 
 
-def test_matrices_of_more_sizes_come_first() -> None:
-    two, three = ([multiplied("csr/smart", 1.0, size, name) for size in (1, 2, 3)] for name in ("m2", "m3"))
-    features = {name: MatrixFeatures(name) for name in ("m2", "m3")}
-    found = titles(draw(Shown([*two[:2], *three], features)))
-    assert [title.partition(" ")[0] for title in found] == ["m3", "m2"]
-
-
-def test_one_size_is_no_growth() -> None:
-    for found in (Shown(), shown(*copies())):
-        assert titles(draw(found)) == [ONE_SIZE]
-        assert (table(found).rows, summary(found)) == ((), ONE_SIZE)
+@pytest.mark.parametrize("data", [StudyData(), shown(*copies())])
+def test_one_size_is_no_growth(data: StudyData) -> None:
+    growth = info(data)
+    assert (titles(draw(growth)), table(growth).rows, summary(growth)) == ([ONE_SIZE], (), ONE_SIZE)

@@ -1,62 +1,62 @@
+from typing import Any
+
 import pytest
 
-from tests.web.batch_samples import copies, mixed, shown
-from tests.web.samples import titles, traces
-from web.figures.batched.mixed import NONE, draw, summary, table
-from web.shown import Shown
-from web.units import THIN
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.units import THIN
+from tests.samples.batched import copies, mixed, shown
+from tests.samples.formats import titles, traces
+from web.figures.batched.mixed import NONE, draw, info, summary, table
 
-FOUND = shown(*mixed("west", "nos3"), *mixed("west", "nos3", problems=10), *copies())
+near: Any = pytest.approx
+"""Untyped, for it stands among names and in dataclasses."""
+
+DATA = shown(*mixed("west", "nos3"), *mixed("west", "nos3", problems=10), *copies())
 
 
-def test_rate_and_bandwidth_stand_side_by_side() -> None:
-    bars = traces(draw(FOUND), "kernel")
-    left = {bar["y"][0]: bar["x"][0] for bar in bars if bar["xaxis"] == "x"}
-    right = {bar["y"][0]: bar["x"][0] for bar in bars if bar["xaxis"] == "x2"}
-    assert left == {"csri/warp": 100.0, "coo/segmented": 80.0, "ell/thread": 25.0}
+def test_a_mixture_has_rates_shares_and_bandwidths() -> None:
+    (mixture,) = info(DATA).mixtures
+    assert (mixture.facet.name, mixture.problems, mixture.matrices) == ("2 matrices mixed", 1000, ("west0989", "nos3"))
     # 8 MB in 10 and 12.5 µs, 44 MB in 40 µs: padding is bandwidth and no rate.
-    assert right == pytest.approx({"csri/warp": 800.0, "coo/segmented": 640.0, "ell/thread": 1100.0})
-    layout = draw(FOUND).layout
-    assert (layout.xaxis.title.text, layout.xaxis2.title.text) == ("GFLOP/s", "GB/s")
-    assert list(layout.yaxis.categoryarray) == ["csri/warp", "coo/segmented", "ell/thread"]
+    assert [(kernel.name, kernel.floor_share, kernel.bandwidth) for kernel in mixture.kernels] == [
+        ("csri/warp", near(0.4), near(800e9)),
+        ("coo/segmented", near(0.32), near(640e9)),
+        ("ell/thread", near(0.1), near(1100e9)),
+    ]
+    assert (mixture.leaders, mixture.most.name) == (("csri/warp",), "ell/thread")
+    assert mixture.floor_gflops == near(250.0)
 
 
-def test_the_floor_is_marked_on_the_rates() -> None:
-    (floor,) = traces(draw(FOUND), "floor")
-    assert (floor["xaxis"], floor["x"]) == ("x", pytest.approx([250.0] * 3))
-
-
-def test_the_table_has_share_bytes_and_members() -> None:
-    rows = [tuple(cell.replace(THIN, " ") for cell in row) for row in table(FOUND).rows]
-    assert rows[0] == (
-        *("2 matrices mixed", "cuda:0", "warm", "1 000", "csri/warp", "100.0", "40 %", "6.00 MB", "800 GB/s"),
-        "west0989, nos3",
-    )
-    assert rows[2][4:9] == ("ell/thread", "25.0", "10 %", "42.0 MB", "1.10 TB/s")
-    assert [row[3] for row in table(shown(*FOUND.measurements, batch=10)).rows] == ["10"] * 3
-
-
-def test_the_summary_names_the_fastest_and_the_busiest() -> None:
-    assert (
-        summary(FOUND)
-        .replace(THIN, " ")
-        .endswith(
-            "On 2 matrices mixed, 1 000 problems, cuda:0, warm: csri/warp with 100 GFLOP/s (40 % of the floor); "
-            "ell/thread sustains most, 1.10 TB/s."
-        )
-    )
-
-
-def test_every_mixture_has_its_panels() -> None:
-    found = shown(*mixed("west", "nos3"), *mixed("r2", "r16", "d2"), *mixed("west", "nos3", device="cpu"))
-    assert titles(draw(found)) == [
+def test_every_mixture_is_shown_with_the_chosen_size() -> None:
+    data = shown(*mixed("west", "nos3"), *mixed("r2", "r16", "d2"), *mixed("west", "nos3", device="cpu"))
+    assert titles(draw(info(data))) == [
         "2 matrices mixed · cuda:0 · warm",
         "3 matrices mixed · cuda:0 · warm",
         "2 matrices mixed · cpu · warm",
     ]
+    assert [mixture.problems for mixture in info(shown(*DATA.measurements, batch=10)).mixtures] == [10]
 
 
-def test_no_results() -> None:
-    for found in (Shown(), shown(*copies())):
-        assert titles(draw(found)) == [NONE]
-        assert (table(found).rows, summary(found)) == ((), NONE)
+def test_rate_and_bandwidth_stand_side_by_side_fastest_first() -> None:
+    figure = draw(info(DATA))
+    bars = [(bar["y"][0], bar["xaxis"], bar["x"][0]) for bar in traces(figure, "kernel")]
+    assert bars[4:] == [("ell/thread", "x", 25.0), ("ell/thread", "x2", near(1100.0))]
+    assert (figure.layout.xaxis.title.text, figure.layout.xaxis2.title.text) == ("GFLOP/s", "GB/s")
+    assert list(figure.layout.yaxis.categoryarray) == ["csri/warp", "coo/segmented", "ell/thread"]
+    assert [floor["xaxis"] for floor in traces(figure, "floor")] == ["x"]
+
+
+def test_the_table_and_the_summary() -> None:
+    mixtures = info(DATA)
+    assert [cell.replace(THIN, " ") for cell in table(mixtures).rows[0]] == [
+        *("2 matrices mixed", "cuda:0", "warm", "1 000", "csri/warp", "100.0", "40 %", "6.00 MB", "800 GB/s"),
+        "west0989, nos3",
+    ]
+    assert "warm: csri/warp with 100" in summary(mixtures)
+    assert "ell/thread sustains most" in summary(mixtures)
+
+
+@pytest.mark.parametrize("data", [StudyData(), shown(*copies())])
+def test_no_results(data: StudyData) -> None:
+    mixtures = info(data)
+    assert (titles(draw(mixtures)), table(mixtures).rows, summary(mixtures)) == ([NONE], (), NONE)

@@ -1,12 +1,19 @@
-from tests.web.batch_samples import copies, mixed, multiplied, refused, shown
-from tests.web.samples import titles, traces
-from web.figures.batched.marks import NO_TIME
-from web.figures.batched.winners import SIZE, WINNER_SIZE, draw, summary, table
-from web.palette import batch_style
-from web.shown import MatrixFeatures, Shown
-from web.units import THIN
+from typing import Any
 
-FOUND = shown(
+import pytest
+
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.units import THIN
+from tests.samples.batched import copies, mixed, multiplied, refused, shown
+from tests.samples.formats import titles, traces
+from web.figures.batched.marks import NO_TIME
+from web.figures.batched.winners import ROWS_MAX, SIZE, WINNER_SIZE, Rival, draw, info, summary, table
+from web.palette import batch_style
+
+near: Any = pytest.approx
+"""Untyped, for it stands among names and in dataclasses."""
+
+DATA = shown(
     *copies("nos3"),
     *copies("west"),
     multiplied("ell/thread", 90.0, 1000, "r2"),
@@ -15,58 +22,66 @@ FOUND = shown(
 )
 
 
-def test_matrices_ascend_by_mean_row_length_and_the_fastest_is_larger() -> None:
-    figure = draw(FOUND)
-    assert list(figure.layout.yaxis.categoryarray) == ["rows_2", "west0989", "nos3"]
-    marks = {mark["name"]: mark for mark in traces(figure, "point")}
-    ell = marks["ell/thread"]
-    assert dict(zip(ell["y"], ell["x"], strict=True)) == {"rows_2": 90.0, "west0989": 20.0, "nos3": 20.0}
-    assert dict(zip(ell["y"], ell["marker"]["size"], strict=True)) == {
-        "rows_2": WINNER_SIZE,
-        "west0989": SIZE,
-        "nos3": SIZE,
-    }
-    assert set(marks["auto/shared"]["marker"]["size"]) == {WINNER_SIZE}
-    assert ell["marker"]["color"] == batch_style("ell/thread").color
-    assert [name for name in marks if name.startswith("cusparse")] == list(marks)[:2], "libraries lie behind our own"
+def test_matrices_ascend_by_mean_row_length() -> None:
+    (panel,) = info(DATA).panels
+    assert (panel.device, panel.cache, panel.problems) == ("cuda:0", "warm", 1000)
+    assert [row.matrix.name for row in panel.rows] == ["rows_2", "west0989", "nos3"]
+    assert panel.wins == (("auto/shared", 2), ("ell/thread", 1))
+
+
+def test_the_fastest_stands_beside_the_best_of_the_paper_and_of_libraries() -> None:
+    short, west, _ = info(DATA).panels[0].rows
+    assert (short.leaders, short.floor_share) == (("ell/thread",), near(0.36))
+    assert (short.paper, short.library) == (Rival("ell/thread", 1.0), None)
+    assert (west.leaders, west.floor_share) == (("auto/shared",), near(0.5))
+    assert west.paper == Rival("coo/segmented", near(1.25))
+    assert west.library == Rival("cusparse/best", near(2.0))
 
 
 def test_sizes_have_panels_of_their_own_and_one_can_be_chosen() -> None:
-    found = [*copies("nos3", problems=100), *copies("nos3", problems=1000), *copies("west", problems=100)]
-    assert [title.replace(THIN, " ") for title in titles(draw(shown(*found)))] == [
-        "1 000 problems · cuda:0 · warm",
-        "100 problems · cuda:0 · warm",
+    measurements = [*copies("nos3", problems=100), *copies("nos3", problems=1000), *copies("west", problems=100)]
+    sizes = [(panel.problems, [row.id for row in panel.rows]) for panel in info(shown(*measurements)).panels]
+    assert sizes == [(1000, ["nos3"]), (100, ["west"])]
+    (chosen,) = info(shown(*measurements, batch=100)).panels
+    assert [row.id for row in chosen.rows] == ["west", "nos3"]
+
+
+def test_the_fastest_has_a_larger_mark_and_libraries_lie_behind() -> None:
+    figure = draw(info(DATA))
+    assert list(figure.layout.yaxis.categoryarray) == ["rows_2", "west0989", "nos3"]
+    assert [title.replace(THIN, " ") for title in titles(figure)] == ["1 000 problems · cuda:0 · warm"]
+    marks = {mark["name"]: mark for mark in traces(figure, "point")}
+    ell = marks["ell/thread"]
+    assert (ell["x"], ell["marker"]["size"]) == ([90.0, 20.0, 20.0], [WINNER_SIZE, SIZE, SIZE])
+    assert ell["marker"]["color"] == batch_style("ell/thread").color
+    assert [name for name in marks if name.startswith("cusparse")] == list(marks)[:2]
+
+
+def test_the_table_and_the_summary() -> None:
+    winners = info(DATA)
+    assert [cell.replace(THIN, " ") for cell in table(winners).rows[0]] == [
+        *("rows_2", "cuda:0", "warm", "1 000", "2.00", "0", "balanced", "ell/thread", "90.0"),
+        *("36 %", "ell/thread", "1.00 ×", "–", "–"),
     ]
-    assert [row[0] for row in table(shown(*found)).rows] == ["nos3", "west0989"]
-    chosen = shown(*found, batch=100)
-    assert [(row[0], row[3]) for row in table(chosen).rows] == [("west0989", "100"), ("nos3", "100")]
+    assert summary(winners).endswith("3 matrices with 1\u202f000 problems: auto/shared on 2 and ell/thread on 1.")
 
 
-def test_the_table_says_who_wins_and_by_how_much() -> None:
-    rows = [tuple(cell.replace(THIN, " ") for cell in row) for row in table(FOUND).rows]
-    assert rows[0][:9] == ("rows_2", "cuda:0", "warm", "1 000", "2.00", "0", "balanced", "ell/thread", "90.0")
-    assert rows[0][9:] == ("36 %", "ell/thread", "1.00 ×", "–", "–")
-    assert rows[1][6:] == (
-        *("unbalanced", "auto/shared", "125", "50 %"),
-        *("coo/segmented", "1.25 ×", "cusparse/best", "2.00 ×"),
-    )
-
-
-def test_the_summary_counts_the_winners() -> None:
-    assert (
-        summary(FOUND)
-        .replace(THIN, " ")
-        .endswith("Fastest on cuda:0, warm, of 3 matrices with 1 000 problems: auto/shared on 2 and ell/thread on 1.")
-    )
+def test_more_matrices_than_rows_are_in_the_table() -> None:
+    ids = [f"m{i}" for i in range(ROWS_MAX + 1)]
+    data = StudyData([multiplied("csr/smart", 1.0, matrix=i) for i in ids], {i: MatrixFeatures(i) for i in ids})
+    winners = info(data)
+    assert len(draw(winners).layout.yaxis.categoryarray) == ROWS_MAX
+    assert len(table(winners).rows) == ROWS_MAX + 1
+    assert summary(winners).endswith("Drawn are the first 60 of 61; the table has all.")
 
 
 def test_matrices_of_one_name_have_rows_of_their_own() -> None:
     twins = {"a0001": MatrixFeatures("twin", ave=1.0), "a0002": MatrixFeatures("twin", ave=2.0)}
-    found = Shown([multiplied("csr/smart", 1.0, matrix=matrix) for matrix in twins], twins)
-    assert list(draw(found).layout.yaxis.categoryarray) == ["twin", "twin (0002)"]
+    data = StudyData([multiplied("csr/smart", 1.0, matrix=matrix) for matrix in twins], twins)
+    assert list(draw(info(data)).layout.yaxis.categoryarray) == ["twin", "twin (0002)"]
 
 
-def test_no_results() -> None:
-    for found in (Shown(), shown(refused("csr/smart", "no")), shown(*mixed("west", "d2"))):
-        assert titles(draw(found)) == [NO_TIME]
-        assert (table(found).rows, summary(found)) == ((), NO_TIME)
+@pytest.mark.parametrize("data", [StudyData(), shown(refused("csr/smart", "no")), shown(*mixed("west", "d2"))])
+def test_no_results(data: StudyData) -> None:
+    winners = info(data)
+    assert (titles(draw(winners)), table(winners).rows, summary(winners)) == ([NO_TIME], (), NO_TIME)

@@ -1,74 +1,73 @@
 import pytest
 
-from tests.web.samples import HOSTILE, sized, study_of, timed, titles, traces, untimed
-from web.figures.formats.side_by_side import MATRICES_MAX, draw, summary, table
-from web.shown import Shown
+from gpu_engine.findings.data import StudyData
+from tests.samples.formats import HOSTILE, sized, study_of, timed, traces, untimed
+from web.figures.formats.side_by_side import MATRICES_MAX, draw, info, summary, table
 
 MATRICES = {"m1": sized("rough", 9.0), "m2": sized("smooth", 0.5), "m3": sized("unknown", None)}
-SHOWN = Shown(
-    [
-        timed("csr/scalar", 1000e-6, matrix="m1"),
-        timed("csr/vector", 800e-6, matrix="m1"),
-        timed("cusparse/csr_alg1", 500e-6, matrix="m1"),
-        timed("cusparse/best", 500e-6, matrix="m1"),
-        untimed("ell/thread", "skipped", "needs 41 GB", matrix="m1"),
-        timed("csr/vector", 2000e-6, matrix="m2"),
-        timed("ell/thread", 400e-6, matrix="m2"),
-        timed("csr/vector", 1000e-6, matrix="m3"),
-    ],
-    MATRICES,
+INFO = info(
+    StudyData(
+        [
+            timed("csr/scalar", 1000e-6, matrix="m1"),
+            timed("csr/vector", 800e-6, matrix="m1"),
+            timed("cusparse/csr_alg1", 500e-6, matrix="m1"),
+            timed("cusparse/best", 500e-6, matrix="m1"),
+            untimed("ell/thread", "skipped", "needs 41 GB", matrix="m1"),
+            timed("csr/vector", 2000e-6, matrix="m2"),
+            timed("ell/thread", 400e-6, matrix="m2"),
+            timed("csr/vector", 1000e-6, matrix="m3"),
+        ],
+        MATRICES,
+    )
 )
 
 
-def test_each_format_shows_its_fastest_kernel() -> None:
-    bars = {trace["name"]: trace for trace in traces(draw(SHOWN), "kernel")}
-    assert list(bars) == ["csr", "ell", "cusparse"], "our formats first, the library last"
-    assert dict(zip(bars["csr"]["y"], bars["csr"]["x"], strict=True)) == {"rough": 2.5, "smooth": 1.0, "unknown": 2.0}
-    assert (bars["ell"]["y"], bars["ell"]["x"]) == (["smooth"], [5.0])
-    assert bars["cusparse"]["hovertext"][0].startswith("<b>cusparse/best</b>")
-    assert bars["ell"]["error_x"]["array"] == pytest.approx([5.0 / 0.99 - 5.0])
+def test_each_format_has_its_fastest_kernel_by_ascending_sigma() -> None:
+    (panel,) = INFO.panels
+    assert list(panel.bars) == ["smooth", "rough", "unknown"]
+    assert tuple(panel.bars.values()) == panel.lines
+    smooth, rough, _ = panel.lines
+    assert {name: rate.measurement.kernel for name, rate in rough.fastest.items()} == {
+        "csr": "csr/vector",
+        "cusparse": "cusparse/best",
+    }
+    assert rough.states == {"ell": "skipped"}
+    assert smooth.fastest["ell"].interval == pytest.approx((5.0 / 1.01, 5.0 / 0.99))
+    assert panel.formats == ("csr", "ell", "cusparse"), "our formats first, the library last"
 
 
-def test_matrices_ascend_by_sigma_from_the_top() -> None:
-    axis = draw(SHOWN).layout.yaxis
+def test_bars_of_a_format_stand_in_the_rows_of_its_matrices() -> None:
+    figure = draw(INFO)
+    csr, ell, _ = traces(figure, "kernel")
+    assert dict(zip(csr["y"], csr["x"], strict=True)) == {"rough": 2.5, "smooth": 1.0, "unknown": 2.0}
+    assert (ell["y"], ell["error_x"]["array"]) == (["smooth"], pytest.approx([5.0 / 0.99 - 5.0]))
+    axis = figure.layout.yaxis
     assert list(axis.categoryarray) == ["smooth", "rough", "unknown"]
-    assert axis.range[0] > axis.range[1]
-    assert [row[0] for row in table(SHOWN).rows] == ["smooth", "rough", "unknown"]
+    assert axis.range[0] > axis.range[1], "the first on top"
+
+
+def test_a_format_is_listed_once() -> None:
+    both = info(StudyData([*study_of("m1"), *study_of("m1", "cuda:0", 0.01)], MATRICES))
+    listed = [trace["name"] for trace in traces(draw(both), "kernel") if trace["showlegend"]]
+    assert sorted(listed) == ["coo", "csr"]
 
 
 def test_the_table_has_every_number_and_reason() -> None:
-    numbers = table(SHOWN)
-    assert [head.text for head in numbers.heads] == ["matrix", "device", "cache", "σ", "csr", "cusparse", "ell"] or [
-        head.text for head in numbers.heads
-    ] == ["matrix", "device", "cache", "σ", "csr", "ell", "cusparse"]
-    (rough,) = (row for row in numbers.rows if row[0] == "rough")
-    by_head = dict(zip((head.text for head in numbers.heads), rough, strict=True))
-    assert (by_head["csr"], by_head["ell"], by_head["cusparse"], by_head["σ"]) == ("2.50", "skipped", "4.00", "9.00")
-
-
-def test_devices_and_cache_states_have_their_own_panels() -> None:
-    shown = Shown([*study_of("m1"), *study_of("m1", "cuda:0", 0.01)], MATRICES)
-    assert titles(draw(shown)) == ["cpu, cold", "cpu, warm", "cuda:0, cold", "cuda:0, warm"]
-    listed = [trace["name"] for trace in traces(draw(shown), "kernel") if trace["showlegend"]]
-    assert sorted(listed) == ["coo", "csr"], "a format is listed once"
+    assert [head.text for head in table(INFO).heads][3:] == ["σ", *INFO.formats]
+    rough = table(INFO).rows[1]
+    assert rough == ("rough", "cpu", "warm", "9.00", "2.50", "skipped", "4.00")
 
 
 def test_a_picture_has_so_many_matrices_and_the_table_all() -> None:
-    many = Shown([timed("csr/vector", 1e-3, matrix=f"m{number}") for number in range(30)])
-    assert len(traces(draw(many), "kernel")[0]["x"]) == MATRICES_MAX
-    assert len(table(many).rows) == 30
-    assert "Drawn are the first 20 of 30" in summary(many)
-    assert "Drawn" not in summary(SHOWN)
+    many = info(StudyData([timed("csr/vector", 1e-3, matrix=f"m{number}") for number in range(30)]))
+    assert (len(many.panels[0].bars), len(many.panels[0].lines)) == (MATRICES_MAX, 30)
+    assert summary(many).endswith("Drawn are the first 20 of 30; the table has all.")
+    assert "Drawn" not in summary(INFO)
 
 
 def test_equal_names_stay_apart_and_are_text() -> None:
     same = {"aaaa1": sized(HOSTILE), "bbbb2": sized(HOSTILE)}
-    figure = draw(Shown([timed("csr/vector", 1e-3, matrix=m) for m in same], same))
+    figure = draw(info(StudyData([timed("csr/vector", 1e-3, matrix=m) for m in same], same)))
     first, second = figure.layout.yaxis.categoryarray
     assert first.startswith("&lt;b&gt;x")
     assert second == f"{first} (bbbb)"
-
-
-def test_no_results() -> None:
-    assert titles(draw(Shown())) == ["No results yet."]
-    assert table(Shown()).rows == ()

@@ -1,86 +1,77 @@
 import pytest
 
+from gpu_engine.findings.data import StudyData
 from gpu_engine.records import Trace
-from tests.web.run_samples import luxembourg, ran, shown
-from tests.web.samples import HOSTILE, sized, titles, traces
-from web.figures.pagerank.gamma import MARKERS, draw, summary, table
-from web.shown import Shown
+from tests.samples.formats import traces
+from tests.samples.pagerank import luxembourg, ran, shown
+from web.figures.pagerank.gamma import MARKERS, Row, draw, info, table
+
+WHOLE = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))
+INFO = info(shown(*luxembourg()))
 
 
-def test_a_line_is_the_gamma_of_every_iteration() -> None:
-    lines = {trace["name"]: trace for trace in traces(draw(shown(*luxembourg())), "gamma")}
-    assert list(lines) == ["fp64", "cpms2", "cpms4"], "without values fp64 goes as it does with them"
-    assert lines["cpms4"]["x"] == list(range(1, 114))
-    assert (lines["cpms4"]["y"][0], lines["cpms4"]["y"][-1]) == (1.0, pytest.approx(1e-10))
-    assert len({line["line"]["dash"] for line in lines.values()}) == 3
-    layout = draw(shown(*luxembourg())).layout
-    assert (layout.yaxis.type, layout.yaxis.title.text, layout.xaxis.title.text) == ("log", "γ", "iteration")
+def lines(data: StudyData) -> dict[str, Row]:
+    return {row.name: row for panel in info(data).lines.panels for row in panel.rows}
 
 
-def test_markers_say_the_precision_by_colour_and_shape() -> None:
-    markers = traces(draw(shown(ran("csr/thread+cpms4", (1, 46, 61, 5)))), "level")
-    assert [trace["name"] for trace in markers] == ["16 bit", "32 bit", "48 bit", "64 bit"]
-    assert [trace["x"][0] for trace in markers] == [1, 2, 48, 109], "the first of each precision is marked"
-    assert markers[1]["x"][-1] <= 47 < markers[2]["x"][0]
-    assert len({trace["marker"]["symbol"] for trace in markers}) == 4
-    assert len({trace["marker"]["color"] for trace in markers}) == 4
-    assert "iteration 48: γ = " in markers[2]["hovertext"][0]
-    assert markers[2]["hovertext"][0].endswith("reads 2 and writes 3 of 4 segments")
+def test_runs_that_converge_alike_have_one_line() -> None:
+    assert [row.name for row in INFO.lines.panels[0].rows] == ["fp64", "cpms2", "cpms4"]
+    assert len(INFO.panels.panels[0].rows) == 4, "without values fp64 goes as it does with them"
+    other, same = ran("csr/thread+cpms4", (0, 46, 62, 5), axes=WHOLE), ran("ell/thread+cpms4", (1, 46, 61, 5))
+    both = lines(shown(*luxembourg(), other, same))
+    assert list(both) == ["fp64", "cpms2", "cpms4, first 1", "cpms4, first 2"]
+    all_bits = ran("csr/thread+cpms2", (0, 28), axes=WHOLE)
+    assert list(lines(shown(all_bits))) == ["fp64"], "all segments go as fp64"
+    assert lines(shown(ran("csr/thread+fp64", 28), all_bits))["fp64"].label == "csr/thread+fp64"
 
 
-def test_markers_of_runs_that_coincide_lie_within_each_other() -> None:
-    markers = traces(draw(shown(*luxembourg())), "level")
-    sizes = [trace["marker"]["size"] for trace in markers if trace["name"] == "64 bit"]
-    assert sizes == sorted(sizes, reverse=True)
-    assert len(set(sizes)) == 3
-
-
-def test_several_schedules_have_lines_of_their_own() -> None:
-    other = ran(
-        "csr/thread+cpms4", (0, 46, 62, 5), axes=(("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))
-    )
-    same = ran("ell/thread+cpms4", (1, 46, 61, 5))
-    names = [trace["name"] for trace in traces(draw(shown(*luxembourg(), other, same)), "gamma")]
-    assert names == ["fp64", "cpms2", "cpms4, first 1", "cpms4, first 2"]
-
-
-def test_a_schedule_of_all_segments_goes_as_fp64() -> None:
-    whole = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))
-    names = [trace["name"] for trace in traces(draw(shown(ran("csr/thread+cpms2", (0, 28), axes=whole))), "gamma")]
-    assert names == ["fp64"]
-    both = shown(ran("csr/thread+fp64", 28), ran("csr/thread+cpms2", (0, 28), axes=whole))
-    assert len(traces(draw(both), "gamma")) == 1
-
-
-def test_a_matrix_has_its_panel() -> None:
-    found = shown(*luxembourg(), ran("csr/thread+fp64", 28, matrix="del"))
-    assert titles(draw(found)) == ["luxembourg_osm · cpu", "delaunay_n15 · cpu"]
-    assert {trace["showlegend"] for trace in traces(draw(found), "gamma") if trace["xaxis"] == "x2"} == {False}
+def test_a_run_has_its_gammas_and_the_first_iteration_of_each_precision_is_marked() -> None:
+    row = lines(shown(*luxembourg()))["cpms4"]
+    assert [len(row.gammas), row.gammas[0], row.gammas[-1]] == pytest.approx([113, 1.0, 1e-10])
+    first = {mark.level.name: mark.iteration for mark in reversed(row.marks)}
+    assert first == {"16 bit": 1, "32 bit": 2, "48 bit": 48, "64 bit": 109}
+    assert next((m.read, m.written) for m in row.marks if m.iteration == 48) == (2, 3)
+    assert [iteration for iteration, _ in row.raised] == [1, 47, 108]
 
 
 def test_a_gamma_of_zero_has_no_place() -> None:
     measurement, trace = ran("csr/thread+cpms2", (4, 5))
     stuck = Trace(trace.case, {**trace.arrays, "gamma": (1.0, 0.0, *trace.arrays["gamma"][2:])})
-    figure = draw(shown((measurement, stuck)))
-    assert traces(figure, "gamma")[0]["y"][1] is None
-    assert traces(figure, "level")[0]["x"] == [1, 3, 4]
+    zero = info(shown((measurement, stuck)))
+    assert [mark.iteration for mark in zero.lines.panels[0].rows[0].marks if mark.level.name == "32 bit"] == [1, 3, 4]
+    assert traces(draw(zero), "gamma")[0]["y"][1] is None
+
+
+def test_lines_are_told_apart_by_dash_and_precisions_by_colour_and_shape() -> None:
+    figure = draw(INFO)
+    assert len({line["line"]["dash"] for line in traces(figure, "gamma")}) == 3
+    markers = {trace["name"]: trace["marker"] for trace in traces(figure, "level")}
+    assert len({(marker["symbol"], marker["color"]) for marker in markers.values()}) == 4
+    hover = next(t["hovertext"][0] for t in traces(figure, "level") if t["name"] == "48 bit")
+    assert hover.startswith("<b>csr/thread+cpms4</b><br>iteration 48: γ = ")
+    assert hover.endswith("reads 2 and writes 3 of 4 segments")
+    layout = figure.layout
+    assert (layout.yaxis.type, layout.yaxis.title.text, layout.xaxis.title.text) == ("log", "γ", "iteration")
+
+
+def test_markers_of_runs_that_coincide_lie_within_each_other() -> None:
+    sizes = [trace["marker"]["size"] for trace in traces(draw(INFO), "level") if trace["name"] == "64 bit"]
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert len(sizes) == 3
+
+
+def test_names_are_listed_once() -> None:
+    figure = draw(info(shown(*luxembourg(), ran("csr/thread+fp64", 28, matrix="del"))))
+    assert {trace["showlegend"] for trace in traces(figure, "gamma") if trace["xaxis"] == "x2"} == {False}
 
 
 def test_a_long_run_has_few_points() -> None:
-    figure = draw(shown(ran("csr/thread+fp64", 20_000)))
+    figure = draw(info(shown(ran("csr/thread+fp64", 20_000))))
     assert len(traces(figure, "gamma")[0]["x"]) == 5_000
     assert len(traces(figure, "level")[0]["x"]) <= MARKERS
 
 
 def test_the_table_says_when_the_precision_was_raised() -> None:
-    rows = {row[2]: row[3:] for row in table(shown(*luxembourg())).rows}
+    rows = {row[2]: row[3:] for row in table(INFO).rows}
     assert rows["csr/thread+fp64"] == ("113", "1", "10⁻¹⁰", "–")
     assert rows["csr/thread+cpms4"] == ("113", "1", "10⁻¹⁰", "1: 1, 47: 7.8·10⁻⁵, 108: 2.8·10⁻¹⁰")
-
-
-def test_no_results_and_names_of_strangers() -> None:
-    assert titles(draw(Shown())) == ["No run has a trace here."]
-    assert (table(Shown()).rows, summary(Shown())) == ((), "No run has a trace here.")
-    found = shown(*luxembourg())
-    hostile = Shown(found.measurements, {"lux": sized(HOSTILE)}, traces=found.traces)
-    assert titles(draw(hostile))[0].startswith("&lt;b&gt;x&lt;/b&gt;")

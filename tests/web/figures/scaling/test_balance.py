@@ -1,117 +1,63 @@
-from dataclasses import replace
+import pytest
 
-from gpu_engine.records import Measurement
-from tests.web.samples import titles, traces
-from tests.web.scaling_samples import by_cusparse, cold, cut_both_ways, iterated, resident, shared, shown, worked
-from web.figures.scaling.balance import NO_PARTS, draw, summary, table, tables
-from web.shown import Shown
-from web.units import THIN
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.ranking import NAMED
+from gpu_engine.findings.units import THIN
+from tests.samples.formats import titles, traces
+from tests.samples.scaling import cold, cut_both_ways, iterated, resident, shared, shown
+from web.figures.scaling.balance import AXIS, NO_PARTS, draw, info, summary, table
 
-FOUND = shown(*shared())
+BOTH = shown(*cold(), *cut_both_ways())
 
 
-def test_the_baseline_stands_beside_what_is_balanced() -> None:
-    bars = {bar["name"]: bar for bar in traces(draw(FOUND), "kernel")}
-    assert list(bars) == ["baseline", "p*"], "p*-opt cuts as p* does"
+def test_the_info_has_the_largest_imbalance_of_each_strategy() -> None:
+    far = (m.with_(entries_by_device=(4_000_000, 0, 0, 0)) for m in cold("fem") if m.details.devices == 4)
+    balance = info(shown(*cold(), *far))
+    assert [panel.matrix for panel in balance.cuts.every] == ["web_graph", "fem3"]
+    assert balance.worst == (("baseline", 4.0), ("p*", 1.0))
+    assert (balance.speeds.every, info(BOTH).speeds.number) == ((), 1)
+    assert "baseline 4.00 × (25 %), p* 1.00 × (100 %)." in summary(balance).replace(THIN, " ")
+
+
+def test_the_baseline_stands_beside_what_is_balanced_and_the_mean_is_dotted() -> None:
+    figure = draw(info(shown(*shared())))
+    bars = {bar["name"]: bar for bar in traces(figure, "kernel")}
+    assert list(bars) == ["baseline", "p*"]
     assert bars["baseline"]["y"] == ["device 0", "device 1", "device 2", "device 3"]
     assert bars["baseline"]["x"] == [2_500_000, 500_000, 500_000, 500_000]
-    assert bars["p*"]["x"] == [1_000_000] * 4
-    figure = draw(FOUND)
-    assert (figure.layout.barmode, figure.layout.xaxis.title.text) == ("group", "nonzeros")
-    assert [line["x0"] for line in figure.layout.shapes] == [1_000_000]
+    assert (figure.layout.barmode, [line["x0"] for line in figure.layout.shapes]) == ("group", [1_000_000])
 
 
-def test_the_reader_chooses_the_number_of_devices() -> None:
-    assert traces(draw(replace(FOUND, devices=2)), "kernel")[0]["x"] == [3_000_000, 1_000_000]
-    assert len(traces(draw(replace(FOUND, devices=1)), "kernel")[0]["x"]) == 4, "one device has nothing to balance"
+def test_what_equal_rows_allow_stands_below_beside_what_they_reach() -> None:
+    figure = draw(info(BOTH))
+    assert titles(figure) == ["web_graph · cuda:0 · pCSR", "web_graph · cuda:0 · pCSR/resident"]
+    bars = {bar["name"]: bar for bar in traces(figure, "kernel")}
+    assert list(bars) == ["baseline", "p*", "allowed by the cut", "measured"]
+    assert (bars["measured"]["y"], bars["measured"]["x"]) == (["2 devices", "4 devices"], pytest.approx([70, 50]))
+    assert (figure.layout.xaxis.title.text, figure.layout.xaxis2.title.text) == ("nonzeros", AXIS)
+    assert len({(bar["marker"]["color"], bar["marker"]["pattern"]["shape"]) for bar in bars.values()}) == 4
+    assert summary(info(BOTH)).endswith("and reach 50\u202f%.")
 
 
-def test_a_strategy_that_cuts_otherwise_has_its_own_bars() -> None:
-    nodes = [replace(m, entries_by_device=(900_000, 1_100_000, 1_000_000, 1_000_000)) for m in cold() if m.devices == 4]
-    assert [bar["name"] for bar in traces(draw(shown(*cold()[:-1], nodes[-1])), "kernel")] == [
-        "baseline",
-        "p*",
-        "p*-opt",
-    ]
+def test_equal_lines_look_like_the_baseline_in_any_work() -> None:
+    lines, baseline = (traces(draw(info(data)), "kernel") for data in (shown(*cut_both_ways()), shown(*cold())))
+    assert [bar["name"] for bar in lines[:2]] == ["resident, cut entries", "resident, cut lines"]
+    assert lines[1]["marker"]["color"] == baseline[0]["marker"]["color"]
 
 
-def test_the_table_has_imbalance_what_it_allows_and_what_is_measured() -> None:
-    rows = [tuple(cell.replace(THIN, " ") for cell in row[2:]) for row in table(FOUND).rows]
-    assert [row[:2] for row in rows] == [
-        (f"pCSR/{name}", devices) for devices in ("2", "4") for name in ("baseline", "p*", "p*-opt")
-    ]
-    # The product takes 12 ms with equal rows and 4 with equal nonzeros.
-    assert rows[3][2:] == ("500 000", "1 000 000", "2 500 000", "2.50 ×", "40 %", "33 %")
-    assert rows[4][2:] == ("1 000 000", "1 000 000", "1 000 000", "1.00 ×", "100 %", "–")
+def test_the_table_is_that_of_the_first_work() -> None:
+    assert {row[2] for row in table(info(BOTH)).rows} == {"pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"}
+    assert {row[2] for row in table(info(shown(*resident()))).rows} == {"pCSR/resident"}
 
 
-def test_the_summary_has_the_largest_imbalance_of_each_strategy() -> None:
-    found = shown(*cold(), *(replace(m, entries_by_device=(4_000_000, 0, 0, 0)) for m in cold("fem") if m.devices == 4))
-    assert "baseline 4.00 × (25 %), p* 1.00 × (100 %)." in summary(found).replace(THIN, " ")
+def test_the_summary_speaks_of_the_first_matrices_and_calls_virtual_devices_so() -> None:
+    ids = [f"m{i}" for i in range(NAMED + 1)]
+    many = StudyData([m for i in ids for m in cut_both_ways(i)], {i: MatrixFeatures(i) for i in ids})
+    assert summary(info(many)).count("and reach 50") == NAMED
+    assert summary(info(shown(*iterated("fem", "cpu"), *cold()))).endswith("these times say nothing of a GPU.")
 
 
-def test_without_products_from_the_host_the_other_works_say_how_it_was_cut() -> None:
-    found = shown(*iterated("fem", "cpu"), *cold())
-    assert titles(draw(found)) == ["fem3 · cpu (virtual) · pCSR", "web_graph · cuda:0 · pCSR"]
-    assert {row[2] for row in table(shown(*resident())).rows} == {"pCSR/resident"}
-    assert summary(found).endswith("these times say nothing of a GPU.")
-
-
-def cells(*measurements: Measurement) -> dict[str, list[tuple[str, ...]]]:
-    """Work → what follows the machine, row by row."""
-    made = tables(shown(*measurements))
-    return {work: [tuple(cell.replace(THIN, " ") for cell in row[2:]) for row in each.rows] for work, each in made}
-
-
-def test_resident_products_have_a_table_of_their_own() -> None:
-    found = cells(*cold(), *cut_both_ways(), *iterated())
-    assert list(found) == ["cold", "resident"]
-    assert [row[:2] for row in found["resident"]] == [
-        (f"pCSR/resident, cut {cut}", devices) for devices in ("2", "4") for cut in ("entries", "lines")
-    ]
-    # The times are 2.5 and 5 ms.
-    assert found["resident"][3][2:] == ("500 000", "1 000 000", "2 500 000", "2.50 ×", "40 %", "50 %")
-    assert found["resident"][2][2:] == ("1 000 000", "1 000 000", "1 000 000", "1.00 ×", "100 %", "–")
-    assert [row[-1] for row in found["cold"] if row[:2] == ("pCSR/baseline", "4")] == ["33 %"]
-    assert table(shown(*cut_both_ways(), *cold())) == dict(tables(shown(*cut_both_ways(), *cold())))["cold"]
-    assert list(cells(*iterated())) == ["iterate"], "where nothing else was cut"
-
-
-def test_equal_rows_of_a_library_are_held_against_its_equal_nonzeros() -> None:
-    theirs = [replace(m, median_s=1e-3) if "entries" in m.case else m for m in by_cusparse(cut_both_ways(), 2.0)]
-    found = {row[0]: row[-1] for row in cells(*cut_both_ways(), *theirs)["resident"] if row[1] == "4"}
-    assert found["pCSR/resident, cut lines"] == "50 %"
-    assert found["pCSR/resident, cut lines, product cusparse"] == "10 %"
-
-
-def test_resident_products_say_how_they_were_cut_where_nothing_else_does() -> None:
-    bars = traces(draw(shown(*cut_both_ways())), "kernel")
-    assert {bar["name"]: bar["x"] for bar in bars[:2]} == {
-        "resident, cut entries": [1_000_000] * 4,
-        "resident, cut lines": [2_500_000, 500_000, 500_000, 500_000],
-    }
-    assert bars[1]["marker"]["color"] == traces(draw(FOUND), "kernel")[0]["marker"]["color"], "as the baseline"
-    assert titles(draw(shown(*cold(partitioning="pCSC"), *cut_both_ways()))) == [
-        "web_graph · cuda:0 · pCSC",
-        "web_graph · cuda:0 · pCSR",
-        "web_graph · cuda:0 · pCSR/resident",
-    ]
-
-
-def test_a_library_that_cuts_alike_has_no_bars_of_its_own() -> None:
-    assert [bar["name"] for bar in traces(draw(shown(*by_cusparse(cold(), 1.5), *cold())), "kernel")] == [
-        "baseline",
-        "p*",
-    ]
-
-
-def test_no_results() -> None:
-    alone = [m for m in cold() if m.devices == 1]
-    for found in (Shown(), shown(*alone), shown(worked("pCSR/p*", 1.0, entries_by_device=()))):
-        assert titles(draw(found)) == [NO_PARTS]
-        assert (table(found).rows, summary(found)) == ((), NO_PARTS)
-
-
-def test_all_entries_on_one_device_allow_a_share_of_the_ideal() -> None:
-    (row,) = table(shown(worked("pCSR/baseline", 1.0, 2, entries_by_device=(4_000_000, 0)))).rows
-    assert [cell.replace(THIN, " ") for cell in row[4:9]] == ["0", "2 000 000", "4 000 000", "2.00 ×", "50 %"]
+@pytest.mark.parametrize("data", [StudyData(), shown(*cold()[::3])])
+def test_no_results(data: StudyData) -> None:
+    balance = info(data)
+    assert (titles(draw(balance)), table(balance).rows, summary(balance)) == ([NO_PARTS], (), NO_PARTS)

@@ -1,0 +1,128 @@
+"""The paper's conclusions beside what the batches say of them."""
+
+from collections.abc import Iterable, Sequence
+
+from gpu_engine.findings import units
+from gpu_engine.findings.batched.groups import PAPER, BatchGroup, batch_groups, is_balanced, largest, name_of
+from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import gain
+from gpu_engine.findings.ranking import rank
+from gpu_engine.findings.tables import Table
+
+COO, SCALAR, VECTOR, SMART, CSRI, ELL = PAPER
+ON_CSR = (SCALAR, VECTOR, SMART, CSRI)
+WITHOUT_PREPROCESSING = (SCALAR, VECTOR, SMART)
+
+SHORT_ROW = 4.0
+"""Nonzeros a row up to which csr/scalar is good (§4.2)."""
+
+LEAST_GAIN = 10.0
+"""Of every kernel of the paper over one product after the other (§4.2)."""
+
+
+def conclusions(data: StudyData) -> list[Conclusion]:
+    """Every statement of the paper on each device and cache state, judged by batches of the chosen size.
+
+    Without one, by the largest batch of each matrix and mixture in which the kernels in question have a time. A kernel
+    is the best where it is the fastest or `same` with the fastest; only kernels of the paper compete.
+    """
+    groups = [group for group in batch_groups(data) if group.timed]
+    places = dict.fromkeys((group.device, group.cache) for group in groups)
+    if not places:
+        return [statement.unjudged() for statement in STATEMENTS]
+    return [
+        _judged(statement, [group for group in groups if (group.device, group.cache) == place], data, *place)
+        for place in places
+        for statement in STATEMENTS
+    ]
+
+
+def table(data: StudyData) -> Table:
+    """A row a statement, device and cache state."""
+    return table_of(conclusions(data))
+
+
+def _judged(
+    statement: Statement[BatchGroup], groups: Sequence[BatchGroup], data: StudyData, device: str, cache: str
+) -> Conclusion:
+    judged = [group for group in groups if statement.judge(group, data) is not None]
+    trials = [(name_of(g, data), trial) for g in largest(judged, data.batch) if (trial := statement.judge(g, data))]
+    return statement.conclusion(trials, device, cache)
+
+
+def _leads(group: BatchGroup, kernel: str, among: Iterable[str]) -> Trial | None:
+    """Whether a kernel is the best of some, and by how much, or how far behind."""
+    own, rivals = group.of(kernel), group.among([name for name in among if name != kernel])
+    if own is None or not rivals:
+        return None
+    ranking = rank((own, *rivals))
+    if ranking.busy:
+        return None
+    return Trial(own in ranking.leaders, f"{units.ratio(gain(rivals[0], own))} {rivals[0].kernel}")
+
+
+def _coo_is_best_mixed(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
+    return _leads(group, COO, PAPER) if group.compose == "mixed" else None
+
+
+def _ell_is_best_balanced(group: BatchGroup, data: StudyData) -> Trial | None:
+    return _leads(group, ELL, PAPER) if _balanced(group, data) else None
+
+
+def _scalar_up_to_four(group: BatchGroup, data: StudyData) -> Trial | None:
+    """Best up to SHORT_ROW, and not beyond."""
+    trial = _leads(group, SCALAR, ON_CSR) if _balanced(group, data) else None
+    ave = data.matrix(group.matrix_id).ave
+    if trial is None or ave is None:
+        return None
+    return Trial(trial.holds == (ave <= SHORT_ROW), f"({units.number(ave, 2)} a row) {trial.number}")
+
+
+def _csri_for_dense_rows(group: BatchGroup, data: StudyData) -> Trial | None:
+    """Where σ exceeds the mean: most rows are short beside the longest ones."""
+    known = data.matrix(group.matrix_id)
+    few = group.compose == "copies" and known.ave is not None and known.sigma is not None and known.sigma > known.ave
+    return _leads(group, CSRI, ON_CSR) if few else None
+
+
+def _smart_without_preprocessing(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
+    return _leads(group, SMART, WITHOUT_PREPROCESSING)
+
+
+def _ten_times_a_loop(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
+    paper = group.among(PAPER)
+    slowest = gain(group.loop, paper[-1]) if group.loop and paper else None
+    if slowest is None or group.loop is None:
+        return None
+    fastest = f"{paper[0].kernel} {units.ratio(gain(group.loop, paper[0]))}"
+    return Trial(slowest >= LEAST_GAIN, f"{paper[-1].kernel} {units.ratio(slowest)}, {fastest} {group.loop.kernel}")
+
+
+def _balanced(group: BatchGroup, data: StudyData) -> bool:
+    return group.compose == "copies" and bool(is_balanced(data.matrix(group.matrix_id)))
+
+
+STATEMENTS: tuple[Statement[BatchGroup], ...] = (
+    Statement("COO is the best kernel for heterogeneous batches.", "mixed batch", _coo_is_best_mixed),
+    Statement("ELL is the best kernel for balanced matrices.", "balanced matrix", _ell_is_best_balanced),
+    Statement(
+        "Of the CSR kernels, CSR-scalar is the best only up to about 4 nonzeros a row.",
+        "balanced matrix",
+        _scalar_up_to_four,
+    ),
+    Statement(
+        "Of the CSR kernels, CSR-I is the best where few rows are dense (here: σ above the mean).",
+        "matrix with few dense rows",
+        _csri_for_dense_rows,
+    ),
+    Statement(
+        "Of the kernels on CSR without preprocessing, CSR-smart is the best.", "batch", _smart_without_preprocessing
+    ),
+    Statement(
+        "Every batched kernel is at least 10 times as fast as one product after the other.",
+        "batch",
+        _ten_times_a_loop,
+    ),
+)
+"""As §4.2 of the paper has them, on a P100."""

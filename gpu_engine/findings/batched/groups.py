@@ -1,0 +1,172 @@
+"""Batches: what their cases say, and which of their measurements may be compared."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpu_engine.competitors import BEST
+from gpu_engine.competitors.batches import PEERS
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.ranking import Ranking, rank
+from gpu_engine.findings.units import count
+from gpu_engine.records import Measurement
+
+ADDED = "y=Ax+y"
+"""The paper's product: shown where the reader has chosen none."""
+
+PAPER = ("coo/segmented", "csr/scalar", "csr/vector", "csr/smart", "csri/warp", "ell/thread")
+"""The kernels of the paper; all others are ours, or of libraries."""
+
+AUTO = "auto"
+"""The format of the kernels that choose for themselves."""
+
+LIBRARIES = frozenset(name.partition("/")[0] for name in (BEST, *(kernel.name for kernel in PEERS)))
+
+LOOPS = ("cusparse/chain", "scipy/loop")
+"""One product after the other, on a GPU and on a CPU."""
+
+BALANCED = 0.1
+"""A matrix is balanced where σ of its row lengths is below this share of their mean."""
+
+
+@dataclass(frozen=True)
+class BatchGroup:
+    """The kernels that may be compared: on one batch, on one device, in one cache state.
+
+    matrix_id     of the copies, or the first of a mixed batch
+    compose       `copies` or `mixed`
+    operation     `y=Ax+y` or `y=Ax`
+    measurements  the fastest first, then those without a time
+    """
+
+    matrix_id: str
+    device: str
+    cache: str
+    compose: str
+    operation: str
+    problems: int
+    measurements: tuple[Measurement, ...]
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """All kernels, those of libraries among them."""
+        return rank(self.measurements)
+
+    @cached_property
+    def timed(self) -> list[Measurement]:
+        """The kernels with a time, fastest first."""
+        return [m for m in self.measurements if m.state == "ok"]
+
+    @property
+    def ours(self) -> list[Measurement]:
+        """Those with a time that are of no library, fastest first."""
+        return [m for m in self.timed if m.format not in LIBRARIES]
+
+    @property
+    def peer(self) -> Measurement | None:
+        """The fastest of libraries."""
+        return next((m for m in self.timed if m.format in LIBRARIES), None)
+
+    @property
+    def loop(self) -> Measurement | None:
+        """One product after the other, with a time or the reason why it has none."""
+        return next((m for m in self.measurements if m.kernel in LOOPS), None)
+
+    @property
+    def auto(self) -> Measurement | None:
+        """The fastest of the kernels that choose for themselves."""
+        return next((m for m in self.ours if m.format == AUTO), None)
+
+    @property
+    def single(self) -> Measurement | None:
+        """The fastest of our other kernels."""
+        return next((m for m in self.ours if m.format != AUTO), None)
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """The fastest kernel and those that are `same` with it; none where the machine was busy."""
+        return tuple(m.kernel for m in self.ranking.leaders)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Ids of the matrices in a mixed batch; none of copies."""
+        named = (m.environment.get("matrices", "") for m in self.measurements)
+        return tuple(filter(None, next(filter(None, named), "").split(", ")))
+
+    @property
+    def floor_gflops(self) -> float | None:
+        """The rate of a product that takes as long as the floor."""
+        found = ((m.gflops * m.median_s / m.floor_s) for m in self.timed if m.gflops and m.median_s and m.floor_s)
+        return next(found, None)
+
+    def of(self, kernel: str) -> Measurement | None:
+        """The kernel of that name, if it has a time."""
+        return next((m for m in self.timed if m.kernel == kernel), None)
+
+    def among(self, kernels: Sequence[str]) -> list[Measurement]:
+        """Those of these names with a time, fastest first."""
+        return [m for m in self.timed if m.kernel in kernels]
+
+
+def batch_groups(shown: StudyData, every_operation: bool = False) -> list[BatchGroup]:
+    """The batches of the shown operation, or of all, in order of appearance, of a matrix by size; mixed ones first."""
+    operations_shown = operations(shown) if every_operation else (operation_of(shown),)
+    found: dict[tuple[str, str, str, str, str, int], list[Measurement]] = {}
+    for m in shown.measurements:
+        axes = m.axes
+        if axes.get("operation") in operations_shown:
+            key = m.matrix_id, m.device, m.cache, axes["compose"], axes["operation"], int(axes["batch"])
+            found.setdefault(key, []).append(m)
+    groups = [BatchGroup(*key, tuple(sorted(group, key=_fastest_first))) for key, group in found.items()]
+    order = {key[:5]: place for place, key in reversed(list(enumerate(found)))}
+    return sorted(groups, key=lambda g: (g.compose != "mixed", order[_series(g)], g.problems))
+
+
+def operations(shown: StudyData) -> tuple[str, ...]:
+    """The operations measured, the paper's first."""
+    found = dict.fromkeys(m.axes.get("operation", "") for m in shown.measurements)
+    return tuple(sorted(filter(None, found), key=lambda operation: operation != ADDED))
+
+
+def operation_of(shown: StudyData) -> str:
+    """The operation that is shown: the reader's, else the first measured."""
+    return shown.operation or next(iter(operations(shown)), ADDED)
+
+
+def largest(groups: Iterable[BatchGroup], problems: int = 0) -> list[BatchGroup]:
+    """Of each matrix and mixture the batch of so many problems; of 0: the largest with a time, else the largest."""
+    found: dict[tuple[str, ...], BatchGroup] = {}
+    for group in groups:
+        kept = found.get(_series(group))
+        if (not problems or group.problems == problems) and (kept is None or group.timed or not kept.timed):
+            found[_series(group)] = group
+    return list(found.values())
+
+
+def is_balanced(matrix: MatrixFeatures) -> bool | None:
+    """Whether its rows are about equally long; None where that is not known."""
+    if not matrix.ave or matrix.sigma is None:
+        return None
+    return matrix.sigma < BALANCED * matrix.ave
+
+
+def name_of(group: BatchGroup, shown: StudyData) -> str:
+    """`west0989`, or `12 matrices mixed`."""
+    if group.compose != "mixed":
+        return shown.matrix(group.matrix_id).name
+    return f"{count(len(group.members))} matrices mixed" if group.members else "mixed"
+
+
+def bandwidth(m: Measurement) -> float | None:
+    """Sustained bytes per second: what is stored, padding included, and x and y, over the time."""
+    if not m.median_s or m.stored_bytes is None or m.details.vector_bytes is None:
+        return None
+    return float((m.stored_bytes + m.details.vector_bytes) / m.median_s)
+
+
+def _series(group: BatchGroup) -> tuple[str, str, str, str, str]:
+    return group.matrix_id, group.device, group.cache, group.compose, group.operation
+
+
+def _fastest_first(m: Measurement) -> tuple[bool, float]:
+    return m.median_s is None, m.median_s or 0.0

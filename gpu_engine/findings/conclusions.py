@@ -1,0 +1,83 @@
+"""A paper's conclusions beside what records say of them: what several studies share."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.tables import Head, Table
+
+EXAMPLES = 3
+"""Most cases that are named."""
+
+Says = Literal["agrees", "in part", "disagrees", "no data"]
+
+Group = TypeVar("Group")
+"""What a statement is judged on, one case after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """A statement of the paper and what the records of one device in one cache state say of it.
+
+    says     of all cases that it is about: they agree, some do, none does, or there is none
+    numbers  what that is taken from, in words
+    """
+
+    statement: str
+    says: Says
+    numbers: str
+    device: str = ""
+    cache: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Whether a statement holds for a case, and the number that says so."""
+
+    holds: bool
+    number: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(Generic[Group]):
+    """What a paper says.
+
+    about   the cases that it is about, in the singular
+    judge   the trial of a case; None: the case is not what it is about, or lacks the times
+    mostly  it speaks of most cases: more than half of them are enough
+    """
+
+    text: str
+    about: str
+    judge: Callable[[Group, StudyData], Trial | None]
+    mostly: bool = False
+
+    def unjudged(self) -> Conclusion:
+        """Where there are no records at all."""
+        return Conclusion(self.text, "no data", "")
+
+    def conclusion(self, trials: Sequence[tuple[str, Trial]], device: str, cache: str) -> Conclusion:
+        """What the trials say together; trials: (name of the case, trial)."""
+        if not trials:
+            return Conclusion(self.text, "no data", f"No {self.about} here has the times.", device, cache)
+        held = sum(trial.holds for _, trial in trials)
+        enough = held == len(trials) or (self.mostly and 2 * held > len(trials))
+        says: Says = "agrees" if enough else "in part" if held else "disagrees"
+        numbers = f"Holds for {held} of {len(trials)}: {_examples(trials)}."
+        return Conclusion(self.text, says, numbers, device, cache)
+
+
+def table_of(conclusions: Iterable[Conclusion]) -> Table:
+    """A row a statement, device and cache state."""
+    texts = ("the paper", "here", "numbers", "device", "cache")
+    rows = tuple((c.statement, c.says, c.numbers, c.device, c.cache) for c in conclusions if c.device)
+    return Table(tuple(Head(text, numeric=False) for text in texts), rows)
+
+
+def _examples(trials: Sequence[tuple[str, Trial]]) -> str:
+    """What does not hold first: it is what a reader looks for."""
+    ordered = sorted(trials, key=lambda entry: entry[1].holds)
+    named = [f"{name} {trial.number}" for name, trial in ordered[:EXAMPLES]]
+    more = f"; {len(trials) - EXAMPLES} more" if len(trials) > EXAMPLES else ""
+    return "; ".join(named) + more

@@ -1,0 +1,66 @@
+"""StudyData: measurements, what is known of their matrices, and what the reader chose to see of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpu_engine.records import Measurement, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixFeatures:
+    """The features of a matrix; ave, sigma and max_min are None where they are not known, as of a deleted one.
+
+    ave, sigma, max_min  mean, standard deviation, and maximum − minimum of the row lengths
+    empty_rows           of a graph: its dangling pages; None where it is not known
+    """
+
+    name: str
+    n_rows: int = 0
+    n_cols: int = 0
+    nnz: int = 0
+    ave: float | None = None
+    sigma: float | None = None
+    max_min: float | None = None
+    empty_rows: int | None = None
+
+    @property
+    def compulsory_bytes(self) -> int:
+        """Bytes that any product must move: CSR once, x once, y once, as in `floor_s`."""
+        return 12 * self.nnz + 4 * (self.n_rows + 1) + 8 * (self.n_cols + self.n_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyData:
+    """The records that findings and figures are made of: each of these is a pure function of one StudyData.
+
+    matrices  features by matrix id
+    kernels   that the reader chose; pair, baseline: as in Selection; empty: the figure's own choice
+    traces    by device and case
+    batch     problems of the batches to show, operation: y=Ax+y or y=Ax; 0 and empty: the figure's own choice
+    devices   how many share the work that is spoken of; 0: the most; phases: `times` or `shares`, empty: times
+    what_if   of Selection's first, near, stall and replay those that the reader chose
+    """
+
+    measurements: Sequence[Measurement] = ()
+    matrices: Mapping[str, MatrixFeatures] = field(default_factory=dict)
+    kernels: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
+    baseline: str = ""
+    traces: Mapping[tuple[str, str], Trace] = field(default_factory=dict)
+    what_if: Mapping[str, str] = field(default_factory=dict)
+    batch: int = 0
+    operation: str = ""
+    devices: int = 0
+    phases: str = ""
+
+    def matrix(self, matrix_id: str) -> MatrixFeatures:
+        """The features of a matrix; an unknown one is called by its id and has no others."""
+        return self.matrices.get(matrix_id) or MatrixFeatures(matrix_id)
+
+    def by_sigma(self, ids: Iterable[str]) -> list[str]:
+        """The ids by ascending sigma, then nnz; those without a sigma last."""
+        return sorted(ids, key=lambda i: _sigma_first(self.matrix(i)))
+
+
+def _sigma_first(matrix: MatrixFeatures) -> tuple[bool, float, int]:
+    return matrix.sigma is None, matrix.sigma or 0.0, matrix.nnz

@@ -1,0 +1,147 @@
+"""Finding: what the measurements of one matrix, batch or work on one device allow to say, for whoever shows it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gpu_engine.findings import units
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.records import Measurement, MeasurementState
+from gpu_engine.verdict import VerdictKind, compare, factor, in_words
+
+Word = VerdictKind | MeasurementState | Literal["baseline"]
+"""What stands beside a kernel: the verdict on it, that it is the baseline, or the state of a case without a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A measurement beside the baseline.
+
+    label   its kernel, and what sets it apart from others of that kernel
+    leads   whether it is among the leaders
+    ratio   time of the baseline over its time; None without two times
+    reason  why the verdict is what it is, or why there is no time
+    cells   its numbers under the heads of the finding
+    """
+
+    measurement: Measurement
+    label: str
+    leads: bool
+    word: Word
+    ratio: float | None
+    reason: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What may be said of measurements that were sampled together.
+
+    title      what they are of, without the matrix's id
+    axes       that all of them have in common
+    leaders    labels of the fastest and of those that are `same` with it; none where the machine was busy
+    decided    whether no other may be as fast as the leaders
+    sentences  the verdict first
+    baseline   label of what the rows are compared with; empty where there is none
+    facts      numbers that all rows share: (name, text)
+    members    ids of the matrices that they are of, the first of them `matrix_id`
+    """
+
+    study: str
+    matrix_id: str
+    device: str
+    cache: str
+    title: str
+    axes: Mapping[str, str]
+    leaders: tuple[str, ...]
+    decided: bool
+    sentences: tuple[str, ...]
+    baseline: str
+    heads: tuple[Head, ...]
+    rows: tuple[Row, ...]
+    facts: tuple[tuple[str, str], ...] = ()
+    members: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def table(self) -> Table:
+        """All rows as text: the kernel, the verdict on it, then its numbers."""
+        against = Head("against", self.baseline or "nothing")
+        heads = (Head("kernel", numeric=False), Head("verdict", numeric=False), against, *self.heads)
+        rows = ((row.label, row.word, units.times(row.ratio), *row.cells) for row in self.rows)
+        return Table(heads, tuple(rows))
+
+    def document(self) -> dict[str, Any]:
+        """As the API gives it."""
+        return {
+            "study": self.study,
+            "matrix_id": self.matrix_id,
+            "device": self.device,
+            "cache": self.cache,
+            "axes": dict(self.axes),
+            "leaders": list(self.leaders),
+            "decided": self.decided,
+            "sentences": list(self.sentences),
+            "baseline": self.baseline or None,
+            "verdicts": [_verdict_document(row) for row in self.rows],
+        }
+
+
+def row_of(m: Measurement, label: str, leads: bool, baseline: Measurement | None, cells: Sequence[str]) -> Row:
+    """The row of a measurement beside the baseline, None where there is none."""
+    word, ratio, reason = verdict_on(m, baseline)
+    return Row(m, label, leads, word, ratio, reason, tuple(cells))
+
+
+def verdict_on(m: Measurement, baseline: Measurement | None) -> tuple[Word, float | None, str]:
+    """The word beside a measurement, the ratio of times, and the reason."""
+    if m.median_s is None:
+        return m.state, None, m.note or f"No time: {m.state}, and no reason was recorded."
+    if m is baseline:
+        return "baseline", 1.0, "Every other kernel is compared with this one."
+    if m.state != "ok":
+        return m.state, None, m.note
+    if baseline is None:
+        return "ambiguous", None, "There is nothing to compare it with."
+    verdict = compare(baseline, m)
+    return verdict.kind, verdict.ratio, verdict.reason
+
+
+def against(base: Measurement | None, m: Measurement, name: str = "") -> str:
+    """`1.25 times as fast as csr/vector (faster)`: time over time, at least 1; empty without two times.
+
+    name  what the other is called; empty: by its kernel
+    """
+    if base is None or not base.median_s or not m.median_s:
+        return ""
+    verdict = compare(base, m)
+    return f"{in_words(base.median_s / m.median_s)} as {name or base.kernel} ({verdict.kind})"
+
+
+def gain(base: Measurement | None, m: Measurement | None) -> float | None:
+    """How many times as fast as `base`; None without two times."""
+    return base.median_s / m.median_s if base and m and base.median_s and m.median_s else None
+
+
+def share(bound_s: float | None, m: Measurement) -> float | None:
+    """A bound over the time; None where one of them is missing."""
+    return bound_s / m.median_s if bound_s and m.median_s else None
+
+
+def common_axes(measurements: Iterable[Measurement]) -> dict[str, str]:
+    """The axes that all of them have in common."""
+    first, *others = [m.axes for m in measurements] or [{}]
+    return {name: value for name, value in first.items() if all(axes.get(name) == value for axes in others)}
+
+
+def _verdict_document(row: Row) -> dict[str, Any]:
+    m = row.measurement
+    return {
+        "case": m.case,
+        "kernel": m.kernel,
+        "label": row.label,
+        "state": m.state,
+        "leads": row.leads,
+        "verdict": row.word,
+        "factor": None if row.ratio is None else factor(row.ratio),
+        "reason": row.reason,
+    }

@@ -1,0 +1,107 @@
+"""Findings of the `formats` study: the kernels of one matrix on one device in one cache state."""
+
+import math
+from collections.abc import Sequence
+
+from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import Finding, against, row_of, share
+from gpu_engine.findings.formats.groups import (
+    Facet,
+    baseline_of,
+    group_by_facet,
+    products_to_pay,
+    without_duplicates,
+)
+from gpu_engine.findings.ranking import Ranking, rank
+from gpu_engine.findings.tables import Head
+from gpu_engine.records import Measurement
+
+
+def findings(data: StudyData) -> tuple[Finding, ...]:
+    """A finding per matrix, device and cache state, in order of appearance."""
+    return tuple(_finding(facet, group, data) for facet, group in group_by_facet(data.measurements).items())
+
+
+def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Finding:
+    matrix_id, device, cache = facet
+    timed = [m for m in group if m.state == "ok"]
+    baseline = baseline_of(timed, data.baseline)
+    ranking = rank(without_duplicates(timed))
+    leaders = {m.kernel for m in ranking.leaders}
+    heads, cells = _cells(group, baseline)
+    return Finding(
+        study="formats",
+        matrix_id=matrix_id,
+        device=device,
+        cache=cache,
+        title=data.matrix(matrix_id).name,
+        axes={},
+        leaders=tuple(m.kernel for m in ranking.leaders),
+        decided=ranking.decided,
+        sentences=(_sentence(ranking, baseline) if baseline else "No kernel has a time here.",),
+        baseline=baseline.kernel if baseline else "",
+        heads=heads,
+        rows=tuple(
+            row_of(m, m.kernel, m.kernel in leaders, baseline, own) for m, own in zip(group, cells, strict=True)
+        ),
+        facts=(
+            ("floor", units.seconds(next((m.floor_s for m in timed), None))),
+            ("gather floor", units.seconds(next((m.gather_floor_s for m in timed), None))),
+        ),
+        members=(matrix_id,),
+    )
+
+
+def _sentence(ranking: Ranking, baseline: Measurement) -> str:
+    best = ranking.measurements[0]
+    # Where the baseline itself leads, the lead over the next kernel is what there is to say.
+    others = (m for m in ranking.measurements if m not in ranking.leaders)
+    rival = next(others, None) if baseline in ranking.leaders else baseline
+    facts = (
+        units.gflops(best.gflops),
+        f"{units.percent(share(best.floor_s, best))} of the floor" if best.floor_s else "",
+        against(rival, best) if rival is not None and rival not in ranking.unsettled else "",
+    )
+    return ranking.sentence(lambda m: m.kernel, f"on {best.device}, {best.cache}", facts)
+
+
+def _cells(
+    group: Sequence[Measurement], baseline: Measurement | None
+) -> tuple[tuple[Head, ...], list[tuple[str, ...]]]:
+    """The numbers of each measurement and the heads above them; a column has one unit and one number of decimals."""
+    timed = [m for m in group if m.median_s]
+    time = units.unit_for([m.median_s for m in timed], units.TIME)
+    size = units.unit_for([m.stored_bytes for m in timed], units.SIZE)
+    times = units.column([units.scaled(t, time) for m in group for t in (m.median_s, m.ci_low_s, m.ci_high_s)])
+    columns = (
+        (Head("rate", "GFLOP/s"), units.column([m.gflops for m in group])),
+        (Head("median", time.symbol), times[0::3]),
+        (
+            Head("95 % interval", time.symbol),
+            [
+                f"{low} – {high}" if low != units.MISSING else low
+                for low, high in zip(times[1::3], times[2::3], strict=True)
+            ],
+        ),
+        (Head("share of", "floor"), [units.percent(share(m.floor_s, m)) for m in group]),
+        (Head("share of", "gather floor"), [units.percent(share(m.gather_floor_s, m)) for m in group]),
+        (Head("stored", size.symbol), units.column([units.scaled(m.stored_bytes, size) for m in group])),
+        (Head("conversion", "from CSR"), [_conversion(m) for m in group]),
+        (Head("pays off", "after products"), [_pays_off(m, baseline) for m in group]),
+        (Head("max error", "ε(|A||x|)"), units.column([m.max_error for m in group])),
+    )
+    return tuple(head for head, _ in columns), list(zip(*(cells for _, cells in columns), strict=True))
+
+
+def _conversion(m: Measurement) -> str:
+    return "none" if m.details.convert_s == 0 else units.seconds(m.details.convert_s)
+
+
+def _pays_off(m: Measurement, baseline: Measurement | None) -> str:
+    products = products_to_pay(m, baseline)
+    if baseline is None or m.kernel == baseline.kernel or products is None:
+        return units.MISSING
+    if math.isinf(products):
+        return "never"
+    return units.count(products) if products else "at once"

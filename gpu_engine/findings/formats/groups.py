@@ -1,0 +1,54 @@
+"""Products of one matrix: which of them may be compared, and with what."""
+
+import math
+from collections.abc import Sequence
+
+from gpu_engine.competitors import BEST
+from gpu_engine.records import Measurement
+from gpu_engine.verdict import compare
+
+BASELINES = (BEST, "csr/vector", "csr/scalar")
+"""The first one measured is the baseline, unless the reader chooses another: what people use today."""
+
+Facet = tuple[str, str, str]
+"""(matrix id, device, cache): devices and cache states are never ranked together."""
+
+
+def group_by_facet(measurements: Sequence[Measurement]) -> dict[Facet, list[Measurement]]:
+    """Facets in order of appearance; within one, the fastest kernel first, then the kernels without a time."""
+    facets: dict[Facet, list[Measurement]] = {}
+    for m in measurements:
+        facets.setdefault((m.matrix_id, m.device, m.cache), []).append(m)
+    for group in facets.values():
+        group.sort(key=lambda m: (m.median_s is None, m.median_s or 0.0, m.kernel))
+    return facets
+
+
+def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | None:
+    """Products after which converting to the format of `m` has paid off; inf: never; None: unknown or not settled."""
+    if baseline is None or not m.median_s or not baseline.median_s or m.details.convert_s is None:
+        return None
+    verdict = compare(baseline, m).kind
+    if verdict == "ambiguous":
+        return None
+    extra = m.details.convert_s - (baseline.details.convert_s or 0.0)
+    if extra <= 0 and verdict != "slower":
+        return 0.0
+    # A gain that is not more than a kernel differs from itself pays nothing back.
+    return math.ceil(extra / (baseline.median_s - m.median_s)) if verdict == "faster" else math.inf
+
+
+def baseline_of(timed: Sequence[Measurement], wanted: str) -> Measurement | None:
+    """The wanted kernel, else the first of BASELINES, else the slowest; `timed` of one facet, fastest first."""
+    # In a new order a kernel is called `csr/vector+rcm`: it stands for csr/vector where that is not among them.
+    by_kernel = {m.kernel.partition("+")[0]: m for m in timed} | {m.kernel: m for m in timed}
+    known = (by_kernel[name] for name in (wanted, *BASELINES) if name in by_kernel)
+    return next(known, timed[-1] if timed else None)
+
+
+def without_duplicates(timed: Sequence[Measurement]) -> list[Measurement]:
+    """All but the algorithms that BEST was chosen from: naming both would count one time twice."""
+    library = BEST.partition("/")[0]
+    if not any(m.kernel == BEST for m in timed):
+        return list(timed)
+    return [m for m in timed if m.kernel == BEST or m.format != library]

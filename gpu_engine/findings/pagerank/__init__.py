@@ -1,0 +1,165 @@
+"""Findings of the `pagerank` study: which run is fastest, what segments gain, whether the ranks are right."""
+
+from collections.abc import Sequence
+
+from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import Finding, Row, against, row_of, share
+from gpu_engine.findings.pagerank.runs import (
+    FP64,
+    Run,
+    RunGroup,
+    by_segments,
+    is_right,
+    power,
+    run_groups,
+    speed_up,
+    tolerance,
+)
+from gpu_engine.findings.ranking import NAMED, join, rank
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.records import Measurement
+
+HEADS = (
+    Head("ranks", numeric=False),
+    Head("iterations"),
+    Head("iterations", "by segments"),
+    Head("time", "median"),
+    Head("95 % interval"),
+    Head("share of", "floor"),
+    Head("speed-up", "same kernel in fp64"),
+    Head("residual"),
+    Head("distance", "from fp64"),
+    Head("overlap", "top pages"),
+    Head("mass error"),
+    Head("note", numeric=False),
+)
+
+PLACES = 10
+"""Top pages of a matrix that are listed."""
+
+
+def findings(data: StudyData) -> tuple[Finding, ...]:
+    """A finding per matrix, device and parameters of PageRank: only runs whose ranks are right compete."""
+    return tuple(_finding(group, data) for group in run_groups(data))
+
+
+def top_pages(data: StudyData) -> Table:
+    """The highest ranks of each matrix in fp64, and how many of the runs have the same page in that place."""
+    heads = (Head("matrix", numeric=False), Head("device", numeric=False), Head("place"), Head("page"), Head("rank"))
+    rows: list[tuple[str, ...]] = []
+    for group in run_groups(data):
+        listed = [run for run in group.runs if run.measurement.details.top_pages]
+        if listed:
+            first = next((run for run in listed if run.precision == FP64), listed[0])
+            own = data.matrix(group.matrix_id).name, group.device
+            rows += [(*own, *line) for line in _places(first.measurement, listed)]
+    return Table((*heads, Head("same page", "runs")), tuple(rows))
+
+
+def _finding(group: RunGroup, data: StudyData) -> Finding:
+    matrix = data.matrix(group.matrix_id)
+    right = [run for run in group.timed if is_right(run, matrix.n_rows)]
+    ranking = rank([run.measurement for run in right], [run.measurement for run in group.timed])
+    labels = {run.measurement.case: group.label(run) for run in group.runs}
+    full = group.fastest_full
+    leaders = {m.case for m in ranking.leaders}
+    if right:
+        under = f" with {group.parameters}" if group.parameters else ""
+        facts = [f"{units.seconds(ranking.measurements[0].median_s)} to convergence"]
+        first = ranking.sentence(lambda m: labels[m.case], f"on {group.device}{under}", facts)
+    else:
+        first = "No run here has a time and the right ranks."
+    return Finding(
+        study="pagerank",
+        matrix_id=group.matrix_id,
+        device=group.device,
+        cache="warm",
+        title=", ".join(filter(None, (matrix.name, group.parameters))),
+        axes=group.axes,
+        leaders=tuple(labels[m.case] for m in ranking.leaders),
+        decided=ranking.decided,
+        sentences=(first, *_on_segments(group, right, matrix.n_rows), *_wrong(group, matrix.n_rows)),
+        baseline=group.label(full) if full else "",
+        heads=HEADS,
+        rows=tuple(_row(run, group, full, leaders, matrix.n_rows) for run in group.runs),
+        members=(group.matrix_id,),
+    )
+
+
+def _on_segments(group: RunGroup, right: Sequence[Run], n: int) -> tuple[str, ...]:
+    """What the best run with segments gains and whether its ranks are right; without one those of the fastest."""
+    best = next((run for run in right if run.in_fewer_bits), None)
+    if best is None:
+        return (_ranks(group, right[0], n),) if right else ()
+    return _gain(group, best), _ranks(group, best, n)
+
+
+def _gain(group: RunGroup, best: Run) -> str:
+    """Both ratios always: the gain over the same kernel alone would flatter."""
+    plain, fastest = group.plain(best), group.fastest_full
+    said = f"The best with segments is {group.label(best)}: "
+    if plain is not None and plain is fastest:
+        return f"{said}{_against(best, plain)}, the same kernel in fp64 and the fastest run in fp64."
+    own = f"{_against(best, plain)}, the same kernel in fp64" if plain else "the same kernel has no time in fp64"
+    all_ = f"{_against(best, fastest)}, the fastest run in fp64" if fastest else "no run in fp64 has a time"
+    return f"{said}{own}; {all_}."
+
+
+def _against(run: Run, base: Run) -> str:
+    return against(base.measurement, run.measurement)
+
+
+def _ranks(group: RunGroup, run: Run, n: int) -> str:
+    m, plain = run.measurement, group.plain(run) or group.fastest_full
+    counts = m.details.iterations_by_segments
+    said = f"{units.count(m.details.iterations)} iterations{f' ({by_segments(counts)} by segments)' if counts else ''}"
+    if plain and plain is not run:
+        said += f" against {units.count(plain.measurement.details.iterations)} in fp64"
+    said += f"; the ranks are right: residual {power(m.details.residual)} under {power(tolerance(run, n))}"
+    return f"{said}{_beside_fp64(run)}."
+
+
+def _beside_fp64(run: Run) -> str:
+    own = run.measurement.details
+    if run.precision == FP64 or own.distance is None:
+        return ""
+    top = f", {units.percent(own.overlap)} of the top pages the same" if own.overlap is not None else ""
+    return f", distance {power(own.distance)} from those in fp64{top}"
+
+
+def _wrong(group: RunGroup, n: int) -> tuple[str, ...]:
+    """A sentence on the runs that ended without the right ranks, faster or not; none where there are none."""
+    wrong = [run for run in group.timed if not is_right(run, n)]
+    if not wrong:
+        return ()
+    names = [f"{group.label(run)} (residual {power(run.measurement.details.residual)})" for run in wrong]
+    return (f"Not ranked, the ranks not being right to ε: {join(names, NAMED)}.",)
+
+
+def _row(run: Run, group: RunGroup, full: Run | None, leaders: set[str], n: int) -> Row:
+    m, own = run.measurement, run.measurement.details
+    cells = (
+        "" if not m.median_s else "right" if is_right(run, n) else "not right to ε",
+        units.count(own.iterations),
+        by_segments(own.iterations_by_segments) or units.MISSING,
+        units.seconds(m.median_s),
+        units.interval(m.ci_low_s, m.ci_high_s),
+        units.percent(share(m.floor_s, m)),
+        units.ratio(speed_up(group.plain(run), run)),
+        power(own.residual),
+        power(own.distance),
+        units.percent(own.overlap),
+        power(own.mass_error),
+        m.note,
+    )
+    return row_of(m, group.label(run), m.case in leaders, full.measurement if full else None, cells)
+
+
+def _places(first: Measurement, listed: Sequence[Run]) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = []
+    pages = list(zip(first.details.top_pages, first.details.top_ranks, strict=False))
+    for number, (page, value) in enumerate(pages[:PLACES]):
+        same = sum(run.measurement.details.top_pages[number : number + 1] == (page,) for run in listed)
+        lines.append((str(number + 1), units.count(page), power(value), f"{same} of {len(listed)}"))
+    return lines

@@ -1,0 +1,170 @@
+"""Runs of PageRank: what their kernels and cases say, and which of them may be compared."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.pagerank import PageRankParams
+from gpu_engine.records import Measurement, Trace
+
+SCHEDULE = ("first", "near", "stall")
+"""The axes of a case that the switch rule knows."""
+
+PARAMETERS = tuple(field.name for field in fields(PageRankParams))
+"""The axes that are parameters of PageRank itself; all others say how a kernel went about it."""
+
+FP64, FREE = "fp64", "free"
+FULL = (FP64, FREE)
+"""Precisions that compute in fp64 from the first iteration on, with matrix values and without."""
+
+PRECISIONS = (FP64, "fp32", "cpms2", "cpms4", FREE, "free-cpms2", "free-cpms4")
+"""In the order in which they are compared: what everybody has first."""
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of PageRank until it converged, or the reason why there is none; trace: None where it has none."""
+
+    measurement: Measurement
+    trace: Trace | None = None
+
+    @property
+    def layout(self) -> str:
+        """`csr/thread` of `csr/thread+cpms4`."""
+        return self.measurement.kernel.partition("+")[0]
+
+    @property
+    def precision(self) -> str:
+        """`fp64`, `fp32`, `cpms4`, `free`, `free-cpms2` …."""
+        return self.measurement.kernel.partition("+")[2]
+
+    @property
+    def segments(self) -> int:
+        """Of a value: 2 or 4; 0 where values have none."""
+        found = re.search(r"cpms(\d)$", self.precision)
+        return int(found[1]) if found else 0
+
+    @property
+    def in_fewer_bits(self) -> bool:
+        """Whether some iteration wrote fewer segments than there are: a schedule may begin with all of them."""
+        return any(self.measurement.details.iterations_by_segments[:-1])
+
+    @property
+    def parameters(self) -> str:
+        """Parameters of PageRank that differ from their defaults: `part=lower`; runs compare where these are equal."""
+        return ", ".join(f"{name}={value}" for name, value in self.measurement.axes.items() if name in PARAMETERS)
+
+    def array(self, name: str) -> tuple[float, ...]:
+        """An array of the trace; empty where it has none."""
+        return tuple(self.trace.arrays.get(name, ())) if self.trace else ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """The runs that may be compared: of one matrix, on one device, with the same parameters of PageRank.
+
+    runs  the fastest first, then those without a time
+    """
+
+    matrix_id: str
+    device: str
+    parameters: str
+    runs: tuple[Run, ...]
+
+    @property
+    def axes(self) -> dict[str, str]:
+        """The parameters of PageRank that differ from their defaults, by name."""
+        return {name: value for name, value in self.runs[0].measurement.axes.items() if name in PARAMETERS}
+
+    @property
+    def timed(self) -> tuple[Run, ...]:
+        """The runs with a time."""
+        return tuple(run for run in self.runs if run.measurement.median_s)
+
+    @property
+    def converged(self) -> tuple[Run, ...]:
+        """Those of them that came under ε: the others' times are of nothing."""
+        return tuple(run for run in self.timed if run.measurement.state == "ok")
+
+    @property
+    def fastest_full(self) -> Run | None:
+        """The fastest run in fp64 that converged: what every claim is held against."""
+        return next((run for run in self.converged if run.precision in FULL), None)
+
+    def plain(self, run: Run) -> Run | None:
+        """The run of the same kernel in fp64 that converged: without values for segments without values."""
+        wanted = FREE if run.precision.startswith(f"{FREE}-") else FP64
+        return next((r for r in self.converged if (r.layout, r.precision) == (run.layout, wanted)), None)
+
+    def label(self, run: Run) -> str:
+        """The kernel, and of several schedules of it what sets this one apart: `csr/thread+cpms4, first 2`."""
+        namesakes = [r.measurement.axes for r in self.runs if r.measurement.kernel == run.measurement.kernel]
+        names = [name for name in run.measurement.axes if name not in PARAMETERS]
+        apart = [name for name in names if len({axes.get(name) for axes in namesakes}) > 1]
+        return ", ".join((run.measurement.kernel, *(f"{name} {run.measurement.axes[name]}" for name in apart)))
+
+
+def run_groups(shown: StudyData) -> list[RunGroup]:
+    """The groups in order of appearance."""
+    found: dict[tuple[str, str, str], list[Run]] = {}
+    for m in shown.measurements:
+        run = Run(m, shown.traces.get((m.device, m.case)))
+        found.setdefault((m.matrix_id, m.device, run.parameters), []).append(run)
+    return [RunGroup(*place, tuple(sorted(runs, key=_fastest_first))) for place, runs in found.items()]
+
+
+def _fastest_first(run: Run) -> tuple[bool, float]:
+    return run.measurement.median_s is None, run.measurement.median_s or 0.0
+
+
+def by_precision(run: Run) -> tuple[int, str]:
+    """A sort key: in the order of PRECISIONS, others last."""
+    known = run.precision in PRECISIONS
+    return PRECISIONS.index(run.precision) if known else len(PRECISIONS), run.measurement.case
+
+
+def speed_up(base: Run | None, run: Run | None) -> float | None:
+    """How many times as fast as `base`; None without two times."""
+    if base is None or run is None or not base.measurement.median_s or not run.measurement.median_s:
+        return None
+    return base.measurement.median_s / run.measurement.median_s
+
+
+def tolerance(run: Run, n: int) -> float:
+    """What the residual of a run of n pages may be in L1 when its γ has come under ε.
+
+    ‖v‖₁ ≤ √n·‖v‖₂ and ‖v‖₁ ≤ n·‖v‖∞.
+    """
+    epsilon = float(run.measurement.axes.get("epsilon", PageRankParams().epsilon))
+    return epsilon * {"L2": math.sqrt(n), "Linf": float(n)}.get(run.measurement.axes.get("norm", "L1"), 1.0)
+
+
+def is_right(run: Run, n: int) -> bool:
+    """Whether another iteration would change the ranks of n pages by less than ε."""
+    residual = run.measurement.details.residual
+    return run.measurement.state == "ok" and residual is not None and residual < tolerance(run, n)
+
+
+def has_right_ranks(run: Run, shown: StudyData) -> bool:
+    """`is_right` with the pages of the matrix that is shown."""
+    return is_right(run, shown.matrix(run.measurement.matrix_id).n_rows)
+
+
+def by_segments(counts: Sequence[int]) -> str:
+    """Iterations that wrote 1, 2 … segments: `1/46/61/5`."""
+    return "/".join(str(count) for count in counts)
+
+
+def power(value: float | None) -> str:
+    """A small number to two digits: `8.1·10⁻¹¹`; as it is where a power of ten would not be shorter."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == 0 or 0.01 <= value < 1000:
+        return f"{value:.2g}"
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    times = "" if mantissa == "1.0" else f"{mantissa}·"
+    return f"{times}10{str(int(exponent)).translate(SUPERSCRIPTS)}"

@@ -1,0 +1,234 @@
+"""The MSREP paper's conclusions beside what the work of several devices says of them.
+
+Source: MSREP paper, §2.3 and §5.4 to §5.7.
+"""
+
+from gpu_engine.findings import units
+from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.scaling.cases import COLD, RESIDENT, imbalance, phases_of, share_of
+from gpu_engine.findings.scaling.groups import Series, WorkGroup, devices_in_words, number_of, work_groups
+from gpu_engine.findings.tables import Table
+from gpu_engine.multigpu.partition import PARTITIONINGS
+from gpu_engine.multigpu.spmv import STRATEGIES, find_strategy
+from gpu_engine.records import Measurement
+from gpu_engine.verdict import compare
+
+BASELINE, BALANCED, OPTIMISED = (strategy.name for strategy in STRATEGIES)
+
+AXES = {partitioning.name: partitioning.axis for partitioning in PARTITIONINGS}
+
+SKEWED = 1.1
+"""Imbalance of equal rows from which they are unlike equal nonzeros."""
+
+NEAR = 0.1
+"""Relative gap up to which a measured speed is that which the imbalance allows."""
+
+PARTITION_MAX = 0.02
+COO_PARTITION = (0.38, 0.85)
+"""Shares of the time (§5.4)."""
+
+MERGE_MAX = {"pCSR": 0.038, "pCSC": 0.09, "pCOO": 0.17}
+"""Shares of the time (§5.5)."""
+
+GROWTH = 0.5
+"""Share of a growth in proportion to the devices from which a time is said to grow with them."""
+
+EFFICIENCY_MIN = 6.2 / 8
+"""Speed-up over devices of what the paper calls near linear (§5.7, §8)."""
+
+
+def conclusions(data: StudyData) -> list[Conclusion]:
+    """Every statement of the paper on each machine, judged with the chosen number of devices or the most with a time.
+
+    Of ours alone: a library's product is no strategy of the paper. What a strategy merges elsewhere than in the paper
+    is not judged either.
+    """
+    groups = [group for group in work_groups(data, (COLD, RESIDENT)) if group.ranked(group.most)]
+    places = dict.fromkeys((group.machine, group.cache) for group in groups)
+    if not places:
+        return [statement.unjudged() for statement in STATEMENTS]
+    return [
+        _judged(statement, [group for group in groups if (group.machine, group.cache) == place], data, *place)
+        for place in places
+        for statement in STATEMENTS
+    ]
+
+
+def table(data: StudyData) -> Table:
+    """A row a statement, machine and cache state."""
+    return table_of(conclusions(data))
+
+
+def _judged(
+    statement: Statement[WorkGroup], groups: list[WorkGroup], data: StudyData, machine: str, cache: str
+) -> Conclusion:
+    trials = [
+        (f"{data.matrix(group.matrix_id).name} {group.partitioning}", trial)
+        for group in groups
+        if (trial := statement.judge(group, data))
+    ]
+    return statement.conclusion(trials, machine, cache)
+
+
+def _strategy(group: WorkGroup, name: str) -> Series | None:
+    """Products from the host with that strategy, merged where the paper does."""
+    axis = AXES.get(group.partitioning)
+    if group.work != COLD or axis is None:
+        return None
+    merge = "merge", find_strategy(name).merge_place(axis)
+    ours = (series for series in group.series if series.variant == name and not series.competitor)
+    return next((series for series in ours if merge in series.options), None)
+
+
+def _measured(group: WorkGroup, name: str, data: StudyData) -> Measurement | None:
+    series = _strategy(group, name)
+    return series.on(number_of(group, data)) if series else None
+
+
+def _equal_rows(group: WorkGroup, data: StudyData) -> Trial | None:
+    lines = group.baseline(number_of(group, data)) if group.work == RESIDENT else None
+    uneven, speed = (imbalance(lines[1]), group.cut_speed(*lines)) if lines else (None, None)
+    if uneven is None or speed is None or uneven < SKEWED:
+        return None
+    numbers = f"allows {units.percent(1 / uneven)}, measured {units.percent(speed)}"
+    return Trial(abs(speed * uneven - 1) <= NEAR, numbers)
+
+
+def _partition(group: WorkGroup, name: str, data: StudyData, low: float, high: float) -> Trial | None:
+    """Whether cutting alone has a share between these."""
+    m = _measured(group, name, data)
+    alone = share_of(m, "partition") if m else None
+    both = share_of(m, "partition", "distribute") if m else None
+    if alone is None:
+        return None
+    numbers = f"{units.percent(alone)} ({units.percent(both)} with distribution)"
+    return Trial(low <= alone < high, numbers)
+
+
+def _partition_little(group: WorkGroup, data: StudyData) -> Trial | None:
+    return _partition(group, OPTIMISED, data, 0.0, PARTITION_MAX)
+
+
+def _partition_coo(group: WorkGroup, data: StudyData) -> Trial | None:
+    return _partition(group, BASELINE, data, *COO_PARTITION) if group.partitioning == "pCOO" else None
+
+
+def _merge_little(group: WorkGroup, data: StudyData) -> Trial | None:
+    m, most = _measured(group, OPTIMISED, data), MERGE_MAX.get(group.partitioning)
+    share = share_of(m, "merge") if m else None
+    return None if share is None or most is None else Trial(share < most, f"{units.percent(share)}")
+
+
+def _merge_growth(group: WorkGroup, data: StudyData) -> tuple[bool, str] | None:
+    """Whether the merge of the baseline takes longer with more devices, and how long it takes."""
+    series = _strategy(group, BASELINE)
+    last = series.on(number_of(group, data)) if series else None
+    if series is None or last is None:
+        return None
+    first = series.timed[0]
+    before, after = (phases_of(m).get("merge") for m in (first, last))
+    times = (last.details.devices or 1) / (first.details.devices or 1)
+    if not before or not after or times <= 1:
+        return None
+    numbers = f"{units.seconds(before)} on {units.count(first.details.devices)}, {units.seconds(after)} on "
+    return after / before >= 1 + GROWTH * (times - 1), numbers + units.count(last.details.devices)
+
+
+def _columns_grow(group: WorkGroup, data: StudyData) -> Trial | None:
+    growth = _merge_growth(group, data) if AXES.get(group.partitioning) == "columns" else None
+    return Trial(*growth) if growth else None
+
+
+def _rows_do_not(group: WorkGroup, data: StudyData) -> Trial | None:
+    growth = _merge_growth(group, data) if AXES.get(group.partitioning) == "rows" else None
+    return Trial(not growth[0], growth[1]) if growth else None
+
+
+def _in_order(group: WorkGroup, data: StudyData) -> Trial | None:
+    """Each of the strategies faster than the one before."""
+    first, second, third = (_measured(group, name, data) for name in (BASELINE, BALANCED, OPTIMISED))
+    if first is None or second is None or third is None or first.details.devices == 1:
+        return None
+    one, two = compare(first, second), compare(second, third)
+    numbers = f"{BALANCED} {units.ratio(one.ratio)} {BASELINE} ({one.kind}), {OPTIMISED} {units.ratio(two.ratio)} "
+    return Trial(one.kind == two.kind == "faster", f"{numbers}{BALANCED} ({two.kind})")
+
+
+def _near_linear(group: WorkGroup, data: StudyData) -> Trial | None:
+    series, m = _strategy(group, OPTIMISED), _measured(group, OPTIMISED, data)
+    gain = series.gain(m) if series and m else None
+    if m is None or gain is None or not m.details.devices or m.details.devices == 1:
+        return None
+    return Trial(
+        gain.value / m.details.devices >= EFFICIENCY_MIN,
+        f"{units.ratio(gain.value)} on {units.count(m.details.devices)}",
+    )
+
+
+def _two_steps(group: WorkGroup, data: StudyData) -> Trial | None:
+    """The strategy that cuts among nodes first beside the one that does not, on devices of several nodes."""
+    one, two = (_measured(group, name, data) for name in (BALANCED, OPTIMISED))
+    nodes = len({node.strip() for node in two.environment.get("nodes", "").split(",")}) if two else 0
+    if one is None or two is None or nodes < 2:
+        return None
+    verdict = compare(one, two)
+    where = f"on {devices_in_words(two.details.devices or 1, virtual=False)} of {units.count(nodes)} nodes"
+    return Trial(verdict.kind == "faster", f"{OPTIMISED} {units.ratio(verdict.ratio)} {BALANCED} {where}")
+
+
+STATEMENTS: tuple[Statement[WorkGroup], ...] = (
+    Statement(
+        "Equal rows cost what the imbalance of the nonzeros says: where half of the GPUs have a tenth of the others' "
+        "nonzeros, the performance falls to about half (559/1028, Figure 6; here: products that stay).",
+        "skewed matrix with equal rows and with equal nonzeros",
+        _equal_rows,
+    ),
+    Statement(
+        "With p*-opt, partitioning takes less than 2 % of the time for most cases (§5.4, which counts distribution in; "
+        "here: partition alone).",
+        "product with p*-opt",
+        _partition_little,
+        mostly=True,
+    ),
+    Statement(
+        "For COO, partitioning takes 38 to 85 % of the time where the CPU computes the local rows (§5.4, which counts "
+        "distribution in; here: partition alone of baseline).",
+        "product with pCOO and baseline",
+        _partition_coo,
+    ),
+    Statement(
+        "With p*-opt, merging takes less than 3.8 % of the time for CSR, 9 % for CSC and 17 % for COO (§5.5).",
+        "product with p*-opt",
+        _merge_little,
+    ),
+    Statement(
+        "Merging columns on the host takes longer in proportion to the number of GPUs (§5.5; here: baseline).",
+        "product cut by columns on different numbers of devices",
+        _columns_grow,
+    ),
+    Statement(
+        "Merging rows takes little, for segments are only copied (§5.5; here: of baseline, it does not grow with the "
+        "number of GPUs).",
+        "product cut by rows on different numbers of devices",
+        _rows_do_not,
+    ),
+    Statement(
+        "Baseline is the slowest, p* is faster, and p*-opt is the fastest (§5.7, Figure 21).",
+        "product with all three strategies on several devices",
+        _in_order,
+    ),
+    Statement(
+        "p*-opt is nearly linear: 5.5 times with six GPUs and 6.2 times with eight (§5.7; here: a speed-up of at least "
+        "6.2/8 of the devices).",
+        "product with p*-opt on one device and on several",
+        _near_linear,
+    ),
+    Statement(
+        "Cutting among NUMA nodes first pays: clearly on Summit, not consistently on DGX-1 (§5.6; here: p*-opt beside "
+        "p*, which cuts in one step).",
+        "product on devices of several nodes",
+        _two_steps,
+    ),
+)
+"""On six V100 of a Summit node and eight of a DGX-1, products from the host unless it says otherwise."""

@@ -1,0 +1,87 @@
+"""Every case of a work in numbers: rows of its finding."""
+
+from collections.abc import Sequence
+
+from gpu_engine.findings import units
+from gpu_engine.findings.finding import Row, row_of
+from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, imbalance
+from gpu_engine.findings.scaling.groups import LINES, Series, WorkGroup
+from gpu_engine.findings.tables import Head
+from gpu_engine.records import Measurement
+from gpu_engine.verdict import compare
+
+BESIDE = {
+    COLD: (Head("against", "baseline"), Head("verdict", "on that", numeric=False)),
+    ITERATE: (Head("exchanged", "an iteration"),),
+    PAGERANK: (Head("exchanged", "an iteration"), Head("iterations")),
+}
+"""What only some works have."""
+
+BESIDE_LIBRARY = (Head("against", "a library's"), Head("verdict", "on that", numeric=False))
+"""Where some products are a library's: ours against the same kernel with that product."""
+
+
+def heads(groups: Sequence[WorkGroup]) -> tuple[Head, ...]:
+    """Of the numbers of one work."""
+    return (
+        Head("devices"),
+        Head("time", "median"),
+        Head("95 % interval"),
+        Head("rate", "GFLOP/s"),
+        *BESIDE.get(groups[0].work, ()),
+        *(BESIDE_LIBRARY if _has_library(groups) else ()),
+        Head("imbalance", "largest/mean"),
+        Head("stored"),
+        Head("max error", "ε(|A||x|)"),
+        Head("note", numeric=False),
+    )
+
+
+def rows(groups: Sequence[WorkGroup], leaders: set[str]) -> tuple[Row, ...]:
+    """A row per kernel and number of devices, against the same on one device.
+
+    leaders  their cases
+    """
+    library = _has_library(groups)
+    return tuple(
+        row_of(m, series.label, m.case in leaders, series.base, _cells(group, series, m, library))
+        for group in groups
+        for series in group.series
+        for m in series.measurements
+    )
+
+
+def _has_library(groups: Sequence[WorkGroup]) -> bool:
+    return any(series.competitor for group in groups for series in group.series)
+
+
+def _cells(group: WorkGroup, series: Series, m: Measurement, library: bool) -> tuple[str, ...]:
+    return (
+        units.count(m.details.devices),
+        units.seconds(m.median_s),
+        units.interval(m.ci_low_s, m.ci_high_s),
+        units.number(m.gflops),
+        *_beside(group, series, m),
+        *(_against(group.twin(series, m), m) if library else ()),
+        units.ratio(imbalance(m)),
+        units.size(m.stored_bytes),
+        units.number(m.max_error),
+        m.note,
+    )
+
+
+def _beside(group: WorkGroup, series: Series, m: Measurement) -> tuple[str, ...]:
+    """The cells under BESIDE."""
+    if group.work == COLD:
+        baseline = group.baseline(m.details.devices or 0, series.competitor) if series.cut != LINES else None
+        return _against(baseline[1] if baseline else None, m)
+    exchanged = "none" if m.details.exchanged_bytes == 0 else units.size(m.details.exchanged_bytes)
+    return (exchanged, units.count(m.details.iterations))[: len(BESIDE.get(group.work, ()))]
+
+
+def _against(other: Measurement | None, m: Measurement) -> tuple[str, str]:
+    """Ratio of times and verdict."""
+    if other is None or not m.median_s:
+        return units.MISSING, units.MISSING
+    verdict = compare(other, m)
+    return units.times(verdict.ratio), verdict.kind

@@ -1,0 +1,137 @@
+"""Numbers as people read them: SI values in, text with a unit out. A missing value is an en dash.
+
+Columns of a table share one unit and one number of decimals, so that the digits line up when set right.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+MISSING = "–"
+THIN = "\u202f"
+"""Narrow no-break space: between groups of three digits, and between a number and its unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of display; a value in SI units is divided by `factor`."""
+
+    symbol: str
+    factor: float
+
+
+TIME = (Unit("s", 1.0), Unit("ms", 1e-3), Unit("µs", 1e-6), Unit("ns", 1e-9))
+SIZE = (Unit("TB", 1e12), Unit("GB", 1e9), Unit("MB", 1e6), Unit("kB", 1e3), Unit("B", 1.0))
+RATE = (Unit("TB/s", 1e12), Unit("GB/s", 1e9), Unit("MB/s", 1e6))
+
+
+def unit_for(values: Iterable[float | None], units: Sequence[Unit]) -> Unit:
+    """The largest unit in which the smallest positive value is at least 1; the last unit where there is none."""
+    positive = [value for value in values if value is not None and math.isfinite(value) and value > 0]
+    smallest = min(positive, default=0.0)
+    return next((unit for unit in units if smallest >= unit.factor), units[-1])
+
+
+def scaled(value: float | None, unit: Unit) -> float | None:
+    """The value in that unit."""
+    return None if value is None else value / unit.factor
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """The value to `digits` significant digits, never in powers of ten, digits grouped by three."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return _grouped(value, _decimals(value, digits))
+
+
+def count(value: float | None) -> str:
+    """A whole number, digits grouped by three."""
+    return MISSING if value is None else _grouped(value, 0)
+
+
+def column(values: Sequence[float | None], digits: int = 3) -> list[str]:
+    """The values with the decimals that give the smallest positive one `digits` significant digits, three at most."""
+    positive = [value for value in values if value is not None and math.isfinite(value) and value > 0]
+    decimals = min(3, _decimals(min(positive, default=1.0), digits))
+    return [MISSING if v is None or not math.isfinite(v) else _grouped(v, decimals) for v in values]
+
+
+def seconds(value: float | None) -> str:
+    """A time as measured: `12.3 µs`."""
+    return _with_unit(value, TIME)
+
+
+def size(value: float | None) -> str:
+    """A number of bytes in decimal units: `41.2 MB`."""
+    return _with_unit(value, SIZE)
+
+
+def rate(value: float | None) -> str:
+    """Bytes per second: `4.1 TB/s`."""
+    return _with_unit(value, RATE)
+
+
+def gflops(value: float | None) -> str:
+    """A rate in GFLOP/s."""
+    return MISSING if value is None else f"{number(value)}{THIN}GFLOP/s"
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 as whole percents; two digits below ten percent."""
+    if share is None or not math.isfinite(share):
+        return MISSING
+    return f"{_grouped(100 * share, 1 if 0 < 100 * share < 9.95 else 0)}{THIN}%"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Two times as the ends of an interval: `12.2 µs – 12.5 µs`."""
+    return f"{seconds(low)} – {seconds(high)}" if low and high else MISSING
+
+
+def ratio(value: float | None) -> str:
+    """A quotient: `1.24 ×`."""
+    return MISSING if value is None or not math.isfinite(value) else f"{_grouped(value, 2)}{THIN}×"
+
+
+def times(value: float | None) -> str:
+    """A quotient of times as a factor of at least 1, which the word beside it explains: `1.24 ×`."""
+    return ratio(max(value, 1 / value) if value else None)
+
+
+def duration(value: float | None) -> str:
+    """How long a person waits: `40 s`, `2 min 10 s`, `1 h 5 min`."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    whole = max(0, round(value))
+    if value < 1:
+        return f"under 1{THIN}s"
+    if whole < 60:
+        return f"{whole}{THIN}s"
+    if whole < 3600:
+        return f"{whole // 60}{THIN}min {whole % 60}{THIN}s"
+    return f"{whole // 3600}{THIN}h {whole % 3600 // 60}{THIN}min"
+
+
+def moment(timestamp: float | None) -> str:
+    """Seconds since 1970 as date and time in UTC, to the minute."""
+    return MISSING if timestamp is None else datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _decimals(value: float, digits: int) -> int:
+    if value == 0:
+        return 0
+    # Rounding first: 9.999 has one digit more before the point than its logarithm says.
+    rounded = float(f"{value:.{digits - 1}e}")
+    return max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+
+
+def _grouped(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}".replace(",", THIN).replace("-", "−")
+
+
+def _with_unit(value: float | None, units: Sequence[Unit]) -> str:
+    if value is None or not math.isfinite(value):
+        return MISSING
+    unit = unit_for([value], units)
+    return f"{number(value / unit.factor)}{THIN}{unit.symbol}"

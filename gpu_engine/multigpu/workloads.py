@@ -1,0 +1,202 @@
+"""WORKLOADS: what can be measured of a matrix that devices share, from a cold product to an iteration of PageRank."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
+from gpu_engine.multigpu.pagerank_workload import RankIterations
+from gpu_engine.multigpu.partition import Span, StoredMatrix
+from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
+from gpu_engine.multigpu.spmv import PHASES, DistributedMatrix, Phases, find_strategy, node_groups
+from gpu_engine.multigpu.workload import Clock, CutName, Setting, Workload, WorkloadData, WorkloadName, stored_bytes
+from gpu_engine.verify import POISON, check
+
+SAMPLE_S = 0.02
+"""A sample repeats what leaves its result on the devices for about this long."""
+
+REPEATS_MAX = 100
+"""Most iterations of a sample: each sample begins with the same x, which so few rarely let overflow or vanish."""
+
+SLACK = 1e-3
+"""Share of a part that it may have more or less than others where that spares cutting a row, of what stays."""
+
+SAMPLES = 3
+"""Samples of a turn, whose median counts."""
+
+LONG_S = 0.2
+"""A product that takes longer is the only sample of its turn."""
+
+
+class ColdProduct:
+    """From arrays on the host to y on the host: the matrix is cut, copied, multiplied and merged anew every time."""
+
+    def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
+        self._stored, self._expected = data.stored(setting.partitioning), data.reference
+        self._strategy, self._merge = find_strategy(setting.variant), setting.merge
+        self._devices, self._clock = devices, clock
+        self._x, self._y = data.x, data.empty(self._stored.n_rows)
+        self._phases = _Phases(PHASES)
+        self._fields = _part_fields(self._stored, self._strategy.cut(self._stored, devices))
+        self.moved_bytes: float = self._fields["stored_bytes"] + self._y.nbytes
+
+    def check(self) -> None:
+        """Two products, of which no time is kept."""
+        self._y[:] = POISON
+        once = self._product()[0]
+        self._fields["max_error"] = check(self._expected, self._y)
+        # The very first product may have compiled its kernel.
+        self._samples = 1 if min(once, self._product()[0]) > LONG_S else SAMPLES
+
+    def turn(self) -> float:
+        """Seconds of a product."""
+        samples = [self._product() for _ in range(self._samples)]
+        for name in PHASES:
+            self._phases.add(name, statistics.median(phases[name] for _, phases in samples))
+        return statistics.median(seconds for seconds, _ in samples)
+
+    def fields(self) -> dict[str, Any]:
+        """Phases are those of `spmv.PHASES`; threads that start and end are in none of them."""
+        return self._fields | {"strategy": self._strategy.name, "phases_s": self._phases.medians()}
+
+    def _product(self) -> tuple[float, Mapping[str, float]]:
+        phases, begin = Phases(self._clock), self._clock()
+        with DistributedMatrix(self._stored, self._devices, self._strategy, phases, self._merge) as matrix:
+            matrix.multiply(self._x, self._y, phases)
+        return self._clock() - begin, phases.seconds
+
+
+class ResidentProduct:
+    """y := A·x with the matrix and x on the devices, where y stays too."""
+
+    def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
+        stored = data.stored(setting.partitioning)
+        spans = _cut(stored, devices, setting.cut)
+        self._matrix = ResidentMatrix(stored, spans, devices, overlap=False)
+        self._expected, self._sampler = data.reference, _Sampler(self._matrix, clock)
+        self._fields = _part_fields(stored, spans)
+        self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
+
+    def check(self) -> None:
+        """The first products, captured as those are that take time; x stays on the devices."""
+        self._matrix.load(self._expected.x)
+        self._matrix.exchange()
+        self._matrix.multiply(BATCH)
+        y = np.full(self._expected.y.size, POISON)
+        self._matrix.read_product(y)
+        self._fields["max_error"] = check(self._expected, y)
+        self._sampler.calibrate(self._matrix.multiply)
+
+    def turn(self) -> float:
+        """Seconds of a product."""
+        return self._sampler.turn(self._matrix.multiply)
+
+    def fields(self) -> dict[str, Any]:
+        """There is but one phase, which is the time itself."""
+        return self._fields
+
+
+class IteratedProduct:
+    """x := A·x with the exchange; its phases are the product and the exchange, each repeated by itself."""
+
+    def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
+        stored = data.stored(setting.partitioning)
+        spans = _cut(stored, devices, "entries")
+        self._matrix = ResidentMatrix(stored, spans, devices, setting.exchange, setting.overlap)
+        self._expected = data.iterated_reference
+        self._sampler = _Sampler(self._matrix, clock, lambda: self._matrix.load(self._expected.x))
+        self._phases = _Phases(("compute", "exchange"))
+        self._fields = _part_fields(stored, spans) | {"exchanged_bytes": self._matrix.exchanged_bytes}
+        self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
+
+    def check(self) -> None:
+        """The first iterations, captured as those are that take time; they read what others wrote."""
+        self._matrix.load(self._expected.x)
+        self._matrix.advance(BATCH)
+        x = np.full(self._expected.y.size, POISON)
+        self._matrix.read(x)
+        self._fields["max_error"] = check(self._expected, x)
+        self._sampler.calibrate(self._matrix.advance, self._matrix.exchange, self._matrix.multiply)
+
+    def turn(self) -> float:
+        """Seconds of an iteration."""
+        # The product alone needs the elements that the exchange brings.
+        self._phases.add("exchange", self._sampler.sample(self._matrix.exchange))
+        self._phases.add("compute", self._sampler.sample(self._matrix.multiply))
+        return self._sampler.turn(self._matrix.advance)
+
+    def fields(self) -> dict[str, Any]:
+        """Phases add up to more than the time where they overlap."""
+        return self._fields | {"phases_s": self._phases.medians()}
+
+
+Launch = Callable[[int], None]
+"""Launches something so many times."""
+
+
+class _Sampler:
+    """Seconds of what a resident matrix does, repeated so that the clock's own cost does not count."""
+
+    def __init__(self, matrix: ResidentMatrix, clock: Clock, before: Callable[[], None] | None = None) -> None:
+        self._matrix, self._clock, self._before, self._repeats = matrix, clock, before, 1
+
+    def calibrate(self, *launches: Launch) -> None:
+        """Finds from the first launch how many make a sample; what is captured when it comes often is then captured."""
+        # Whole batches: what is left over would be launched piece by piece.
+        fit = round(SAMPLE_S / max(self.sample(launches[0]), 1e-7)) // BATCH * BATCH
+        self._repeats = max(1, min(REPEATS_MAX // BATCH * BATCH, fit))
+        for launch in launches:
+            self.sample(launch)
+
+    def turn(self, launch: Launch) -> float:
+        """The median of a few samples."""
+        return statistics.median(self.sample(launch) for _ in range(SAMPLES))
+
+    def sample(self, launch: Launch) -> float:
+        """Seconds of one of so many."""
+        if self._before is not None:
+            self._before()
+        begin = self._clock()
+        launch(self._repeats)
+        self._matrix.synchronize()
+        return (self._clock() - begin) / self._repeats
+
+
+class _Phases:
+    """Seconds of each phase, turn by turn."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._seconds: dict[str, list[float]] = {name: [] for name in names}
+
+    def add(self, name: str, seconds: float) -> None:
+        self._seconds[name].append(seconds)
+
+    def medians(self) -> dict[str, float]:
+        return {name: statistics.median(seconds) for name, seconds in self._seconds.items() if seconds}
+
+
+def _cut(stored: StoredMatrix, devices: Sequence[Device], cut: CutName) -> Sequence[Span]:
+    """Equal nonzeros, among NUMA nodes first, or equal lines."""
+    if cut == "lines":
+        return cut_by_lines(stored, len(devices))
+    # The share of a cut row crosses after every product, and is waited for: it costs more than a few entries do.
+    return cut_by_entries(stored, node_groups(devices), slack=round(SLACK * stored.nnz / len(devices)))
+
+
+def _part_fields(stored: StoredMatrix, spans: Sequence[Span]) -> dict[str, Any]:
+    """What a record says of the parts."""
+    return {
+        "entries_by_device": tuple(span.entries for span in spans),
+        "stored_bytes": stored_bytes(stored, spans),
+    }
+
+
+WORKLOADS: Mapping[WorkloadName, type[Workload]] = {
+    "cold": ColdProduct,
+    "resident": ResidentProduct,
+    "iterate": IteratedProduct,
+    "pagerank": RankIterations,
+}

@@ -1,0 +1,123 @@
+"""What recordings brought: devices that are not here, and their results joined with matrices by fingerprint.
+
+Nothing here is a job: no worker measured it, and neither the queue nor its history knows of it.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from gpu_engine.errors import ConflictError
+from gpu_engine.recordings import kind_of
+from gpu_engine.records import Case, Measurement, dumps, trace_from_json
+from gpu_engine.studies import parse_measurement
+from server.devices import RECORDED
+from server.models import DeviceRow, MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
+from server.results import Traces
+
+
+def is_recorded(device_id: str) -> bool:
+    """Whether the id is of a device whose results were recorded elsewhere."""
+    return device_id.startswith(RECORDED)
+
+
+def device_ids(session: Session, study: str, matrix_id: str = "") -> tuple[str, ...]:
+    """The recorded devices with results of a study, of one matrix if it is named."""
+    query = select(RecordingRow.device).where(RecordingRow.study == study).distinct().order_by(RecordingRow.device)
+    if matrix_id:
+        query = query.join(RecordedResultsRow).join(
+            MatrixRow, (MatrixRow.fingerprint == RecordedResultsRow.fingerprint) & (MatrixRow.id == matrix_id)
+        )
+    return tuple(session.scalars(query))
+
+
+def list_devices(session: Session) -> list[DeviceRow]:
+    """The recorded devices, as rows of the table of devices, which none of them is in: no worker ever offers one."""
+    newest = {row.device: row for row in session.scalars(select(RecordingRow).order_by(RecordingRow.created_at))}
+    return [DeviceRow(id=row.device, info=row.info, profile=row.profile, seen_at=0.0) for row in newest.values()]
+
+
+def matrix_ids(session: Session, study: str, devices: Sequence[str]) -> tuple[str, ...]:
+    """The recorded matrices with results of a study on these devices, in the order of their recordings."""
+    query = (
+        select(MatrixRow.id)
+        .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
+        .join(RecordingRow)
+        .where(MatrixRow.state == MatrixState.RECORDED, RecordingRow.study == study, RecordingRow.device.in_(devices))
+        .order_by(RecordedResultsRow.id)
+    )
+    return tuple(dict.fromkeys(session.scalars(query)))
+
+
+def measurements(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str]) -> list[Measurement]:
+    """What was recorded on these devices of these matrices: of any matrix with the fingerprint of a recorded one.
+
+    Matrix by matrix in the order given, each under the id that it has here.
+    """
+    rows = _results(session, study, matrices, devices, RecordedResultsRow.measurements)
+    return [_renamed(fields, matrix_id, device) for matrix_id, device, found in rows for fields in found]
+
+
+def traces(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str]) -> Traces:
+    """The traces of what `measurements` has, by device and case."""
+    columns = RecordedResultsRow.measurements, RecordedResultsRow.traces
+    found: Traces = {}
+    for matrix_id, device, measured, traced in _results(session, study, matrices, devices, *columns):
+        for fields in traced:
+            case = matrix_id + fields["case"].removeprefix(measured[0]["matrix_id"])
+            found[device, case] = trace_from_json({**fields, "case": case})
+    return found
+
+
+def results_of(session: Session, matrix_id: str, study: str = "") -> tuple[list[Measurement], Traces]:
+    """All that was recorded of a matrix, of one study if it is named, device by device."""
+    studies = session.scalars(select(RecordingRow.study).distinct().order_by(RecordingRow.study)).all()
+    found: list[Measurement] = []
+    traced: Traces = {}
+    for name in (name for name in studies if study in ("", name)):
+        devices = device_ids(session, name, matrix_id)
+        found += measurements(session, name, [matrix_id], devices)
+        traced |= traces(session, name, [matrix_id], devices)
+    return found, traced
+
+
+def _results(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str], *columns: Any) -> list[Any]:
+    """(matrix, device, the columns) of the recorded results, matrix by matrix in the order given."""
+    query = (
+        select(MatrixRow.id, RecordingRow.device, *columns)
+        .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
+        .join(RecordingRow)
+        .where(MatrixRow.id.in_(matrices), RecordingRow.study == study, RecordingRow.device.in_(devices))
+        .order_by(RecordedResultsRow.id)
+    )
+    return sorted(session.execute(query), key=lambda row: matrices.index(row[0]))
+
+
+def _renamed(fields: dict[str, Any], matrix_id: str, device: str) -> Measurement:
+    """A measurement of a file under the ids that its matrix and device have here."""
+    m = parse_measurement(fields)
+    case = dataclasses.replace(Case.parse(m.case), matrix_id=matrix_id).key
+    return dataclasses.replace(m, case=case, matrix_id=matrix_id, device=device)
+
+
+def generate_call(row: MatrixRow) -> dict[str, Any]:
+    """The body of the call that generates a recorded matrix here; empty for one of a collection."""
+    if kind_of(row.source) != "generated":
+        return {}
+    return {"family": row.source["family"], **row.source["params"], "name": row.name}
+
+
+def refusal(row: MatrixRow) -> ConflictError:
+    """Why nothing can be done with a recorded matrix, and what to do instead."""
+    why = f"The matrix {row.id} came with recorded results and has no values; it can be neither measured nor deleted."
+    if kind_of(row.source) != "generated":
+        name = row.source.get("name")
+        return ConflictError(
+            f"{why} Download {name} from the SuiteSparse Matrix Collection and upload it, then measure it here."
+        )
+    params = row.source["params"].items()
+    values = ",".join(f"{name}={value if isinstance(value, str) else dumps(value)}" for name, value in params)
+    return ConflictError(f"{why} It is {row.source['family']}:{values}.", hint="generate_matrix")

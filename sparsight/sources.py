@@ -1,0 +1,111 @@
+"""Source: what a command takes for a matrix: a file, a folder of files, a matrix of the server, a generator's call."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpu_engine.errors import ConflictError, InputError, MatrixFileError, NotFoundError, ParameterError, quote
+from server.documents import MATRICES_MAX
+from sparsight.addresses import Address, matrix_address
+from sparsight.problems import COMMAND
+
+ID = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The call of a generator."""
+
+    family: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One matrix as it was named, and what that is.
+
+    options  how the file is to be read: fields of ReadOptions that differ from their defaults
+    """
+
+    text: str
+    what: Path | Address | Call
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def find_sources(texts: Sequence[str], options: Mapping[str, Any]) -> list[Source]:
+    """The sources that are named; no server is asked. Each error says which of them is refused.
+
+    options  of the edge lists among the files
+    Raises InputError and its kinds for what is nothing of the kind, a file that is no matrix, an edge list without a
+    direction, options without an edge list, and more matrices than a job takes.
+    """
+    found = [source for text in texts for source in _sources(text, options)]
+    if options and not any(source.options for source in found):
+        raise ParameterError(f"None of these is an edge list; leave --{' --'.join(options)} out.")
+    if len(found) > MATRICES_MAX:
+        raise ParameterError(f"A job takes at most {MATRICES_MAX} matrices, and these are {len(found)}.")
+    return found
+
+
+def parse_call(text: str) -> Call:
+    """The call `family:name=value,…`; raises ParameterError for a family, a name or a value that is none."""
+    from gpu_engine.generators import generator
+    from gpu_engine.parameters import assignments, parse_params
+
+    family, _, rest = text.partition(":")
+    parameters = generator(family).Params
+    values = assignments(parameters, rest)
+    parse_params(parameters, values)
+    return Call(family, values)
+
+
+@contextmanager
+def naming(text: str) -> Iterator[None]:
+    """Puts what was named in front of the reason why it is refused."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{quote(text)}: It cannot be read: {error.strerror or error}.") from error
+    except (InputError, NotFoundError, ConflictError) as error:
+        raise type(error)(f"{quote(text)}: {error.message}") from error
+
+
+def _sources(text: str, options: Mapping[str, Any]) -> list[Source]:
+    # Path raises where the text is too long for a path, and os.path does not.
+    if os.path.isdir(text):
+        with naming(text):
+            files = sorted(entry for entry in Path(text).iterdir() if entry.is_file())
+        if not files:
+            raise InputError(f"{quote(text)}: There is no file in this folder; expected matrix files.")
+        return [_file(str(path), path, options) for path in files]
+    if os.path.exists(text):
+        return [_file(text, Path(text), options)]
+    if "://" in text:
+        return [Source(text, matrix_address(text))]
+    if ":" in text:
+        with naming(text):
+            return [Source(text, parse_call(text))]
+    if not ID.fullmatch(text):
+        raise InputError(
+            f"{quote(text)} is not there; expected a matrix file, a folder of them, the id of a matrix or "
+            "FAMILY:NAME=VALUE,…."
+        )
+    return [Source(text, Address(text))]
+
+
+def _file(text: str, path: Path, options: Mapping[str, Any]) -> Source:
+    """The file, with the options if it is an edge list; its head says which format it has."""
+    from gpu_engine.matrix_io import ReadLimits, ReadOptions, find_reader
+    from gpu_engine.matrix_io.edge_list import CHOOSE, EdgeList
+
+    with naming(text):
+        reader = find_reader(path, ReadLimits(), ReadOptions())
+        if not isinstance(reader, EdgeList):
+            return Source(text, path)
+        if options.get("directed") is None:
+            raise MatrixFileError(f"{CHOOSE} {COMMAND['choose_direction']}")
+        return Source(text, path, options)

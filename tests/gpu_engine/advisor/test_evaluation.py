@@ -1,0 +1,112 @@
+"""The advice held against times made up by hand, and what it learns from them."""
+
+import math
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_engine import recordings
+from gpu_engine.advisor import advise, rank
+from gpu_engine.advisor.evaluation import calibrate, evaluate
+from gpu_engine.advisor.model import MODELS, predict
+from gpu_engine.products import ProductDetails
+from gpu_engine.records import Case, Measurement
+from tests.gpu_engine.advisor.samples import EVEN, RANDOM
+from tests.samples.recording import sample
+
+
+def measurement(matrix: str, kernel: str, seconds: float | None, cache: Any = "warm") -> Measurement:
+    state: Any = "ok" if seconds else "failed"
+    return Measurement.of(Case(matrix, kernel, cache), "cuda:0", ProductDetails, state, median_s=seconds)
+
+
+def test_calibration_is_the_ratio_of_measured_to_predicted() -> None:
+    known = {"even": EVEN, "random": RANDOM}
+    times = {name: predict("split/tile", found).seconds for name, found in known.items()}
+    records = [
+        measurement("even", "split/tile", 2.0 * times["even"]),
+        measurement("random", "split/tile", 8.0 * times["random"]),
+        measurement("even", "coo/segmented", 1.0 * predict("coo/segmented", EVEN).seconds),
+        measurement("even", "cusparse/best", 1e-9),
+        measurement("unknown", "split/tile", 1e-9),
+        measurement("random", "csr/scalar", None),
+    ]
+    found = calibrate(records, known)
+    assert found["split/tile"] == pytest.approx(4.0)
+    assert found["coo/segmented"] == pytest.approx(1.0)
+    assert found["csr/scalar"] == pytest.approx(2.0)
+    assert set(found) == set(MODELS)
+    assert calibrate([], known) == dict.fromkeys(MODELS, 1.0)
+
+
+def test_calibration_changes_the_ranking_of_its_device_and_of_no_other() -> None:
+    plain = advise(EVEN)
+    first = plain[0].kernel
+    slowed = advise(EVEN, calibration={first: 1.5})
+    assert slowed[0].kernel == plain[1].kernel
+    again = next(advice for advice in (*slowed, *advise(EVEN, calibration={first: 1.01})) if advice.kernel == first)
+    assert again.predicted_s["H200"] != plain[0].predicted_s["H200"]
+    assert again.predicted_s["V100"] == plain[0].predicted_s["V100"]
+
+
+def test_judgement_by_hand() -> None:
+    order = [kernel for kernel, _ in rank(EVEN)]
+    first, second = order[:2]
+    records = [
+        measurement("a", first, 1.2e-5),
+        measurement("a", second, 1.0e-5),
+        measurement("a", "cusparse/best", 1e-7),
+        measurement("a", first, 1.0e-5, "cold"),
+        measurement("a", second, 3.0e-5, "cold"),
+        # The first choice has no time here, so that the next one is chosen.
+        measurement("b", first, None),
+        measurement("b", second, 1.1e-5),
+        measurement("b", order[2], 1.0e-5),
+        measurement("no features", first, 1.0),
+    ]
+    found = evaluate(records, {"a": EVEN, "b": EVEN, "no features": {}})
+    assert [(v.matrix_id, v.cache, v.advised, v.fastest) for v in found.outcomes] == [
+        ("a", "warm", first, second),
+        ("b", "warm", second, order[2]),
+        ("a", "cold", first, first),
+    ]
+    assert [v.regret for v in found.outcomes] == pytest.approx([1.2, 1.1, 1.0])
+    assert found.share_within_10_percent == pytest.approx(2 / 3)
+    assert found.geometric_mean_regret == pytest.approx((1.2 * 1.1) ** (1 / 3))
+    assert found.worst == found.outcomes[0]
+    assert found.outcomes[0].predicted_s == predict(first, EVEN).seconds
+
+
+def test_judging_nothing() -> None:
+    found = evaluate([], {})
+    assert math.isnan(found.share_within_10_percent)
+    assert math.isnan(found.geometric_mean_regret)
+    assert found.worst is None
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["advisor", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_module("gpu_engine.advisor", run_name="__main__")
+    return int(stopped.value.code or 0)
+
+
+def test_judge_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h200" / "formats.json.gz"
+    recordings.write(path, sample())
+    assert run(monkeypatch, "--judge", str(path)) == 0
+    recording = sample()
+    found = evaluate(recording.measurements, {m.id: m.features for m in recording.matrices})
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(found.outcomes)
+    assert lines[-1].startswith(f"{found.share_within_10_percent:.1%} within 10 %")
+    assert lines[-1].endswith(f"{found.geometric_mean_regret:.3f}")
+    assert run(monkeypatch, "--judge", str(path), "--calibrate", str(path)) == 0
+    path.write_bytes(b"no gzip")
+    assert run(monkeypatch, "--judge", str(path)) == 2
+    assert "is not gzipped JSON" in capsys.readouterr().err

@@ -1,0 +1,92 @@
+from dataclasses import replace
+
+import pytest
+
+from gpu_engine.findings.batched.groups import (
+    bandwidth,
+    batch_groups,
+    is_balanced,
+    largest,
+    name_of,
+    operation_of,
+    operations,
+)
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from tests.samples.batched import FEW, NOS3, WEST, copies, mixed, multiplied, refused, shown
+
+
+def test_an_axis_ends_at_its_first_equals_sign() -> None:
+    assert multiplied("csr/smart", 1.0).axes == {"batch": "1000", "compose": "copies", "operation": "y=Ax+y"}
+
+
+def test_a_group_is_one_batch_in_one_place_fastest_first() -> None:
+    found = batch_groups(
+        shown(
+            *copies(problems=1000),
+            *copies(problems=10),
+            *mixed("west", "nos3"),
+            *copies(device="cpu"),
+            multiplied("csr/smart", 1.0, cache="cold"),
+        )
+    )
+    assert [(g.compose, g.problems, g.device, g.cache) for g in found] == [
+        ("mixed", 1000, "cuda:0", "warm"),
+        ("copies", 10, "cuda:0", "warm"),
+        ("copies", 1000, "cuda:0", "warm"),
+        ("copies", 1000, "cpu", "warm"),
+        ("copies", 1000, "cuda:0", "cold"),
+    ]
+    assert [m.kernel for m in found[0].timed] == ["csri/warp", "coo/segmented", "ell/thread"]
+    assert found[0].members == ("west", "nos3")
+    assert found[1].members == ()
+
+
+def test_a_group_knows_ours_libraries_and_what_chooses() -> None:
+    (group,) = batch_groups(shown(*copies(), refused("cusparse/branches", "too many")))
+    assert group.timed[0].kernel == group.leaders[0] == "auto/shared"
+    assert {m.kernel for m in group.timed} - {m.kernel for m in group.ours} == {"cusparse/best", "cusparse/chain"}
+    assert (group.auto, group.single) == (group.of("auto/shared"), group.of("coo/segmented"))
+    assert (group.peer, group.loop) == (group.of("cusparse/best"), group.of("cusparse/chain"))
+    assert group.measurements[-1].kernel == "cusparse/branches"
+    assert group.of("cusparse/branches") is None
+    assert group.floor_gflops == pytest.approx(250.0)
+
+
+def test_operations_do_not_mix_and_the_papers_comes_first() -> None:
+    both = shown(multiplied("csr/smart", 9.0, operation="y=Ax"), multiplied("csr/smart", 3.0))
+    assert operations(both) == ("y=Ax+y", "y=Ax")
+    assert [group.timed[0].gflops for group in batch_groups(both)] == [3.0]
+    other = replace(both, operation="y=Ax")
+    assert [group.timed[0].gflops for group in batch_groups(other)] == [9.0]
+    alone = shown(multiplied("csr/smart", 9.0, operation="y=Ax"))
+    assert operation_of(alone) == "y=Ax"
+    assert len(batch_groups(alone)) == 1
+    assert batch_groups(StudyData()) == []
+
+
+def test_the_largest_batch_with_a_time_stands_for_a_matrix() -> None:
+    found = shown(
+        *copies(problems=10), *copies(problems=1000), refused("csr/smart", "needs 41 GB", 10_000), *mixed("west", "d2")
+    )
+    assert [(g.compose, g.problems) for g in largest(batch_groups(found))] == [("mixed", 1000), ("copies", 1000)]
+    assert [(g.compose, g.problems) for g in largest(batch_groups(found), 10)] == [("copies", 10)]
+    untimed = batch_groups(shown(refused("csr/smart", "no entries", 10), refused("csr/smart", "no entries", 100)))
+    assert [g.problems for g in largest(untimed)] == [100]
+
+
+def test_a_matrix_is_balanced_where_sigma_is_below_a_tenth_of_the_mean() -> None:
+    assert (is_balanced(NOS3), is_balanced(WEST), is_balanced(FEW)) == (True, False, False)
+    assert is_balanced(replace(NOS3, ave=10.0, sigma=1.0)) is False
+    assert is_balanced(MatrixFeatures("deleted")) is None
+
+
+def test_a_batch_has_a_name() -> None:
+    found = shown(*copies(), *mixed("west", "d2"), multiplied("csr/smart", 1.0, matrix="nos3", compose="mixed"))
+    assert [name_of(group, found) for group in batch_groups(found)] == ["2 matrices mixed", "mixed", "west0989"]
+
+
+def test_bandwidth_counts_what_is_stored_and_both_vectors() -> None:
+    m = multiplied("ell/thread", 100.0)
+    assert bandwidth(m) == pytest.approx(8e6 / 10e-6)
+    for unknown in (refused("ell/thread", "no"), m.with_(vector_bytes=None)):
+        assert bandwidth(unknown) is None

@@ -1,0 +1,168 @@
+import pytest
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import Finding
+from gpu_engine.findings.pagerank import findings, top_pages
+from gpu_engine.findings.units import THIN
+from tests.samples.pagerank import luxembourg, ran, shown, stopped
+
+
+def only(found: StudyData) -> Finding:
+    """The lone finding."""
+    (finding,) = findings(found)
+    return finding
+
+
+def said(found: StudyData) -> list[str]:
+    """Its sentences."""
+    return [sentence.replace(THIN, " ") for sentence in only(found).sentences]
+
+
+def test_both_ratios_are_always_said() -> None:
+    assert said(shown(*luxembourg())) == [
+        "csr/thread+free is fastest on cpu: 100 ms to convergence.",
+        "The best with segments is csr/thread+cpms4: 1.16 times as fast as csr/thread+fp64 (faster), the same kernel "
+        "in fp64; 1.07 times as slow as csr/thread+free (slower), the fastest run in fp64.",
+        "113 iterations (1/46/61/5 by segments) against 113 in fp64; the ranks are right: residual 8.1·10⁻¹¹ under "
+        "10⁻¹⁰, distance 2.3·10⁻¹⁰ from those in fp64, 100 % of the top pages the same.",
+    ]
+
+
+def test_one_run_in_fp64_is_named_once() -> None:
+    found = shown(ran("csr/thread+fp64", 28, 0.2), ran("csr/thread+cpms2", (13, 15), 0.1))
+    assert said(found)[1] == (
+        "The best with segments is csr/thread+cpms2: 2 times as fast as csr/thread+fp64 (faster), the same kernel in "
+        "fp64 and the fastest run in fp64."
+    )
+
+
+def test_a_format_without_fp64_says_so() -> None:
+    found = shown(ran("csr/thread+fp64", 28, 0.2), ran("ell/thread+cpms2", (13, 15), 0.1))
+    assert said(found)[1] == (
+        "The best with segments is ell/thread+cpms2: the same kernel has no time in fp64; 2 times as fast as "
+        "csr/thread+fp64 (faster), the fastest run in fp64."
+    )
+
+
+def test_runs_within_what_a_kernel_differs_from_itself_lead_together() -> None:
+    found = shown(ran("csr/thread+fp64", 28, 0.100), ran("csr/thread+cpms2", (13, 15), 0.101))
+    assert said(found)[0] == (
+        "csr/thread+fp64 and csr/thread+cpms2 show no measurable difference on cpu: 100 ms to convergence."
+    )
+    assert "1.01 times as slow as csr/thread+fp64 (same)" in said(found)[1]
+
+
+def test_a_lead_that_is_not_settled_is_said_to_be_so() -> None:
+    vague = ran("csr/thread+cpms2", (13, 15), 0.090, ci_high_s=0.12)
+    sentences = said(shown(ran("csr/thread+fp64", 28, 0.100), vague))
+    assert sentences[0] == (
+        "csr/thread+cpms2 leads, not clearly, on cpu: 90.0 ms to convergence; csr/thread+fp64 may be as fast "
+        "(ambiguous)."
+    )
+    assert "1.11 times as fast as csr/thread+fp64 (ambiguous)" in sentences[1]
+
+
+def test_a_schedule_that_begins_with_all_segments_is_no_gain_of_fewer() -> None:
+    whole = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))
+    found = shown(
+        ran("csr/thread+fp64", 28, 0.2),
+        ran("csr/thread+cpms2", (0, 28), 0.1, axes=whole),
+        ran("csr/thread+cpms2", (13, 15), 0.16),
+    )
+    assert said(found)[0].startswith("csr/thread+cpms2, first 2 is fastest")
+    assert said(found)[1].startswith(
+        "The best with segments is csr/thread+cpms2, first 1: 1.25 times as fast as csr/thread+fp64"
+    )
+
+
+def test_a_fast_run_with_wrong_ranks_does_not_lead() -> None:
+    found = shown(*luxembourg(), ran("csr/thread+fp32", 1000, 0.01, residual=3e-8))
+    sentences = said(found)
+    assert sentences[0].startswith("csr/thread+free is fastest")
+    assert sentences[-1] == "Not ranked, the ranks not being right to ε: csr/thread+fp32 (residual 3.0·10⁻⁸)."
+
+
+def test_without_segments_the_fastest_run_says_whether_it_is_right() -> None:
+    assert said(shown(ran("csr/thread+fp64", 28, 0.2))) == [
+        "csr/thread+fp64 runs on cpu: 200 ms to convergence.",
+        "28 iterations; the ranks are right: residual 8.1·10⁻¹¹ under 10⁻¹⁰.",
+    ]
+
+
+def test_parameters_that_differ_from_the_defaults_are_said() -> None:
+    found = shown(ran("csr/thread+fp64", 28, 0.2, axes=(("part", "lower"),)))
+    assert said(found)[0] == "csr/thread+fp64 runs on cpu with part=lower: 200 ms to convergence."
+
+
+def test_nothing_right_is_said() -> None:
+    assert said(shown(stopped("csr/thread+fp64", "failed", "no"))) == ["No run here has a time and the right ranks."]
+    assert findings(StudyData()) == ()
+
+
+def test_devices_have_verdicts_of_their_own() -> None:
+    found = findings(shown(*luxembourg(), *luxembourg("cuda:0")))
+    assert [finding.device for finding in found] == ["cpu", "cuda:0"]
+    assert "cuda:0" in found[1].sentences[0]
+
+
+def test_nothing_leads_on_a_busy_machine() -> None:
+    found = shown(ran("csr/thread+fp64", 28, 0.100, reference_gap=0.12), ran("csr/thread+cpms2", (13, 15), 0.050))
+    assert said(found)[0].startswith("This machine was busy: the reference kernel differs from itself by 12.0%.")
+
+
+def test_every_run_has_its_row_the_fastest_first() -> None:
+    table = only(shown(*luxembourg())).table
+    rows = [tuple(cell.replace(THIN, " ") for cell in row) for row in table.rows]
+    heads = [f"{head.text} {head.unit}".strip() for head in table.heads]
+    assert dict(zip(heads, rows[1], strict=True)) == {
+        "kernel": "csr/thread+cpms4",
+        "verdict": "slower",
+        "against csr/thread+free": "1.07 ×",
+        "ranks": "right",
+        "iterations": "113",
+        "iterations by segments": "1/46/61/5",
+        "time median": "107 ms",
+        "95 % interval": "106 ms – 107 ms",
+        "share of floor": "50 %",
+        "speed-up same kernel in fp64": "1.16 ×",
+        "residual": "8.1·10⁻¹¹",
+        "distance from fp64": "2.3·10⁻¹⁰",
+        "overlap top pages": "100 %",
+        "mass error": "2.0·10⁻¹⁶",
+        "note": "",
+    }
+    assert (rows[-1][:4], rows[-1][-1]) == (("ell/thread+cpms2", "skipped", "–", ""), "needs 41 GB, 16 GB allowed")
+
+
+def test_ranks_that_are_not_right_are_called_so() -> None:
+    (row,) = only(shown(ran("csr/thread+fp32", 40, residual=1e-7))).table.rows
+    assert row[3] == "not right to ε"
+
+
+def test_parameters_stand_beside_the_name_and_are_axes() -> None:
+    found = only(shown(ran("csr/thread+fp64", 28, axes=(("part", "lower"),))))
+    assert (found.title, found.axes) == ("luxembourg_osm, part=lower", {"part": "lower"})
+
+
+@pytest.mark.parametrize("kernel", ["csr/thread+fp64", "csr/thread+cpms2"])
+def test_what_did_not_converge_leads_nothing_and_nothing_is_held_against_it(kernel: str) -> None:
+    iterations = 5 if kernel.endswith("fp64") else (2, 3)
+    cut = ran(kernel, iterations, 0.01, residual=1e-12, state="unconverged", note="γ is 0.1 after 5 iterations")
+    finding = only(shown(cut))
+    assert (finding.leaders, finding.decided, finding.baseline) == ((), False, "")
+    assert finding.sentences[0] == "No run here has a time and the right ranks."
+    assert [(row.word, row.ratio, row.leads) for row in finding.rows] == [("unconverged", None, False)]
+    beside = only(shown(cut, ran("csr/warp+fp64", 28, 0.2), ran("csr/thread+cpms4", (0, 9, 9, 9), 0.1)))
+    assert (beside.leaders, beside.baseline) == (("csr/thread+cpms4",), "csr/warp+fp64")
+    assert "the same kernel has no time in fp64; 2 times as fast as csr/warp+fp64 (faster)" in beside.sentences[1]
+
+
+def test_the_top_pages_are_those_of_fp64() -> None:
+    other = ran("csr/thread+fp32", 40, 0.01, top_pages=(7, 12, 3))
+    rows = top_pages(shown(other, *luxembourg())).rows
+    assert rows == (
+        ("luxembourg_osm", "cpu", "1", "7", "2.0·10⁻³", "5 of 5"),
+        ("luxembourg_osm", "cpu", "2", "3", "1.5·10⁻³", "4 of 5"),
+        ("luxembourg_osm", "cpu", "3", "12", "10⁻³", "4 of 5"),
+    )
+    assert top_pages(StudyData()).rows == ()

@@ -1,0 +1,178 @@
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.scaling.conclusions import STATEMENTS, conclusions, table
+from gpu_engine.findings.units import THIN
+from gpu_engine.records import Measurement
+from tests.samples.scaling import by_cusparse, cold, cut_both_ways, product, ranked, resident, shown, unworked
+
+EQUAL_ROWS, LITTLE, COO, MERGE, COLUMNS, ROWS, ORDER, LINEAR, NODES = (statement.text for statement in STATEMENTS)
+
+
+def judged(*found: Measurement, devices: int = 0) -> dict[str, tuple[str, str]]:
+    """Statement → (what the records say, the numbers) of a lone machine."""
+    made = conclusions(shown(*found, devices=devices))
+    return {c.statement: (c.says, c.numbers.replace(THIN, " ")) for c in made}
+
+
+def one(
+    kernel: str, phases: Sequence[float], devices: int = 4, merge: str = "host", matrix: str = "web"
+) -> Measurement:
+    """A product from the host of so many seconds of partition, distribute, compute and merge."""
+    return product(kernel, devices, phases, matrix, options={"merge": merge})
+
+
+def test_equal_rows_cost_what_the_imbalance_says() -> None:
+    # 2.5 ms with equal nonzeros; equal rows allow 40 %, which is 6.25 ms.
+    *equal, _two, four = cut_both_ways()
+    assert judged(*equal, replace(four, median_s=6.25e-3))[EQUAL_ROWS] == (
+        "agrees",
+        "Holds for 1 of 1: web_graph pCSR allows 40 %, measured 40 %.",
+    )
+    assert judged(*cut_both_ways())[EQUAL_ROWS] == (
+        "disagrees",
+        "Holds for 0 of 1: web_graph pCSR allows 40 %, measured 50 %.",
+    )
+    assert judged(*cut_both_ways(), devices=2)[EQUAL_ROWS] == (
+        "agrees",
+        "Holds for 1 of 1: web_graph pCSR allows 67 %, measured 70 %.",
+    )
+    assert judged(*equal, replace(four, median_s=2e-2))[EQUAL_ROWS][0] == "disagrees", "slower than it says"
+    even = four.with_(entries_by_device=(1_050_000, 950_000, 1_000_000, 1_000_000))
+    for found in ([*equal, even], equal, cold()):
+        assert judged(*found)[EQUAL_ROWS][0] == "no data"
+
+
+def test_partition_takes_little_for_most() -> None:
+    short, long = (0.001, 0.06, 0.03, 0.009), (0.02, 0.05, 0.02, 0.01)
+    found = [
+        one("pCSR/p*-opt", short),
+        one("pCOO/p*-opt", short),
+        one("pCSC/p*-opt", long, merge="device"),
+        one("pCSR/baseline", long),
+    ]
+    assert judged(*found)[LITTLE] == (
+        "agrees",
+        "Holds for 2 of 3: web_graph pCSC 20 % (70 % with distribution); web_graph pCSR 1.0 % (61 % with "
+        "distribution); web_graph pCOO 1.0 % (61 % with distribution).",
+    )
+    assert judged(*found[1:])[LITTLE][0] == "in part"
+    assert judged(*found[2:])[LITTLE][0] == "disagrees"
+    assert judged(one("pCSR/p*-opt", (0.002, 0.06, 0.03, 0.008)))[LITTLE][0] == "disagrees", "2 % are not less"
+
+
+@pytest.mark.parametrize(
+    ("partition", "says"), [(0.3, "disagrees"), (0.4, "agrees"), (0.8, "agrees"), (0.9, "disagrees")]
+)
+def test_coo_partition_on_the_host(partition: float, says: str) -> None:
+    found = one("pCOO/baseline", (partition, 0.05, 0.03, 0.92 - partition))
+    assert judged(found)[COO][0] == says
+    elsewhere = [one("pCSR/baseline", (0.5, 0.1, 0.2, 0.2)), one("pCOO/p*-opt", (0.5, 0.1, 0.2, 0.2))]
+    assert judged(*elsewhere)[COO] == ("no data", "No product with pCOO and baseline here has the times.")
+
+
+def test_each_format_has_its_own_limit_of_merging() -> None:
+    found = [
+        one("pCSR/p*-opt", (0.2, 0.5, 0.2, 0.1)),
+        one("pCSC/p*-opt", (0.2, 0.5, 0.22, 0.08), merge="device"),
+        one("pCOO/p*-opt", (0.2, 0.5, 0.14, 0.16)),
+        one("pCOO-columns/p*-opt", (0.2, 0.5, 0.0, 0.3), merge="device"),
+    ]
+    assert judged(*found)[MERGE] == (
+        "in part",
+        "Holds for 2 of 3: web_graph pCSR 10 %; web_graph pCSC 8.0 %; web_graph pCOO 16 %.",
+    )
+    limits = [
+        one("pCSR/p*-opt", (0.2, 0.5, 0.262, 0.038)),
+        one("pCSC/p*-opt", (0.2, 0.5, 0.21, 0.09), merge="device"),
+        one("pCOO/p*-opt", (0.2, 0.5, 0.13, 0.17)),
+    ]
+    assert judged(*limits)[MERGE][0] == "disagrees", "less than, the paper says"
+
+
+def test_what_is_merged_elsewhere_than_in_the_paper_is_not_judged() -> None:
+    quick = one("pCSR/p*-opt", (0.2, 0.5, 0.3, 0.001), merge="device")
+    assert judged(quick)[MERGE][0] == "no data"
+    assert judged(one("pCSR/p*-opt", (0.2, 0.5, 0.2, 0.1)), quick)[MERGE][1].startswith("Holds for 0 of 1: web_graph")
+    assert judged(one("pCSC/p*-opt", (0.2, 0.5, 0.2, 0.01)))[MERGE][0] == "no data"
+
+
+def merged(partitioning: str, *seconds: float) -> list[Measurement]:
+    """Baselines whose merge takes so long on 1, 2 and 4 devices."""
+    return [
+        one(f"{partitioning}/baseline", (0.1, 0.1, 0.1, time), number)
+        for number, time in zip((1, 2, 4), seconds, strict=True)
+    ]
+
+
+def test_columns_merged_on_the_host_take_longer_with_more_devices_and_rows_do_not() -> None:
+    found = judged(*merged("pCSC", 0.01, 0.02, 0.04), *merged("pCSR", 0.01, 0.011, 0.012))
+    assert found[COLUMNS] == ("agrees", "Holds for 1 of 1: web_graph pCSC 10.0 ms on 1, 40.0 ms on 4.")
+    assert found[ROWS] == ("agrees", "Holds for 1 of 1: web_graph pCSR 10.0 ms on 1, 12.0 ms on 4.")
+    found = judged(*merged("pCSC", 0.01, 0.011, 0.012), *merged("pCOO", 0.01, 0.02, 0.04))
+    assert (found[COLUMNS][0], found[ROWS][0]) == ("disagrees", "disagrees")
+    assert judged(*merged("pCSC", 0.01, 0.02, 0.04)[2:])[COLUMNS][0] == "no data", "on one number of devices"
+    assert judged(*merged("pCSC", 0.01, 0.03, 0.012), devices=2)[COLUMNS][0] == "agrees"
+    # Half of a growth in proportion, from 10 to 25 ms on four times the devices, is enough.
+    assert [judged(*merged("pCSC", 0.01, 0.02, time))[COLUMNS][0] for time in (0.0249, 0.0251)] == [
+        "disagrees",
+        "agrees",
+    ]
+
+
+def test_the_strategies_are_in_the_order_of_the_paper() -> None:
+    assert judged(*cold())[ORDER] == (
+        "agrees",
+        "Holds for 1 of 1: web_graph pCSR p* 2.00 × baseline (faster), p*-opt 1.25 × p* (faster).",
+    )
+    swapped = [m for m in cold() if not (m.kernel == "pCSR/p*-opt" and m.details.devices == 4)]
+    assert judged(*swapped, one("pCSR/p*-opt", (0.02, 0.02, 0.01, 0.01)))[ORDER][0] == "disagrees"
+    assert judged(*cold(), devices=1)[ORDER][0] == judged(*swapped)[ORDER][0] == "no data"
+
+
+def test_near_linear_is_an_efficiency_like_that_of_eight_in_the_paper() -> None:
+    assert judged(*cold())[LINEAR] == ("agrees", "Holds for 1 of 1: web_graph pCSR 3.12 × on 4.")
+    slower = [m for m in cold() if m.kernel == "pCSR/p*-opt" and m.details.devices == 1]
+    last = [one("pCSR/p*-opt", (0.1 / 3.05, 0.0, 0.0, 0.0))]
+    assert judged(*slower, *last)[LINEAR][0] == "disagrees"
+    assert judged(*last)[LINEAR][0] == judged(*slower)[LINEAR][0] == "no data"
+
+
+def test_nodes_count_where_the_devices_lie_on_several() -> None:
+    assert judged(*cold())[NODES] == ("no data", "No product on devices of several nodes here has the times.")
+    near, far = ([replace(m, environment={"nodes": nodes}) for m in cold()] for nodes in ("0, 0, 0, 0", "0, 0, 1, 1"))
+    assert judged(*near)[NODES][0] == "no data"
+    assert judged(*far)[NODES] == (
+        "agrees",
+        "Holds for 1 of 1: web_graph pCSR p*-opt 1.25 × p* on 4 devices of 2 nodes.",
+    )
+
+
+def test_a_library_is_no_strategy_of_the_paper() -> None:
+    theirs = [*by_cusparse(cold(), 0.1), *by_cusparse(cut_both_ways(), 2.5)]
+    assert judged(*cold(), *cut_both_ways(), *theirs) == judged(*cold(), *cut_both_ways())
+    assert conclusions(shown(*theirs)) == conclusions(StudyData())
+    assert judged(*cold()[:3], *theirs)[MERGE][0] == "no data", "cuSPARSE's p*-opt does not stand in for ours"
+
+
+def test_machines_are_judged_apart_and_virtual_ones_called_so() -> None:
+    found = conclusions(shown(*cold(), *cold(device="cpu")))
+    assert [(c.device, c.cache, c.statement) for c in found] == [
+        (device, "warm", statement.text) for device in ("cuda:0", "cpu (virtual)") for statement in STATEMENTS
+    ]
+    assert [row[:2] for row in table(shown(*cold())).rows] == [
+        (c.statement, c.says) for c in found if c.device == "cuda:0"
+    ]
+
+
+@pytest.mark.parametrize("nothing", [StudyData(), shown(unworked("pCSR/p*", "no")), shown(*ranked())])
+def test_no_results(nothing: StudyData) -> None:
+    assert {c.says for c in conclusions(nothing)} == {"no data"}
+    assert table(nothing).rows == ()
+
+
+def test_resident_products_alone_leave_the_others_without_data() -> None:
+    assert {says for says, _ in judged(*resident()).values()} == {"no data"}

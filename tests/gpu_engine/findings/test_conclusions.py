@@ -1,0 +1,44 @@
+from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
+
+STATEMENT: Statement[None] = Statement("All are fast.", "case", lambda group, data: None)
+MOST: Statement[None] = Statement("Most are fast.", "case", lambda group, data: None, mostly=True)
+
+
+def trials(*held: bool) -> list[tuple[str, Trial]]:
+    """Cases a, b, c … with the numbers 0, 1, 2 …."""
+    return [("abcdef"[i], Trial(holds, str(i))) for i, holds in enumerate(held)]
+
+
+def said(statement: Statement[None], *held: bool) -> str:
+    return statement.conclusion(trials(*held), "cuda:0", "warm").says
+
+
+def test_a_statement_agrees_where_all_do_and_one_on_most_where_more_than_half_do() -> None:
+    assert [said(STATEMENT, *held) for held in ((True, True), (True, False), (False, False))] == [
+        "agrees",
+        "in part",
+        "disagrees",
+    ]
+    assert [said(MOST, *held) for held in ((True, True, False), (True, False), (False,))] == [
+        "agrees",
+        "in part",
+        "disagrees",
+    ]
+
+
+def test_what_does_not_hold_comes_first_and_three_are_named() -> None:
+    found = STATEMENT.conclusion(trials(True, True, False, True, False), "cpu", "warm")
+    assert found.numbers == "Holds for 3 of 5: c 2; e 4; a 0; 2 more."
+    assert MOST.conclusion(trials(True), "cpu", "warm").numbers == "Holds for 1 of 1: a 0."
+
+
+def test_without_cases_there_is_no_data() -> None:
+    without = STATEMENT.conclusion([], "cpu", "warm")
+    assert without == Conclusion("All are fast.", "no data", "No case here has the times.", "cpu", "warm")
+    assert STATEMENT.unjudged() == Conclusion("All are fast.", "no data", "")
+
+
+def test_the_table_has_what_some_device_was_asked_for() -> None:
+    found = [STATEMENT.conclusion(trials(True), "cpu", "warm"), STATEMENT.unjudged()]
+    assert [head.text for head in table_of(found).heads] == ["the paper", "here", "numbers", "device", "cache"]
+    assert table_of(found).rows == (("All are fast.", "agrees", "Holds for 1 of 1: a 0.", "cpu", "warm"),)

@@ -1,0 +1,119 @@
+from dataclasses import replace
+
+import pytest
+
+from gpu_engine.findings.finding import Finding, Row, against, common_axes, gain, row_of, share, verdict_on
+from gpu_engine.findings.tables import Head
+from gpu_engine.records import Measurement
+from tests.samples.batched import multiplied
+from tests.samples.formats import timed, untimed
+
+BASE = timed("csr/scalar", 1e-3)
+UNCONVERGED = replace(timed("csr/vector", 1e-6), state="unconverged", note="γ is 0.1")
+
+
+@pytest.mark.parametrize(
+    ("m", "baseline", "word", "ratio", "reason"),
+    [
+        (timed("csr/vector", 800e-6), BASE, "faster", 1.25, "1.25 times as fast"),
+        (timed("csr/vector", 4e-3), BASE, "slower", 0.25, "4 times as slow"),
+        (timed("csr/vector", 1.001e-3), BASE, "same", 1 / 1.001, "The gap of 0.1% is within"),
+        (timed("csr/vector", 0.9e-3, ci_low_s=None), BASE, "ambiguous", 1 / 0.9, "One of the two has no interval."),
+        (BASE, BASE, "baseline", 1.0, "Every other kernel is compared with this one."),
+        (BASE, None, "ambiguous", None, "There is nothing to compare it with."),
+        (UNCONVERGED, BASE, "unconverged", None, "γ is 0.1"),
+        (untimed("csr/vector", "failed", "row 3 is wrong"), BASE, "failed", None, "row 3 is wrong"),
+        (untimed("csr/vector", "skipped", ""), None, "skipped", None, "No time: skipped, and no reason was recorded."),
+    ],
+)
+def test_the_word_beside_a_measurement(
+    m: Measurement, baseline: Measurement | None, word: str, ratio: float | None, reason: str
+) -> None:
+    found, value, why = verdict_on(m, baseline)
+    assert (found, value) == (word, None if ratio is None else pytest.approx(ratio))
+    assert why.startswith(reason)
+
+
+def test_against_is_time_over_time_at_least_one_with_a_word() -> None:
+    fast, slow = timed("csr/vector", 800e-6), timed("csr/scalar", 1e-3)
+    assert against(slow, fast) == "1.25 times as fast as csr/scalar (faster)"
+    assert against(fast, slow) == "1.25 times as slow as csr/vector (slower)"
+    assert against(slow, timed("csr/vector", 1.001e-3)) == "as fast as csr/scalar (same)"
+    assert against(fast, slow, "it") == "1.25 times as slow as it (slower)"
+    assert against(None, fast) == against(untimed("csr/k", "failed", ""), fast) == ""
+    assert against(fast, untimed("csr/k", "failed", "")) == ""
+
+
+def test_a_share_is_the_bound_and_a_gain_the_base_over_the_time() -> None:
+    assert share(400e-6, BASE) == pytest.approx(0.4)
+    assert gain(BASE, timed("csr/vector", 2e-3)) == pytest.approx(0.5)
+    assert gain(None, BASE) is gain(BASE, untimed("csr/k", "failed", "")) is None
+    assert share(None, BASE) is share(400e-6, untimed("csr/k", "failed", "")) is None
+
+
+def test_common_axes_are_those_that_all_have_alike() -> None:
+    several = [multiplied("csr/scalar", 1.0, 10), multiplied("csr/vector", 1.0, 100)]
+    assert common_axes(several) == {"compose": "copies", "operation": "y=Ax+y"}
+    assert common_axes(several[:1]) == {"batch": "10", "compose": "copies", "operation": "y=Ax+y"}
+    assert common_axes([*several, BASE]) == common_axes([]) == {}
+
+
+def finding(*rows: Row, baseline: str = "csr/scalar") -> Finding:
+    leaders = tuple(row.label for row in rows if row.leads)
+    sentences, heads = ("One is fastest.",), (Head("rate", "GFLOP/s"), Head("note", numeric=False))
+    return Finding("formats", "m1", "cpu", "warm", "grid", {"a": "b"}, leaders, True, sentences, baseline, heads, rows)
+
+
+ROWS = (
+    row_of(timed("csr/vector", 2e-3), "csr/vector, x 2", True, BASE, ["1.00", ""]),
+    row_of(BASE, "csr/scalar", False, BASE, ["2.00", ""]),
+    row_of(untimed("ell/thread", "failed", "no"), "ell/thread", False, BASE, ["–", "no"]),
+)
+
+
+def test_the_table_has_the_verdict_before_the_numbers() -> None:
+    table = finding(*ROWS).table
+    assert [(head.text, head.unit, head.numeric) for head in table.heads] == [
+        ("kernel", "", False),
+        ("verdict", "", False),
+        ("against", "csr/scalar", True),
+        ("rate", "GFLOP/s", True),
+        ("note", "", False),
+    ]
+    assert table.rows == (
+        ("csr/vector, x 2", "slower", "2.00\u202f×", "1.00", ""),
+        ("csr/scalar", "baseline", "1.00\u202f×", "2.00", ""),
+        ("ell/thread", "failed", "–", "–", "no"),
+    )
+    assert finding(baseline="").table.heads[2] == Head("against", "nothing")
+
+
+def test_the_document_has_a_verdict_for_each_row() -> None:
+    document = finding(*ROWS).document()
+    verdicts = document.pop("verdicts")
+    assert document == {
+        "study": "formats",
+        "matrix_id": "m1",
+        "device": "cpu",
+        "cache": "warm",
+        "axes": {"a": "b"},
+        "leaders": ["csr/vector, x 2"],
+        "decided": True,
+        "sentences": ["One is fastest."],
+        "baseline": "csr/scalar",
+    }
+    assert verdicts[0] == {
+        "case": "m1|csr/vector|warm|",
+        "kernel": "csr/vector",
+        "label": "csr/vector, x 2",
+        "state": "ok",
+        "leads": True,
+        "verdict": "slower",
+        "factor": 2.0,
+        "reason": "2 times as slow; intervals and rounds lie apart.",
+    }
+    assert [(v["verdict"], v["factor"], v["leads"]) for v in verdicts[1:]] == [
+        ("baseline", 1.0, False),
+        ("failed", None, False),
+    ]
+    assert finding(baseline="").document()["baseline"] is None

@@ -1,0 +1,121 @@
+from dataclasses import replace
+
+import pytest
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.formats import findings
+from gpu_engine.findings.ranking import Ranking, join, overview, rank
+from gpu_engine.records import Measurement
+from tests.samples.formats import timed, untimed
+
+FIRST, SAME, SLOWER = timed("csr/vector", 800e-6), timed("coo/segmented", 803e-6), timed("csr/scalar", 1e-3)
+VAGUE = timed("ell/thread", 840e-6, ci_low_s=700e-6, ci_high_s=950e-6)
+UNCONVERGED = replace(timed("csr/k", 700e-6), state="unconverged")
+BUSY = "This machine was busy: the reference kernel differs from itself by 30.0%. Nothing leads here; measure again in "
+
+
+def kernels(measurements: tuple[Measurement, ...]) -> list[str]:
+    return [m.kernel for m in measurements]
+
+
+def said(ranking: Ranking) -> str:
+    return ranking.sentence(lambda m: m.kernel, "here", ["a fact", "", "another"])
+
+
+@pytest.mark.parametrize(
+    ("given", "leaders", "unsettled", "decided", "sentence"),
+    [
+        ([FIRST], ["csr/vector"], [], True, "csr/vector runs here: a fact, another."),
+        ([SLOWER, FIRST], ["csr/vector"], [], True, "csr/vector is fastest here: a fact, another."),
+        (
+            [SAME, FIRST],
+            ["csr/vector", "coo/segmented"],
+            [],
+            True,
+            "csr/vector and coo/segmented show no measurable difference here: a fact, another.",
+        ),
+        (
+            [SLOWER, SAME, FIRST],
+            ["csr/vector", "coo/segmented"],
+            [],
+            True,
+            "csr/vector and coo/segmented are fastest, with no measurable difference, here: a fact, another.",
+        ),
+        (
+            [VAGUE, FIRST],
+            ["csr/vector"],
+            ["ell/thread"],
+            False,
+            "csr/vector leads, not clearly, here: a fact, another; ell/thread may be as fast (ambiguous).",
+        ),
+        (
+            [VAGUE, SAME, FIRST],
+            ["csr/vector", "coo/segmented"],
+            ["ell/thread"],
+            False,
+            "csr/vector and coo/segmented lead, not clearly, here: a fact, another; ell/thread may be as fast "
+            "(ambiguous).",
+        ),
+        ([], [], [], False, ""),
+        ([untimed("csr/vector", "failed", "no")], [], [], False, ""),
+        ([UNCONVERGED], [], [], False, ""),
+        ([FIRST, UNCONVERGED], ["csr/vector"], [], True, "csr/vector runs here: a fact, another."),
+    ],
+)
+def test_what_times_allow_to_say(
+    given: list[Measurement], leaders: list[str], unsettled: list[str], decided: bool, sentence: str
+) -> None:
+    ranking = rank(given)
+    assert (kernels(ranking.leaders), kernels(ranking.unsettled)) == (leaders, unsettled)
+    assert (ranking.decided, said(ranking), ranking.busy) == (decided, sentence, "")
+
+
+def test_the_fastest_comes_first() -> None:
+    assert kernels(rank([SLOWER, SAME, FIRST]).measurements) == ["csr/vector", "coo/segmented", "csr/scalar"]
+
+
+@pytest.mark.parametrize("ranked", [True, False])
+def test_nothing_leads_on_a_busy_machine_whoever_shows_it(ranked: bool) -> None:
+    noisy = replace(SLOWER, reference_gap=0.3)
+    ranking = rank([FIRST, noisy]) if ranked else rank([FIRST], beside=[noisy])
+    assert (ranking.leaders, ranking.decided, said(ranking)) == ((), False, f"{BUSY}quiet.")
+    assert rank([FIRST, replace(UNCONVERGED, reference_gap=0.3)]).busy == f"{BUSY}quiet."
+
+
+def test_many_names_are_counted_and_not_all_said() -> None:
+    ranking = rank(timed(f"csr/k{number}", 1e-3) for number in range(6))
+    assert len(ranking.leaders) == 6
+    assert said(ranking).startswith("csr/k0, csr/k1, csr/k2 and 3 more show no measurable difference")
+    vague = [replace(VAGUE, kernel=f"ell/k{number}") for number in range(5)]
+    assert said(rank([FIRST, *vague])).endswith("; ell/k0, ell/k1, ell/k2 and 2 more may be as fast (ambiguous).")
+
+
+def test_join() -> None:
+    assert [join(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert join(["a", "b", "c"], most=3) == "a, b and c"
+    assert join(["a", "b", "c", "d"], most=3) == "a, b and 2 more"
+
+
+def over(*measurements: Measurement) -> list[str]:
+    return overview(findings(StudyData(measurements)))
+
+
+def test_the_overview_counts_on_how_many_matrices_a_kernel_leads() -> None:
+    lead = [timed("csr/vector", 1e-3, matrix=m) for m in ("m1", "m2", "m3")]
+    rival = [timed("coo/segmented", s, matrix=m) for m, s in (("m1", 2e-3), ("m2", 1.001e-3), ("m3", 0.5e-3))]
+    alone = timed("csr/vector", 1e-5, device="cuda:0")
+    assert over(*lead, *rival, alone) == [
+        "Over 3 matrices on cpu, warm: csr/vector leads or shares the lead on 2, coo/segmented on 2."
+    ]
+    assert overview(findings(StudyData([*lead, *rival])), "batches")[0].startswith("Over 3 batches on cpu")
+
+
+def test_the_overview_says_where_nothing_leads_and_how_many_are_not_named() -> None:
+    busy = timed("csr/vector", 800e-6, reference_gap=1.4)
+    assert over(busy, timed("csr/vector", 1e-3, matrix="m2")) == [
+        "Over 2 matrices on cpu, warm: csr/vector leads or shares the lead on 1; on 1 nothing leads."
+    ]
+    assert over(busy, replace(busy, matrix_id="m2")) == ["Over 2 matrices on cpu, warm: nothing leads."]
+    several = [timed(f"csr/k{number}", 1e-3, matrix=f"m{number}") for number in range(6)]
+    assert over(*several)[0].endswith("csr/k3 on 1, and 2 more kernels lead somewhere.")
+    assert over(*several[:5])[0].endswith("csr/k3 on 1, and 1 more kernel leads somewhere.")

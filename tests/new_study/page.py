@@ -1,0 +1,18 @@
+"""The page of the `transpose` study."""
+
+from tests.new_study.figure import RATES
+from tests.new_study.findings import findings
+from tests.new_study.study import TRANSPOSE
+from web.studies.base import StudyPage
+
+TRANSPOSE_PAGE = StudyPage(
+    study=TRANSPOSE,
+    link="Transpose",
+    title="Products with the transposed matrix",
+    lead="Whether they pay for a layout of their own.",
+    invitation="Open a matrix, choose the study transpose and press Measure.",
+    recorded_as="see transposes",
+    findings=findings,
+    figures=(RATES,),
+    job_figures=("transpose-rates",),
+)

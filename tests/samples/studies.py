@@ -1,0 +1,66 @@
+"""Records of any study by its name: something of everything that its page shows."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+
+from gpu_engine.device import find_device
+from gpu_engine.measure import open_bench
+from gpu_engine.records import BandwidthPoint, DeviceProfile, MatrixInfo, Measurement, Trace
+from gpu_engine.studies import study
+from tests.battery import BATTERY
+from tests.samples.batched import copies, mixed
+from tests.samples.formats import study_of
+from tests.samples.pagerank import luxembourg
+from tests.samples.scaling import shared
+
+FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
+"""A profile so fast that no real time can be under a floor."""
+
+Records = tuple[list[Measurement], list[Trace]]
+
+
+def records_of(name: str, matrices: Sequence[str], device: str = "cpu") -> Records:
+    """Made-up records of the study of these matrices; of a study without such samples measured ones."""
+    return SAMPLES[name](matrices, device) if name in SAMPLES else _measured(name, tuple(matrices), device)
+
+
+@functools.cache
+def _measured(name: str, matrices: Sequence[str], device: str) -> Records:
+    """What the study finds with its defaults on this CPU, under the name of that device."""
+    here, host, chosen = dataclasses.replace(find_device("cpu"), cache_bytes=2**20), BATTERY["band"](), study(name)
+    infos = [MatrixInfo(matrix, matrix, host.n_rows, host.n_cols, host.nnz) for matrix in matrices]
+    params = chosen.Params()
+    cases = tuple(chosen.cases(params, infos, here))
+    with open_bench(here, FAST) as bench:
+        found = list(chosen.run(params, cases, dict.fromkeys(matrices, host), bench))
+    own = [dataclasses.replace(m, device=device, samples_s=()) for m in found if isinstance(m, Measurement)]
+    return own, [trace for trace in found if isinstance(trace, Trace)]
+
+
+def _products(matrices: Sequence[str], device: str) -> Records:
+    return [m for matrix in matrices for m in study_of(matrix, device)], []
+
+
+def _runs(matrices: Sequence[str], device: str) -> Records:
+    found = [run for matrix in matrices for run in luxembourg(device, matrix)]
+    measurements = [run if isinstance(run, Measurement) else run[0] for run in found]
+    return measurements, [run[1] for run in found if isinstance(run, tuple)]
+
+
+def _batches(matrices: Sequence[str], device: str) -> Records:
+    """Copies of each matrix in two sizes, and all mixed."""
+    alone = [m for matrix in matrices for size in (10, 1000) for m in copies(matrix, device, size)]
+    return [*alone, *mixed(*matrices, device=device)], []
+
+
+def _works(matrices: Sequence[str], device: str) -> Records:
+    return [m for matrix in matrices for m in shared(matrix, device)], []
+
+
+SAMPLES: dict[str, Callable[[Sequence[str], str], Records]] = {
+    "formats": _products,
+    "pagerank": _runs,
+    "batched": _batches,
+    "scaling": _works,
+}

@@ -1,0 +1,56 @@
+from typing import Any
+
+import plotly.io
+import pytest
+
+from gpu_engine.findings.data import StudyData
+from tests.samples.formats import HOSTILE, sized, study_of, titles, untimed
+from web.figures.base import Figure, escape
+from web.figures.formats.groups import NO_RESULTS, NO_TIME
+from web.figures.formats.ratio import NOTHING
+from web.studies.formats import FIGURES
+
+INCOMPLETE = "No matrix here has a record of every kernel."
+EMPTY = {
+    "formats": (NO_RESULTS, NO_RESULTS),
+    "performance-profile": (INCOMPLETE, "On how many matrices"),
+    "ratio": (NOTHING, NOTHING),
+    "side-by-side": (NO_RESULTS, "The fastest kernel of each format"),
+}
+"""Figure → its title and how its summary begins where there is nothing to draw; of the others NO_RESULTS, NO_TIME."""
+
+every_figure = pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+
+
+@every_figure
+def test_devices_and_cache_states_have_their_own_panels(figure: Figure[Any]) -> None:
+    measurements = [*study_of("m1"), *study_of("m1", "cuda:0", 0.01)]
+    info = figure.info(StudyData(measurements, {"m1": sized(HOSTILE)}, pair=("coo", "csr")))
+    drawing = figure.draw(info)
+    panels = "\n".join(titles(drawing)).replace(" · ", ", ")
+    for place in ("cpu, cold", "cpu, warm", "cuda:0, cold", "cuda:0, warm"):
+        assert place in panels
+    text = drawing.to_json()
+    assert "bdata" not in text
+    assert "<script>" not in text.replace("\\u003c", "<"), "names of strangers are text"
+    assert plotly.io.from_json(text).layout.height == drawing.layout.height
+    assert figure.summary(info).endswith(".")
+    if figure.table:
+        assert {len(row) for row in figure.table(info).rows} == {len(figure.table(info).heads)}
+
+
+@every_figure
+def test_no_results(figure: Figure[Any]) -> None:
+    title, summary = EMPTY.get(figure.name, (NO_RESULTS, NO_TIME))
+    info = figure.info(StudyData())
+    assert titles(figure.draw(info)) == [escape(title)]
+    assert figure.summary(info).startswith(summary)
+    assert figure.table is None or figure.table(info).rows == ()
+
+
+@pytest.mark.parametrize("name", ["conversion", "rate", "roofline"])
+def test_without_a_time_there_is_no_point(name: str) -> None:
+    figure: Figure[Any] = next(figure for figure in FIGURES if figure.name == name)
+    info = figure.info(StudyData([untimed("csr/i", "failed", "wrong")], {"m1": sized("first")}))
+    assert titles(figure.draw(info)) == [NO_RESULTS]
+    assert figure.summary(info) == NO_TIME

@@ -1,0 +1,88 @@
+"""What only `/formats` has: a baseline, a pair of formats, what is preferred where several jobs fit."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.samples.formats import HOSTILE
+from tests.web.conftest import Lab, get, words
+from web import parts
+
+
+def test_it_starts_warm(client: TestClient, lab: Lab) -> None:
+    context = get(client, "/formats").context
+    (caches,) = (switch for switch in context["switches"] if switch.label == "Cache")
+    assert [(link.text, link.current) for link in caches.links] == [("cold", False), ("warm", True)]
+    assert {line.finding.cache for line in context["findings"]} == {"warm"}
+    both = get(client, "/formats?job=j1").context
+    assert both["overview"] == ("Over 2 matrices on cpu, warm: csr/vector leads or shares the lead on 2.",)
+
+
+def test_the_chosen_matrices_and_the_newest_others_are_offered(
+    client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.views.study.CHOICES_MAX", 1)
+    context = get(client, f"/formats?device=cpu&matrix={lab.hostile}").context
+    assert context["matrices"] == (parts.Choice(lab.hostile, HOSTILE, True),)
+    both = get(client, f"/formats?device=cpu&matrix={lab.hostile}&matrix={lab.matrix}").context
+    assert {choice.value for choice in both["matrices"]} == {lab.hostile, lab.matrix}
+
+
+def test_a_pair_that_nothing_has_measured_is_a_sentence(client: TestClient, lab: Lab) -> None:
+    response = get(client, "/formats?job=j1&pair=pellr&pair=hyb")
+    (ratio,) = (figure for figure in response.context["figures"] if figure.name == "ratio")
+    assert (ratio.chart.version, ratio.table) == ("0", None)
+    assert "No matrix here has a time in both formats of a pair. Choose another pair above." in words(response.text)
+    assert "One format against another" not in response.context["few"]
+
+
+def test_a_lone_matrix_has_no_pair_to_choose(client: TestClient, lab: Lab) -> None:
+    context = get(client, "/formats?job=j1&matrix=m1").context
+    assert [field.id for field in context["selects"]] == ["baseline"]
+    assert context["few"] == (
+        "“All formats side by side”, “How far from the fastest”, “One format against another” and “Rate by size” "
+        "compare matrices: choose two or more to see them."
+    )
+    assert context["overview"] == ()
+
+
+def test_the_address_chooses_the_pair_and_the_baseline(client: TestClient, lab: Lab) -> None:
+    context = get(client, "/formats?job=j1&pair=coo&pair=csr&baseline=coo/segmented").context
+    chosen = {field.id: [each.value for each in field.options if each.chosen] for field in context["selects"]}
+    assert chosen == {"baseline": ["coo/segmented"], "pair-first": ["coo"], "pair-second": ["csr"]}
+    assert [choice.value for choice in context["selects"][1].options] == ["", "coo", "csr"]
+    tables = {figure.name: figure.table for figure in context["figures"]}
+    assert {row[0] for row in tables["ratio"].rows} == {"coo over csr"}
+    assert {row[-1] for row in tables["conversion"].rows} == {"coo/segmented"}
+    assert tables["formats"] is None, "its table is that of the finding"
+
+
+def test_a_whole_job_is_preferred_to_a_newer_one_under_way(client: TestClient, lab: Lab) -> None:
+    context = get(client, "/formats?matrix=m1&device=cpu").context
+    assert [job.href for job in context["jobs"]] == ["/jobs/j1"]
+    assert len(context["findings"][0].finding.rows) == 4
+
+
+def test_the_address_chooses_everything(client: TestClient, lab: Lab) -> None:
+    kernels = "kernel=csr%2Fscalar&kernel=coo%2Fsegmented&baseline=coo%2Fsegmented"
+    context = get(client, f"/formats?matrix=m1&matrix=m2&device=cpu&cache=cold&{kernels}").context
+    assert [line.finding.title for line in context["findings"]] == ["cnr-2000", HOSTILE]
+    for line in context["findings"]:
+        finding = line.finding
+        assert (finding.device, finding.cache, finding.baseline) == ("cpu", "cold", "coo/segmented")
+        assert [row.label for row in finding.rows] == ["coo/segmented", "csr/scalar"]
+
+
+def test_failed_and_skipped_kernels_keep_their_reason(client: TestClient, lab: Lab) -> None:
+    assert "skipped needs 41 GB, 16 GB allowed" in words(get(client, "/formats?job=j1&matrix=m1").text)
+
+
+def test_names_of_kernels_are_code(client: TestClient, lab: Lab) -> None:
+    text = get(client, "/formats?job=j1").text
+    assert "<code>csr/vector</code> is fastest on cpu, warm" in text
+    assert "<code>csr/vector</code> leads or shares the lead on 2" in text
+
+
+def test_findings_of_both_cache_states_are_told_apart_on_the_page_of_a_job(client: TestClient, lab: Lab) -> None:
+    said = words(get(client, "/jobs/j1").text)
+    assert "cnr-2000 · cpu · cold" in said
+    assert "cnr-2000 · cpu · warm" in said

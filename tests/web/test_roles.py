@@ -1,0 +1,39 @@
+"""The roles of traces, which the script that paints charts in the theme knows by name."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from tests.samples.studies import records_of
+from web.api import FIGURES
+from web.figures.base import Role
+from web.pictures import Picture
+from web.studies.base import StudyPage
+
+PAINT = Path(__file__).parents[2] / "web" / "static" / "charts.js"
+PICTURE = Picture([[1, 0], [2, 3]], ((1, 1, 4), (2, 3, 5)), 9, 9, ())
+
+
+def test_the_script_paints_every_role_and_no_other() -> None:
+    table = PAINT.read_text(encoding="utf-8").partition("const PAINT = {\n")[2].partition("\n};")[0]
+    assert re.findall(r"^  (\w+)[(:]", table, re.M) == list(get_args(Role))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_trace_of_a_figure_has_a_role(name: str) -> None:
+    page, figure = FIGURES[name]
+    drawn = json.loads(figure.draw(figure.info(_data(page)) if page else PICTURE).to_json())["data"]
+    # With these samples no two matrices of one kind are beside each other.
+    assert drawn or name == "batched-density"
+    assert {trace["meta"]["role"] for trace in drawn} <= set(get_args(Role))
+
+
+def _data(page: StudyPage) -> StudyData:
+    measurements, traces = records_of(page.name, ("m1", "m2"))
+    known: dict[str, Any] = {name: MatrixFeatures(name, 900, 900, 9000, 10.0, 2.0, 9.0, 0) for name in ("m1", "m2")}
+    by_case = {("cpu", trace.case): trace for trace in traces}
+    return StudyData(measurements, known, traces=by_case, pair=("csr", "coo"))

@@ -1,0 +1,87 @@
+"""Bars, points and panels of bars, with their hover texts and intervals: what the figures of every study share."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import plotly.graph_objects as go
+
+from web.figures.base import escape
+from web.figures.panels import panels
+
+Mark = tuple[Any, Any, str]
+"""(x, y, hover text) of a bar or a point; None: no place on that axis."""
+
+Panel = TypeVar("Panel")
+
+
+def hover(title: str, after: str = "", *lines: str) -> str:
+    """A bold title, text after it on the same line, and further lines, as text that Plotly shows as it is."""
+    return "<br>".join((f"<b>{escape(title)}</b>{escape(after)}", *map(escape, lines)))
+
+
+def bars(marks: Sequence[Mark], marker: dict[str, Any], **options: Any) -> go.Bar:
+    """Horizontal bars; x of a mark is the length, y the label of the row."""
+    defaults = {"meta": {"role": "kernel"}}
+    return go.Bar(**_coordinates(marks), orientation="h", marker=marker, **(defaults | options))
+
+
+def fill(color: str, pattern: str, outline: int = 0, opacity: float = 0.5, size: int = 6) -> dict[str, Any]:
+    """The marker of a bar; the browser gives hatching and outline the ink of its theme."""
+    hatching = {"shape": pattern, "fillmode": "overlay", "fgopacity": opacity, "size": size}
+    return {"color": color, "line": {"width": outline}, "pattern": hatching}
+
+
+def points(marks: Sequence[Mark], marker: dict[str, Any], **options: Any) -> go.Scatter:
+    """Points without a line."""
+    return go.Scatter(**_coordinates(marks), mode="markers", marker=marker, **options)
+
+
+def point(color: str, symbol: str, size: int, outline: float = 0.5) -> dict[str, Any]:
+    """The marker of a point."""
+    return {"color": color, "symbol": symbol, "size": size, "line": {"width": outline}}
+
+
+def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **options: Any) -> dict[str, Any]:
+    """Error bars of the values; ends: (low, high) of each."""
+    above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
+    below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **options}
+
+
+def label_rows(figure: go.Figure, row: int, labels: Sequence[str], **axis: Any) -> None:
+    """Gives a panel a row a label, the first on top."""
+    order = {"categoryorder": "array", "categoryarray": list(labels), "range": [len(labels) - 0.5, -0.5]}
+    figure.update_yaxes(**order, **axis, row=row, col=1)
+
+
+def bar_panels(
+    titles: Sequence[str], labels: Sequence[Sequence[str]], legend: int, barmode: str, row_px: int, **axis: Any
+) -> go.Figure:
+    """Panels of horizontal bars, a row of so many pixels a label; axis: settings of the axes of labels."""
+    heights = [max(2, len(own)) * row_px for own in labels]
+    # A narrow screen has half as many entries a line, and panels of few rows have nothing to give.
+    figure = panels(titles, heights, 2 * legend, bargap=0.25, barmode=barmode)
+    for row, own in enumerate(labels, start=1):
+        label_rows(figure, row, own, ticklabelstandoff=4, **axis)
+    figure.update_layout(legend_traceorder="normal")
+    return figure
+
+
+def first_panels(every: Sequence[Panel], rows: Callable[[Panel], int], rows_max: int) -> list[Panel]:
+    """The panels until they have so many rows together, the first in any case."""
+    total = 0
+    for number, panel in enumerate(every):
+        total += rows(panel)
+        if number and total > rows_max:
+            return list(every[:number])
+    return list(every)
+
+
+def omission(drawn: int, total: int, what: str = "", where: str = "the table has all") -> str:
+    """A sentence on the panels that are not drawn; empty where all are."""
+    return f" Drawn are the first {drawn} of {total}{what}; {where}." if drawn < total else ""
+
+
+def _coordinates(marks: Sequence[Mark]) -> dict[str, Any]:
+    xs, ys, texts = ([mark[place] for mark in marks] for place in range(3))
+    return {"x": xs, "y": ys, "hovertext": texts, "hoverinfo": "text"}

@@ -1,0 +1,135 @@
+"""Which results a selection shows: kernels are compared within one job, where their rounds were interleaved.
+
+A recording is to its device what a job is to one that is here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy.orm import Session
+
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.records import Measurement
+from server import recorded_results, results
+from server.jobs import queue
+from server.models import JobRow, JobState
+from server.results import matrix_features
+from web.selection import VALUES_MAX, WHAT_IF, Selection
+
+CACHE_DEFAULT = "warm"
+"""As in the papers and in a solver."""
+
+JOBS_MAX = 200
+"""How many of the newest jobs are looked through for results."""
+
+MATRICES_SHOWN = 20
+"""Most matrices shown when the reader has chosen none: as many as a picture holds, unless the page says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of a selection, and what else could be selected.
+
+    study         whose results they are
+    selection     with the page's own choice of device, cache and matrices filled in
+    jobs          the jobs behind the measurements, one per matrix and device; what was recorded has none
+    measurements  of the selection; all_caches: the same in every cache state
+    features      matrix id → name, shape and row lengths
+    """
+
+    study: str
+    selection: Selection
+    jobs: tuple[JobRow, ...]
+    measurements: tuple[Measurement, ...]
+    all_caches: tuple[Measurement, ...]
+    features: Mapping[str, MatrixFeatures]
+    devices: tuple[str, ...]
+    matrices: tuple[str, ...]
+
+    @property
+    def data(self) -> StudyData:
+        """What the figures of the study are drawn from."""
+        chosen = self.selection
+        baseline = chosen.baseline[0] if chosen.baseline else ""
+        what_if = {name: values[0] for name in WHAT_IF if (values := getattr(chosen, name))}
+        return StudyData(
+            self.measurements,
+            self.features,
+            chosen.kernel,
+            chosen.pair,
+            baseline,
+            what_if=what_if,
+            batch=int(chosen.batch[0]) if chosen.batch else 0,
+            operation=chosen.operation[0] if chosen.operation else "",
+            devices=int(chosen.devices[0]) if chosen.devices else 0,
+            phases=chosen.phases[0] if chosen.phases else "",
+        )
+
+
+def results_of(session: Session, study: str, selection: Selection, most: int = MATRICES_SHOWN) -> Results:
+    """The newest results of a study that fit the selection; raises NotFoundError for a job that does not exist.
+
+    most  matrices where the selection names none
+    """
+    jobs = _candidates(session, study, selection)
+    # A selection of jobs shows their results and nothing else.
+    recorded = () if selection.job else recorded_results.device_ids(session, study)
+    devices = tuple(dict.fromkeys((*(job.device for job in jobs), *recorded)))
+    chosen_devices = selection.device or (devices if selection.job else devices[:1])
+    here = [job for job in jobs if job.device in chosen_devices]
+    elsewhere = [device for device in recorded if device in chosen_devices]
+    own = (matrix for job in here for matrix in job.matrix_ids)
+    matrices = tuple(dict.fromkeys((*own, *recorded_results.matrix_ids(session, study, elsewhere))))
+    newest = (here[0].matrix_ids if here else matrices)[:most]
+    chosen_matrices = selection.matrix or (matrices[:VALUES_MAX] if selection.job else tuple(newest))
+    chosen = selection.with_(device=chosen_devices, cache=selection.cache or CACHE_DEFAULT, matrix=chosen_matrices)
+    sources = _sources(here, chosen.matrix, chosen.device)
+    found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted)]
+    found += recorded_results.measurements(session, study, chosen.matrix, elsewhere)
+    found = [m for m in found if not chosen.kernel or m.kernel in chosen.kernel]
+    return Results(
+        study,
+        chosen,
+        tuple(job for job in here if job.id in sources),
+        tuple(m for m in found if m.cache in chosen.cache),
+        tuple(found),
+        matrix_features(session, (*matrices, *chosen.matrix)),
+        devices,
+        matrices,
+    )
+
+
+def with_traces(session: Session, seen: Results) -> StudyData:
+    """What is drawn of results that have traces, which are read for this alone: they are most of the bytes."""
+    wanted = {(m.device, m.case) for m in seen.measurements}
+    devices = () if seen.selection.job else seen.selection.device
+    recorded = recorded_results.traces(session, seen.study, seen.selection.matrix, devices)
+    traces = results.traces(session, seen.jobs) | recorded
+    return replace(seen.data, traces={key: trace for key, trace in traces.items() if key in wanted})
+
+
+def _candidates(session: Session, study: str, selection: Selection) -> list[JobRow]:
+    """Jobs of the study with results, the newest first; those of a chosen matrix even when they are old."""
+    if selection.job:
+        return [job for job in (queue.get_job(session, job_id) for job_id in selection.job) if job.study == study]
+    pages = [queue.list_jobs(session, study=study, matrix_id=matrix, limit=JOBS_MAX) for matrix in selection.matrix]
+    pages.append(queue.list_jobs(session, study=study, limit=JOBS_MAX))
+    unique = {job.id: job for page in pages for job in page.items if job.cases_done}
+    return sorted(unique.values(), key=lambda job: job.created_at, reverse=True)
+
+
+def _sources(jobs: Sequence[JobRow], matrices: Sequence[str], devices: Sequence[str]) -> dict[str, list[str]]:
+    """Job id → the matrices taken from it: per matrix and device the newest job that succeeded, else the newest."""
+    sources: dict[str, list[str]] = {}
+    for device in devices:
+        for matrix in matrices:
+            fitting = [job for job in jobs if job.device == device and matrix in job.matrix_ids]
+            whole = [job for job in fitting if job.state == JobState.SUCCEEDED]
+            for job in (whole or fitting)[:1]:
+                sources.setdefault(job.id, []).append(matrix)
+    return sources
+
+
+def _of_job(session: Session, job_id: str, matrices: Sequence[str]) -> list[Measurement]:
+    found = results.measurements(session, job_ids=(job_id,), matrix_ids=tuple(matrices))
+    return sorted(found, key=lambda m: matrices.index(m.matrix_id))

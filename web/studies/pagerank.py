@@ -1,0 +1,119 @@
+"""The page of the `pagerank` study: runs of PageRank compared."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank import findings, top_pages
+from gpu_engine.findings.pagerank.runs import SCHEDULE, run_groups
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.pagerank import Schedule
+from gpu_engine.studies.pagerank import PagerankStudy
+from web.figures.base import Figure
+from web.figures.pagerank import breakdown, gamma, paper, pull, timeline, total, what_if
+from web.forms import form_fields
+from web.parts import Choice, Field, TitledTable
+from web.results import Results
+from web.selection import WHAT_IF
+from web.studies.base import Features, Form, Section, StudyPage, by_sigma, on_cpu
+
+CPU_CAVEAT = (
+    "These times are of a CPU: of its cores, its caches and its memory. Whether fewer bits pay depends on what the "
+    "bandwidth is to the arithmetic that unpacks them, so ratios here say little about a GPU."
+)
+
+FIGURES = (
+    Figure("pagerank-total", "How much faster whole runs are", total.draw, total.summary, total.table, info=total.info),
+    Figure("pagerank-gamma", "How the runs converge", gamma.draw, gamma.summary, gamma.table, info=gamma.info),
+    Figure(
+        "pagerank-schedule", "Which precision when", timeline.draw, timeline.summary, timeline.table, info=timeline.info
+    ),
+    Figure(
+        "pagerank-time",
+        "Where the time of a run goes",
+        breakdown.draw,
+        breakdown.summary,
+        breakdown.table,
+        info=breakdown.info,
+    ),
+    Figure("pagerank-pull", "What fewer bits do to a product", pull.draw, pull.summary, pull.table, info=pull.info),
+    Figure(
+        "pagerank-what-if",
+        "What another schedule would do",
+        what_if.draw,
+        what_if.summary,
+        what_if.table,
+        info=what_if.info,
+    ),
+)
+
+
+def _graphs(results: Results) -> Table:
+    texts = ("pages", "links", "dangling pages", "ave", "σ", "max − min")
+    rows = []
+    for matrix_id in by_sigma(results):
+        known = results.features[matrix_id]
+        counts = (units.count(value) for value in (known.n_rows, known.nnz, known.empty_rows))
+        lengths = units.number(known.ave), units.number(known.sigma), units.count(known.max_min)
+        rows.append((known.name, *counts, *lengths))
+    return Table((Head("matrix", numeric=False), *(Head(text) for text in texts)), tuple(rows))
+
+
+def _what_if(data: StudyData) -> Sequence[Field]:
+    """The parameters of the switch rule, filled with what the reader chose, and the kernels with a trace to replay."""
+    kernels = dict.fromkeys(run.measurement.kernel for group in run_groups(data) for run in what_if.replayable(group))
+    if not kernels:
+        return ()
+    default = Schedule()
+    numbers = [
+        replace(field, value=data.what_if.get(field.name, f"{getattr(default, field.name):g}"))
+        for field in form_fields(Schedule)
+        if field.name in SCHEDULE
+    ]
+    chosen = data.what_if.get("replay", "")
+    options = (Choice("", "the run in fp64", not chosen), *(Choice(k, k, k == chosen) for k in kernels))
+    return (*numbers, Field("replay", "choice", chosen, "Trace of", "", "", "", options))
+
+
+PAGERANK = StudyPage(
+    study=PagerankStudy(),
+    link="PageRank",
+    title="PageRank in fewer bits",
+    lead="The power method to convergence, its matrix and ranks stored in fp64, fp32, or segments of fp64 of which an "
+    "iteration reads as many as it needs.",
+    invitation="Open the matrix of a graph, choose the study pagerank and press Measure, or choose another device or "
+    "matrix.",
+    recorded_as="see PageRank",
+    findings=findings,
+    figures=FIGURES,
+    job_figures=("pagerank-total",),
+    caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
+    forms=(Form("pagerank-what-if", WHAT_IF, _what_if, "Replay"),),
+    sections=(
+        Section(
+            "paper",
+            "The iterations that the paper prints",
+            lambda _: (TitledTable("Iterations of the CPMS PageRank paper", paper.table()),),
+            paper.remarks(),
+            figure="pagerank-schedule",
+        ),
+        Section(
+            "top",
+            "Top ranks",
+            lambda data: (TitledTable("Top ranks", top_pages(data)),),
+            (
+                "The highest ranks in fp64, pages counted from 0, and how many of the runs have the same page in that "
+                "place.",
+            ),
+        ),
+    ),
+    features=Features(
+        "Graphs",
+        "Of the matrices as they are stored: a row is a page, its entries are its links, an empty row is a dangling "
+        "page. Where a study takes the lower triangle of a symmetric matrix, it has other rows.",
+        _graphs,
+        "row-lengths",
+    ),
+    with_traces=True,
+)

@@ -1,0 +1,127 @@
+"""The page of the `scaling` study: one matrix shared by several devices."""
+
+from collections.abc import Sequence
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.ranking import overview
+from gpu_engine.findings.scaling import conclusions, findings
+from gpu_engine.findings.scaling.balance import tables
+from gpu_engine.findings.scaling.cases import COLD, WORKS, is_virtual
+from gpu_engine.findings.scaling.groups import WorkGroup, devices_in_words, numbers_of_devices, work_groups
+from gpu_engine.findings.scaling.sentences import VIRTUAL_CAVEAT
+from gpu_engine.studies.scaling import ScalingStudy
+from web.figures.base import Figure
+from web.figures.scaling import balance, iteration, phases, speedup
+from web.parts import Choice, TitledTable
+from web.results import Results
+from web.selection import PHASES_AS
+from web.studies.base import Section, Select, StudyPage, Switch
+
+FIGURES = (
+    Figure(
+        "scaling-cold",
+        "Speed-up of products from the host",
+        speedup.draw,
+        speedup.summary,
+        speedup.table,
+        info=speedup.from_host,
+    ),
+    Figure(
+        "scaling-phases",
+        "Where the time of a product goes",
+        phases.draw,
+        phases.summary,
+        phases.table,
+        info=phases.info,
+    ),
+    Figure(
+        "scaling-balance", "Nonzeros of each device", balance.draw, balance.summary, balance.table, info=balance.info
+    ),
+    Figure(
+        "scaling-staying",
+        "Speed-up where the matrix stays on the devices",
+        speedup.draw,
+        speedup.summary,
+        speedup.table,
+        info=speedup.staying,
+    ),
+    Figure(
+        "scaling-iteration",
+        "What an iteration is made of",
+        iteration.draw,
+        iteration.summary,
+        iteration.table,
+        info=iteration.info,
+    ),
+)
+
+
+def _overview(data: StudyData) -> Sequence[str]:
+    """Where which strategy leads: of products from the host, for elsewhere none compete."""
+    groups: dict[str, list[WorkGroup]] = {}
+    for group in work_groups(data, (COLD,)):
+        if group.leaders:
+            groups.setdefault(group.partitioning, []).append(group)
+    return [text for name, own in groups.items() for text in overview(own, f"matrices cut as {name}")]
+
+
+def _is_virtual(data: StudyData) -> bool:
+    return any(is_virtual(m) for m in data.measurements)
+
+
+def _numbers(results: Results) -> Sequence[Choice]:
+    data, chosen = results.data, results.data.devices
+    offered = sorted({*numbers_of_devices(data), *((chosen,) if chosen else ())})
+    virtual = _is_virtual(data)
+    choices = (Choice(str(number), devices_in_words(number, virtual), number == chosen) for number in offered)
+    return (Choice("", "as many as there are", not chosen), *choices) if results.measurements else ()
+
+
+def _phases(results: Results) -> Sequence[str]:
+    return PHASES_AS if phases.info(results.data).bars.every else ()
+
+
+def _balance(data: StudyData) -> Sequence[TitledTable]:
+    """All but the first work, whose table the figure has."""
+    return [TitledTable(f"The numbers, {WORKS[work]}", table) for work, table in tables(data)[1:]]
+
+
+SCALING = StudyPage(
+    study=ScalingStudy(),
+    link="Scaling",
+    title="One matrix on several devices",
+    lead="A matrix cut into parts, one for each device: how much faster products and iterations get, what cutting, "
+    "copying, exchanging and merging cost, and how evenly the nonzeros are shared.",
+    invitation="Open a matrix, choose the study scaling and press Measure, or choose another device, number of "
+    "devices or matrix. Without several GPUs the same parts run on virtual devices, threads of the CPU.",
+    recorded_as="see scaling",
+    findings=findings,
+    figures=FIGURES,
+    job_figures=("scaling-cold", "scaling-staying"),
+    overview=_overview,
+    caveat=lambda data: VIRTUAL_CAVEAT if _is_virtual(data) else "",
+    switches=(
+        Switch(
+            "phases",
+            "Phases",
+            _phases,
+            lambda results: (results.data.phases or PHASES_AS[0],),
+            figure="scaling-phases",
+        ),
+    ),
+    selects=(Select("devices", "devices", "Number of devices", _numbers),),
+    conclusions=Section(
+        "conclusions",
+        "The paper’s conclusions, and these devices",
+        lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
+        (
+            "The paper measured products from the host on six and eight V100. Each statement is judged by our own "
+            "product, matrix by matrix and cut by cut; what does not hold is named first. In part: it holds for some.",
+        ),
+        prose=True,
+    ),
+    sections=(Section("balance-works", "", _balance, figure="scaling-balance"),),
+    cases_note="A table a work: their times are never compared. A product from the host counts everything from the "
+    "host’s arrays to y on the host; the others begin and end with the vectors on the devices. Nothing is flushed "
+    "between calls.",
+)
