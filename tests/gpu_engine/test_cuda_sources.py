@@ -42,8 +42,18 @@ OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, *SEVERAL)
 
 LISTED = {k.source for f in FORMATS for k in f.kernels} | {k.source for k in batched.KERNELS}
 SOURCES = sorted({source for source in LISTED if source} | {*OTHERS}, key=lambda s: (s.file, s.package))
-SOURCES_CHANGED = pytest.mark.full("*.cu", "*.cuh", "gpu_engine/cuda/*", "tests/gpu_engine/test_cuda_sources.py")
-ARCHS = [*(pytest.param(arch, marks=SOURCES_CHANGED) for arch in ("sm_80", "sm_90")), "sm_100"]
+SOURCES_CHANGED = pytest.mark.full(
+    *(
+        "*.cu",
+        "*.cuh",
+        "gpu_engine/cuda/*",
+        "gpu_engine/formats/*",
+        "gpu_engine/batched/*",
+        "gpu_engine/pagerank/cuda*",
+    ),
+    *("gpu_engine/multigpu/cuda*", "tests/gpu_engine/test_cuda_sources.py"),
+)
+ARCHS = [pytest.param(arch, marks=SOURCES_CHANGED) for arch in ("sm_80", "sm_90", "sm_100")]
 SPILL = re.compile(r"(\d+) bytes spill (?:stores|loads)")
 
 
