@@ -47,24 +47,23 @@ __global__ void __launch_bounds__(1024)
   }
 }
 
-/// y[row] := A·x, `lanes` (a power of two, at most 32) consecutive threads a row. A warp walks its rows as one, for all
+/// y[row] := A·x, LANES (a power of two, at most 32) consecutive threads a row. A warp walks its rows as one, for all
 /// its lanes take part in the sums.
-template <bool ADDS, bool STAGED>
-__device__ __forceinline__ void multiply_rows(int lanes, const Problem &problem, const double *mine) {
-  const int group = threadIdx.x % WARP / lanes, lane = threadIdx.x % lanes;
-  for (int first = threadIdx.x / WARP * (WARP / lanes); first < problem.n_rows; first += blockDim.x / lanes) {
+template <int LANES, bool ADDS, bool STAGED>
+__device__ __forceinline__ void multiply_rows(const Problem &problem, const double *mine) {
+  const int group = threadIdx.x % WARP / LANES, lane = threadIdx.x % LANES;
+  for (int first = threadIdx.x / WARP * (WARP / LANES); first < problem.n_rows; first += blockDim.x / LANES) {
     const int row = first + group;
     double total = 0.0;
     if (row < problem.n_rows) {
       const int end = __ldg(problem.indptr + row + 1);
 #pragma unroll AHEAD
-      for (int entry = __ldg(problem.indptr + row) + lane; entry < end; entry += lanes) {
-        const int column = stream(problem.indices + entry);
-        total += stream(problem.values + entry) * (STAGED ? mine[column] : __ldg(mine + column));
+      for (int entry = __ldg(problem.indptr + row) + lane; entry < end; entry += LANES) {
+        const int column = __ldg(problem.indices + entry);
+        total += __ldg(problem.values + entry) * (STAGED ? mine[column] : __ldg(mine + column));
       }
     }
-    for (int offset = lanes / 2; offset > 0; offset /= 2)
-      total += __shfl_down_sync(FULL_WARP, total, offset);
+    total = sum_lanes<LANES>(total);
     if (row < problem.n_rows && lane == 0) problem.y[row] = ADDS ? problem.y[row] + total : total;
   }
 }
@@ -77,10 +76,24 @@ __global__ void __launch_bounds__(1024)
                    const int *__restrict__ indices, const double *__restrict__ values, const double *__restrict__ x,
                    double *__restrict__ y) {
   const Problem problem(rows, cols, entries, indptr, indices, values, x, y);
-  multiply_rows<ADDS, STAGED>(WARP, problem, stage<STAGED>(problem.x, problem.n_cols));
+  multiply_rows<WARP, ADDS, STAGED>(problem, stage<STAGED>(problem.x, problem.n_cols));
 }
 
-/// y[row] := A·x, as many lanes a row as the power of two from the problem's mean row up, at most 32.
+/// The same with as many lanes a row as the power of two from the problem's mean row up, at most LANES: each number has
+/// code of its own, for a loop whose step is not known unrolls nothing.
+template <int LANES, bool ADDS, bool STAGED>
+__device__ __forceinline__ void multiply_by_mean(const Problem &problem, const double *mine) {
+  if constexpr (LANES == 1) {
+    multiply_rows<1, ADDS, STAGED>(problem, mine);
+  } else {
+    if (LANES / 2 * (long long)problem.n_rows < problem.nnz)
+      multiply_rows<LANES, ADDS, STAGED>(problem, mine);
+    else
+      multiply_by_mean<LANES / 2, ADDS, STAGED>(problem, mine);
+  }
+}
+
+/// y[row] := A·x, as many lanes a row as the problem's mean row asks for.
 template <bool ADDS, bool STAGED>
 __global__ void __launch_bounds__(1024)
     batched_smart(const long long *__restrict__ rows, const long long *__restrict__ cols,
@@ -88,8 +101,5 @@ __global__ void __launch_bounds__(1024)
                   const int *__restrict__ indices, const double *__restrict__ values, const double *__restrict__ x,
                   double *__restrict__ y) {
   const Problem problem(rows, cols, entries, indptr, indices, values, x, y);
-  int lanes = 1;
-  while (lanes < WARP && (long long)lanes * problem.n_rows < problem.nnz)
-    lanes *= 2;
-  multiply_rows<ADDS, STAGED>(lanes, problem, stage<STAGED>(problem.x, problem.n_cols));
+  multiply_by_mean<WARP, ADDS, STAGED>(problem, stage<STAGED>(problem.x, problem.n_cols));
 }

@@ -1,8 +1,8 @@
 #include "batch.cuh"
-#include "rows.cuh"
 
 /// y := A·x; warp k of a block with W takes entries [k·n/W, (k+1)·n/W) of the n of its problem, its lanes 32 at a time.
-/// Lanes keep their sum while the whole warp stays in its rows.
+/// A lane steps through the row pointers from its last row on. Lanes keep their sum while the whole warp stays in its
+/// rows.
 template <bool ADDS, bool STAGED>
 __global__ void __launch_bounds__(1024)
     batched_warp(const long long *__restrict__ rows, const long long *__restrict__ cols,
@@ -22,24 +22,24 @@ __global__ void __launch_bounds__(1024)
   const long long nnz = entries[problem + 1] - entries[problem];
   const int *indptr = all_indptr + rows[problem] + problem, *indices = all_indices + entries[problem];
   const double *values = all_values + entries[problem];
-  const int *first_row = first_rows + problem * warps + warp;
-  int low = first_row[0], row = NO_ROW;
-  const int high = warp + 1 < warps ? first_row[1] : n_rows - 1;
+  int row = NO_ROW, own = nnz ? first_rows[problem * warps + warp] : 0;
+  int row_end = nnz ? __ldg(indptr + own + 1) : 0;
   double total = 0.0;
-  const long long end = nnz * (warp + 1) / warps;
-  for (long long begin = nnz * warp / warps; begin < end; begin += WARP) {
-    const int entry = (int)(begin + lane);
-    const bool inside = begin + lane < end;
+  const int end = (int)(nnz * (warp + 1) / warps);
+  for (int begin = (int)(nnz * warp / warps); begin < end; begin += WARP) {
+    const int entry = begin + lane;
+    const bool inside = entry < end;
     const int column = inside ? stream(indices + entry) : 0;
     const double value = inside ? stream(values + entry) : 0.0;
-    const int next = inside ? row_of(entry, low, high, indptr) : NO_ROW;
+    while (inside && entry >= row_end)
+      row_end = __ldg(indptr + ++own + 1);
+    const int next = inside ? own : NO_ROW;
     const bool moved = row != NO_ROW && next != row;
     if (__any_sync(FULL_WARP, moved)) {
       add_runs(row, total, sums);
       total = 0.0;
     }
     row = next;
-    low = __shfl_sync(FULL_WARP, next, WARP - 1);
     if (inside) total += value * (STAGED ? mine[column] : __ldg(mine + column));
   }
   add_runs(row, total, sums);
