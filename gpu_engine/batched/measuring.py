@@ -27,6 +27,9 @@ class BatchDetails(Details):
     study: ClassVar[str] = "batched"
 
     problems: int | None = described("Problems of the batch, of whose product the times are.", None)
+    moved_bytes: int | None = described(
+        "Bytes of the layout that a product reads at least: without values of padding that it does not load.", None
+    )
     vector_bytes: int | None = described(
         "Bytes of x and y that a product moves: x read, y written and, where it adds, read.", None
     )
@@ -156,12 +159,13 @@ class BatchCandidate(ProductCandidate):
         return self.bench.least_s(self._kernel.layout_bytes(self.arrays) + 8 * self._experiment.rows_written(), cache)
 
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:  # noqa: ARG002
-        """GFLOP/s, the floor, and the bytes of the vectors."""
+        """GFLOP/s, the floor, and the bytes of layout and vectors."""
         run = self._experiment
         compulsory = run.batch.compulsory_bytes(run.plan.adds)
         return {
             "gflops": 2 * run.batch.nnz / timing.median_s / 1e9,
             "floor_s": compulsory / self.bench.profile.rate(compulsory, cache),
+            "moved_bytes": self._kernel.layout_bytes(self.arrays),
             "vector_bytes": run.vector_bytes,
         }
 

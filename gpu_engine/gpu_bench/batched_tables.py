@@ -117,7 +117,7 @@ def mixed(data: BenchmarkData) -> Iterator[Section]:
                 is_similar = set(b.members) <= set(SIMILAR)
                 what = "of similar order (Figure 6)" if is_similar else "of the paper (Figure 7)"
                 rows = (
-                    (m.kernel, _rate(m), number((bandwidth(m) or 0.0) / 1e9, 0), number(share(m.floor_s, m)), m.note)
+                    (m.kernel, _rate(m), number(_in_gb(bandwidth(m)), 0), number(share(m.floor_s, m)), m.note)
                     for m in b.timed
                 )
                 title = f"{b.problems:,} problems, {len(b.members)} matrices {what}, {cache}"
@@ -155,6 +155,10 @@ def winners(data: BenchmarkData) -> Iterator[Section]:
 
 def _batches(data: BenchmarkData, cache: Cache) -> list[BatchGroup]:
     return [b for b in batch_groups(data.study, every_operation=True) if b.cache == cache]
+
+
+def _in_gb(rate: float | None) -> float | None:
+    return None if rate is None else rate / 1e9
 
 
 def _copies(data: BenchmarkData, group: str, cache: Cache, operation: str = ADDED) -> list[BatchGroup]:

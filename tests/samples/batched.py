@@ -37,6 +37,7 @@ def multiplied(
         "ci_high_s": time * 1.001,
         "gflops": gflops,
         "stored_bytes": 6_000_000,
+        "moved_bytes": 6_000_000,
         "vector_bytes": 2_000_000,
         "floor_s": 4e-6,
         "convert_s": 0.0 if case.format == "csr" else 100e-6,
@@ -87,6 +88,7 @@ def mixed(*members: str, problems: int = 1000, device: str = "cuda:0") -> list[M
             "mixed",
             device=device,
             stored_bytes=42_000_000 if kernel == "ell/thread" else 6_000_000,
+            moved_bytes=34_000_000 if kernel == "ell/thread" else 6_000_000,
             environment=environment,
         )
         for kernel, rate in rates.items()

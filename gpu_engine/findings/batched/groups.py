@@ -17,6 +17,9 @@ ADDED = "y=Ax+y"
 PAPER = ("coo/segmented", "csr/scalar", "csr/vector", "csr/smart", "csri/warp", "ell/thread")
 """The kernels of the paper; all others are ours, or of libraries."""
 
+PADDED = "ell"
+"""The format whose products read less than it stores."""
+
 AUTO = "auto"
 """The format of the kernels that choose for themselves."""
 
@@ -158,10 +161,16 @@ def name_of(group: BatchGroup, shown: StudyData) -> str:
 
 
 def bandwidth(m: Measurement) -> float | None:
-    """Sustained bytes per second: what is stored, padding included, and x and y, over the time."""
-    if not m.median_s or m.stored_bytes is None or m.details.vector_bytes is None:
+    """Sustained bytes per second: what a product reads of the layout, and x and y, over the time.
+
+    None where that was not recorded: ELL stores values of padding that it does not read.
+    """
+    moved = m.details.moved_bytes
+    if moved is None and m.format != PADDED:
+        moved = m.stored_bytes
+    if not m.median_s or moved is None or m.details.vector_bytes is None:
         return None
-    return float((m.stored_bytes + m.details.vector_bytes) / m.median_s)
+    return float((moved + m.details.vector_bytes) / m.median_s)
 
 
 def _series(group: BatchGroup) -> tuple[str, str, str, str, str]:

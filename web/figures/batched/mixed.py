@@ -117,9 +117,8 @@ def summary(info: Mixed) -> str:
         return NONE
     text = (
         "All matrices of a job in random order, each with its own size: the rate, and the bandwidth sustained, which "
-    )
-    text += (
-        "is stored bytes with padding, x and y over the time. Much padding is fast on the right and slow on the left."
+        "is what a product reads, columns of padding included, and x and y over the time. Much padding is fast on the "
+        "right and slow on the left."
     )
     for mixture in info.mixtures:
         (name, device, cache), first = mixture.facet, mixture.kernels[0]

@@ -85,8 +85,11 @@ def test_a_batch_has_a_name() -> None:
     assert [name_of(group, found) for group in batch_groups(found)] == ["2 matrices mixed", "mixed", "west0989"]
 
 
-def test_bandwidth_counts_what_is_stored_and_both_vectors() -> None:
+def test_bandwidth_counts_what_is_read_and_both_vectors() -> None:
     m = multiplied("ell/thread", 100.0)
     assert bandwidth(m) == pytest.approx(8e6 / 10e-6)
-    for unknown in (refused("ell/thread", "no"), m.with_(vector_bytes=None)):
+    assert bandwidth(m.with_(moved_bytes=3_000_000)) == pytest.approx(5e6 / 10e-6)
+    # Records from before what is read was kept: of ELL it is not known.
+    assert bandwidth(multiplied("coo/segmented", 100.0).with_(moved_bytes=None)) == pytest.approx(8e6 / 10e-6)
+    for unknown in (refused("ell/thread", "no"), m.with_(vector_bytes=None), m.with_(moved_bytes=None)):
         assert bandwidth(unknown) is None
