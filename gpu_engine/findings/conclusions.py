@@ -1,9 +1,11 @@
 """A paper's conclusions beside what records say of them: what several studies share."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.tables import Head, Table
 
@@ -33,10 +35,11 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Whether a statement holds for a case, and the number that says so."""
+    """Whether a statement holds for a case, and the number that says so; factor: of one that is a ratio of times."""
 
     holds: bool
     number: str
+    factor: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Statement(Generic[Group]):
         held = sum(trial.holds for _, trial in trials)
         enough = held == len(trials) or (self.mostly and 2 * held > len(trials))
         says: Says = "agrees" if enough else "in part" if held else "disagrees"
-        numbers = f"Holds for {held} of {len(trials)}: {_examples(trials)}."
+        numbers = f"Holds for {held} of {len(trials)}{_mean(trials)}: {_examples(trials)}."
         return Conclusion(self.text, says, numbers, device, cache)
 
 
@@ -73,6 +76,13 @@ def table_of(conclusions: Iterable[Conclusion]) -> Table:
     texts = ("the paper", "here", "numbers", "device", "cache")
     rows = tuple((c.statement, c.says, c.numbers, c.device, c.cache) for c in conclusions if c.device)
     return Table(tuple(Head(text, numeric=False) for text in texts), rows)
+
+
+def _mean(trials: Sequence[tuple[str, Trial]]) -> str:
+    factors = [trial.factor for _, trial in trials if trial.factor]
+    if len(factors) < max(2, len(trials)):
+        return ""
+    return f", {units.ratio(math.exp(math.fsum(map(math.log, factors)) / len(factors)))} in geometric mean"
 
 
 def _examples(trials: Sequence[tuple[str, Trial]]) -> str:

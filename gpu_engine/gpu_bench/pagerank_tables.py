@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from gpu_engine.findings.pagerank.conclusions import table as papers_conclusions
+from gpu_engine.findings.pagerank.pulls import pull_gains, pull_times
 from gpu_engine.findings.pagerank.runs import FP64, FREE, Run, RunGroup, run_groups, speed_up
 from gpu_engine.gpu_bench.markdown import (
     BenchmarkData,
@@ -31,6 +33,11 @@ CUGRAPH: dict[str, tuple[float, float]] = {
 LAYOUTS = ("split/tile", "sellp/thread", "csr/thread", "ell/thread")
 ERRORS = ("residual", "distance", "mass_error")
 SEGMENTS = ("cpms2", "cpms4", f"{FREE}-cpms2", f"{FREE}-cpms4")
+
+
+def conclusions(data: BenchmarkData) -> Iterator[Section]:
+    """What the paper concludes, and whether it holds."""
+    yield Section("Beside the paper's conclusions (on a V100)", papers_conclusions(data.study), ())
 
 
 def iterations(data: BenchmarkData) -> Iterator[Section]:
@@ -62,15 +69,17 @@ def pulls(data: BenchmarkData) -> Iterator[Section]:
                 full = group.plain(run) if run else None
                 if run is None or full is None:
                     continue
-                ratios = [_pull_gain(full, run, k) for k in (1, 2, 3)]
-                whole = _pull_s(full, 0)
-                cells = (f"{r[0]:.2f}{f' of {r[1]:.2f}' if r[1] else ''}" if r else number(None) for r in ratios)
+                found, whole = pull_gains(full, run), pull_times(full).get(0)
+                ratios = [found.get(k) if k < run.segments else None for k in (1, 2, 3)]
+                cells = (
+                    f"{r.gain:.2f}{f' of {r.bound:.2f}' if r.bound else ''}" if r else number(None) for r in ratios
+                )
                 name = data.name(group.matrix_id)
-                rows.append((name, run.measurement.kernel, us(whole[0] if whole else None), *cells))
+                rows.append((name, run.measurement.kernel, us(whole.time_s if whole else None), *cells))
                 if ratios[0] and precision == "cpms2":
-                    gains.setdefault(run.measurement.kernel, []).append(ratios[0][0])
+                    gains.setdefault(run.measurement.kernel, []).append(ratios[0].gain)
     title = "Pulls on the first segments against the same kernel in fp64: ratio of the probe's ratio"
-    notes = [f"{kernel}, one segment: {lowest(found, 'graphs')}." for kernel, found in gains.items()]
+    notes = [f"{kernel}, one segment: {lowest(own, 'graphs')}." for kernel, own in gains.items()]
     if fastest := lowest(map(_gain_of_fastest, run_groups(data.study)), "graphs"):
         which = "The layout that is fastest with values in fp64, each graph its own, two segments, one of them read"
         notes.append(f"{which}: {fastest}.")
@@ -165,27 +174,12 @@ def _split(run: Run | None) -> str:
     return " = ".join(filter(None, (" + ".join(map(str, own.iterations_by_segments)), str(own.iterations))))
 
 
-def _pull_s(run: Run, k: int) -> tuple[float, float] | None:
-    """Median seconds of the pulls that read and write k segments, and of the probe there; None without such."""
-    arrays = (run.array(name) for name in ("read", "written", "pull_s", "gather_s"))
-    found = [(pull, probe) for read, written, pull, probe in zip(*arrays, strict=True) if read == written == k]
-    return (median(pull for pull, _ in found), median(probe for _, probe in found)) if found else None
-
-
-def _pull_gain(full: Run, run: Run, k: int) -> tuple[float, float | None] | None:
-    """Time of a pull in fp64 over one on k segments, of those that there are to choose; the same of the probe."""
-    whole, own = _pull_s(full, 0), _pull_s(run, k) if k < run.segments else None
-    if whole is None or own is None:
-        return None
-    return whole[0] / own[0], whole[1] / own[1] if whole[1] and own[1] else None
-
-
 def _gain_of_fastest(group: RunGroup) -> float | None:
     """Pulls on heads against fp64 in the layout whose runs in fp64 are the fastest of those with values."""
     full = next((run for run in group.timed if run.precision == FP64), None)
     heads = _usual(group, full.layout, "cpms2") if full else None
-    found = _pull_gain(full, heads, 1) if full and heads else None
-    return found[0] if found else None
+    found = pull_gains(full, heads).get(1)
+    return found.gain if found else None
 
 
-TABLES: Tables = {table.__name__: table for table in (iterations, fastest, pulls, totals, schedules)}
+TABLES: Tables = {table.__name__: table for table in (conclusions, iterations, fastest, pulls, totals, schedules)}

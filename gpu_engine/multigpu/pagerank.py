@@ -34,6 +34,8 @@ class DistributedRanks:
     exchanges  whether a pull fetches what it reads, instead of taking what `exchange` fetched before
     """
 
+    scales = True
+
     def __init__(
         self,
         graph: TransitionMatrix,

@@ -28,6 +28,8 @@ class CpuRanks(ABC):
     The new ranks are written beside the old ones, then the two change places.
     """
 
+    scales = False
+
     def __init__(self, graph: TransitionMatrix, params: PageRankParams) -> None:
         self._graph = graph
         self._params = params
@@ -153,6 +155,8 @@ class FreeRanks(CpuRanks):
 
 class SegmentedRanks(CpuRanks):
     """Ranks and values in segments, from the transition to all of them on in fp64; the matrix in CSR or ELL."""
+
+    scales = True
 
     def __init__(self, graph: TransitionMatrix, params: PageRankParams, layout: str, segments: int) -> None:
         super().__init__(graph, params)

@@ -52,6 +52,8 @@ class CudaRanks:
     The pull that reaches full precision writes fp64.
     """
 
+    scales = False
+
     def __init__(
         self,
         graph: TransitionMatrix,
@@ -153,7 +155,7 @@ class CudaRanks:
         return float(self._state[1])
 
     def scale(self, k: int) -> None:
-        """Nothing: `settle` has found the factor, and the next pull applies it."""
+        """Nothing: `settle` finds the factor, and the next pull applies it."""
 
     def convert(self) -> None:
         """The values into fp64, in place, unless they are to stay in segments."""

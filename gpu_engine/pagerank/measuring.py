@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import ParameterError
 from gpu_engine.experiment import Candidate, Experiment, Fields
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
@@ -22,6 +23,8 @@ from gpu_engine.records import Cache, Case, Details, Trace, described
 PARTS_REPEATS = 3
 """Runs timed part by part; each part's median counts."""
 
+NEEDS_L1 = "The rule that raises the precision compares γ with bits of ‖p‖₁: segments need norm=L1."
+
 REFERENCES = ("split/tile+fp64", "csr/thread+fp64")
 """The first of these that is measured enters every round twice."""
 
@@ -32,6 +35,8 @@ class PageRankDetails(Details):
 
     study: ClassVar[str] = "pagerank"
 
+    links: int | None = described("Of the operator: all of the matrix, or its strict lower triangle.", None)
+    dangling_pages: int | None = described("Pages of the operator without a link.", None)
     iterations: int | None = described("Until γ < ε, or the most allowed.", None)
     iterations_by_segments: tuple[int, ...] = described(
         "How many of them wrote 1, 2 … segments; empty for values without segments.", ()
@@ -102,10 +107,14 @@ class PageRankCandidate(Candidate):
     def prepare(self) -> Callable[[], Fields]:
         """The first run, which finds the iterations; its ranks are verified on the host."""
         check_room(self._needed, self._bench.layout_bytes)
+        if self._kernel.segments and self._params.norm != "L1":
+            raise ParameterError(NEEDS_L1)
         self._ranks = self._kernel.ranks(self._experiment.graph, self._params, self._bench.xp, self._convert)
         self._run = run = iterate(self._ranks, self._params, self._schedule)
         written = iterations_by_segments(run.written, self._schedule) if self._kernel.segments else ()
         self.fields = {
+            "links": self._experiment.graph.pull.nnz,
+            "dangling_pages": int(self._experiment.graph.dangling.size),
             "iterations": len(run.gammas),
             "iterations_by_segments": written,
             "stored_bytes": self._ranks.stored_bytes,

@@ -14,7 +14,12 @@ the sums; ‖p‖₁ = 1 at a change of precision; segments to fp64.
 
 
 class Ranks(Protocol):
-    """The state of a run on a device, however it stores ranks and matrix values."""
+    """The state of a run on a device, however it stores ranks and matrix values.
+
+    scales  whether `scale` is work of its own; where it is not, the next pull multiplies what it reads
+    """
+
+    scales: bool
 
     def reset(self, first: int = 1) -> None:
         """p := e/n in the first segments."""
@@ -128,7 +133,7 @@ def acts(ranks: Ranks, schedule: Schedule, step: Step) -> Iterator[tuple[str, Ca
     """(phase, what to do) of one iteration, in order."""
     yield "pull", lambda: ranks.pull(step.read, step.write)
     yield "settle", ranks.settle
-    if step.transition:
+    if step.transition and ranks.scales:
         yield "scale", lambda: ranks.scale(step.write)
     if converts(schedule, step):
         yield "convert", ranks.convert

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank import findings, top_pages
+from gpu_engine.findings.pagerank import conclusions, findings, top_pages
 from gpu_engine.findings.pagerank.runs import SCHEDULE, run_groups
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.pagerank import Schedule
@@ -107,6 +107,17 @@ PAGERANK = StudyPage(
                 "place.",
             ),
         ),
+    ),
+    conclusions=Section(
+        "conclusions",
+        "The paper’s conclusions, and this device",
+        lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
+        (
+            "Judged by runs of the paper's kernels and schedule with the right ranks, one thread a page in CSR and in "
+            "ELL, each beside the same kernel in fp64. In part: it holds for some; of what the paper says of most, "
+            "more than half is enough.",
+        ),
+        prose=True,
     ),
     features=Features(
         "Graphs",

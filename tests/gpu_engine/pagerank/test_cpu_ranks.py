@@ -187,6 +187,7 @@ def test_a_run_that_its_precision_does_not_let_converge_gives_up() -> None:
 class Scripted:
     """Ranks whose γ is given; says what was done to them."""
 
+    scales = True
     stored_bytes = 0
 
     def __init__(self, gammas: Sequence[float]) -> None:
@@ -268,3 +269,6 @@ def test_what_is_replayed_are_the_acts_of_the_run_in_order() -> None:
     for _, _, act in parts:
         act()
     assert again.done == first.done[1:]
+    # Where the next pull applies the factor nothing is launched, and there is no phase to time.
+    again.scales = False
+    assert {phase for _, phase, _ in replayed(again, near, run.steps)} == {"pull", "settle", "convert"}

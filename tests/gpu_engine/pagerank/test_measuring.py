@@ -192,6 +192,24 @@ def test_graphs_with_hardly_anything_in_them_are_measured(bench: Bench, matrix: 
         assert m.details.overlap == 1.0
 
 
+def test_segments_are_skipped_in_a_norm_that_their_rule_does_not_know(bench: Bench) -> None:
+    params = PageRankParams(norm="Linf")
+    found = measurements(run(bench, web(), "csr/thread+fp64", "csr/thread+cpms2", params=params))
+    assert {name: m.state for name, m in found.items()} == {"csr/thread+fp64": "ok", "csr/thread+cpms2": "skipped"}
+    assert found["csr/thread+cpms2"].note.endswith("segments need norm=L1.")
+
+
+def test_the_operator_is_of_the_part_that_was_chosen(bench: Bench) -> None:
+    grid = generate("stencil", {"points": 5, "nx": 6, "ny": 5})
+    (full,), (lower,) = (
+        measurements(run(bench, grid, "csr/thread+fp64", params=params)).values()
+        for params in (PageRankParams(), PageRankParams(part="lower"))
+    )
+    # Each of 30 points has itself and its neighbours; below the diagonal a row has none but that of the first point.
+    assert (full.details.links, full.details.dangling_pages) == (grid.nnz, 0)
+    assert (lower.details.links, lower.details.dangling_pages) == ((grid.nnz - 30) // 2, 1)
+
+
 def test_a_run_that_did_not_converge_says_so(bench: Bench) -> None:
     params = PageRankParams(iterations_max=3)
     found = measurements(run(bench, web(), "csr/thread+fp64", "csr/thread+cpms4", params=params))

@@ -80,7 +80,10 @@ def summary(info: Panels[Row]) -> str:
     if not info.panels:
         return NO_TIME
     text = "The time to convergence over that of the same kernel in fp64, by the precision of the iterations. A change "
-    text += "of precision scales the ranks and at last turns segments into fp64. The parts were timed one by one and "
+    text += (
+        "of precision turns segments into fp64 at last; the ranks are scaled there on a CPU, and by the next product "
+    )
+    text += "on a GPU. The parts were timed one by one and "
     return f"{text}are shown as shares of the median of whole runs.{info.cut}{info.omission}"
 
 

@@ -1,11 +1,11 @@
 """How much faster the product of an iteration is with fewer bits; Figure 4 of the CPMS PageRank paper."""
 
 from dataclasses import dataclass
-from statistics import median
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.pulls import pull_gains, pull_times
 from gpu_engine.findings.pagerank.runs import Run, RunGroup
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import percent, ratio, seconds
@@ -107,29 +107,13 @@ def summary(info: Info) -> str:
 
 def _pulls(group: RunGroup, run: Run) -> tuple[Pull, ...]:
     """By ascending bits; empty without segments or without the same kernel in fp64."""
-    plain = group.plain(run)
-    base = _medians(plain).get(0) if plain else None
-    if base is None or not run.segments:
-        return ()
-    pulls = []
-    for read, (number, time, gather) in sorted(_medians(run).items()):
-        bound, gain = base[2] / gather if base[2] and gather else None, base[1] / time
-        share = gain / bound if bound else None
-        pulls.append(Pull(group.label(run), level_of(run, read), number, time, gain, bound, share))
-    return tuple(pulls)
-
-
-def _medians(run: Run) -> dict[int, tuple[int, float, float]]:
-    """Segments read → (iterations, median time of the product, of the probe) where as many are written."""
-    arrays = [run.array(name) for name in ("read", "written", "pull_s", "gather_s")]
-    steady: dict[int, list[tuple[float, float]]] = {}
-    for read, written, pull, gather in zip(*arrays, strict=False):
-        if read == written and pull > 0:
-            steady.setdefault(int(read), []).append((pull, gather))
-    return {
-        read: (len(times), median(pull for pull, _ in times), median(gather for _, gather in times))
-        for read, times in steady.items()
-    }
+    times, label = pull_times(run), group.label(run)
+    return tuple(
+        Pull(
+            label, level_of(run, read), times[read].iterations, times[read].time_s, found.gain, found.bound, found.share
+        )
+        for read, found in pull_gains(group.plain(run), run).items()
+    )
 
 
 def _hover(pull: Pull) -> str:

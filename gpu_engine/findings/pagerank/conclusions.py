@@ -1,0 +1,189 @@
+"""The CPMS PageRank paper's conclusions beside what the runs say of them; Table II, Figures 4 and 6."""
+
+from dataclasses import dataclass
+
+from gpu_engine.findings import units
+from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.pulls import pull_gains
+from gpu_engine.findings.pagerank.runs import FP64, Run, RunGroup, by_segments, has_right_ranks, run_groups, speed_up
+from gpu_engine.findings.tables import Table
+from gpu_engine.pagerank.schedule import Schedule
+from gpu_engine.verdict import compare
+
+LAYOUTS = ("csr/thread", "ell/thread")
+"""Those of the paper: one thread a row."""
+
+SCHEDULE = {"first": f"{Schedule().first}", "near": f"{Schedule().near:g}", "stall": f"{Schedule().stall:g}"}
+"""Of the runs that are judged: the rule as it is, and segments that become fp64 at the end, as in the paper."""
+
+FEW = 0.1
+"""Iterations in 64 bits are few up to this share of all."""
+
+ABOUT = 0.9
+"""`About 1.5 times` holds from this share of it on."""
+
+ALIKE = 0.1
+"""Two gains are similar up to this relative distance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Realizations:
+    """The runs of a graph in one layout of the paper: in fp64, in two segments, in four; None: not with right ranks."""
+
+    group: RunGroup
+    layout: str
+    full: Run | None
+    two: Run | None
+    four: Run | None
+
+    @property
+    def gain(self) -> float | None:
+        """How many times as fast as fp64 two segments are."""
+        return speed_up(self.full, self.two)
+
+    def name(self, data: StudyData) -> str:
+        """`rgg22 in csr`."""
+        return f"{data.matrix(self.group.matrix_id).name} in {self.layout.partition('/')[0]}"
+
+
+def conclusions(data: StudyData) -> list[Conclusion]:
+    """Every statement of the paper on each device."""
+    every = [_realizations(group, layout, data) for group in run_groups(data) for layout in LAYOUTS]
+    devices = dict.fromkeys(each.group.device for each in every)
+    if not devices:
+        return [statement.unjudged() for statement in STATEMENTS]
+    return [
+        statement.conclusion(
+            [
+                (each.name(data), trial)
+                for each in every
+                if each.group.device == device and (trial := statement.judge(each, data))
+            ],
+            device,
+            "warm",
+        )
+        for device in devices
+        for statement in STATEMENTS
+    ]
+
+
+def table(data: StudyData) -> Table:
+    """A row a statement and device."""
+    return table_of(conclusions(data))
+
+
+def _realizations(group: RunGroup, layout: str, data: StudyData) -> Realizations:
+    def run(precision: str) -> Run | None:
+        return next(
+            (
+                run
+                for run in group.converged
+                if (run.layout, run.precision) == (layout, precision)
+                and (precision == FP64 or _is_papers(run))
+                and has_right_ranks(run, data)
+            ),
+            None,
+        )
+
+    return Realizations(group, layout, run(FP64), run("cpms2"), run("cpms4"))
+
+
+def _is_papers(run: Run) -> bool:
+    axes = run.measurement.axes
+    return axes.get("at_end") == FP64 and all(axes.get(name) == value for name, value in SCHEDULE.items())
+
+
+def _one_iteration_more(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    if runs.full is None or runs.two is None or runs.four is None:
+        return None
+    full, *others = (run.measurement.details.iterations or 0 for run in (runs.full, runs.two, runs.four))
+    return Trial(max(others) <= full + 1, f"{full}, {' and '.join(map(str, others))}")
+
+
+def _one_in_16_bits(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    counts = runs.four.measurement.details.iterations_by_segments if runs.four else ()
+    return Trial(counts[0] == 1, by_segments(counts)) if counts else None
+
+
+def _few_in_64_bits(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    counts = runs.four.measurement.details.iterations_by_segments if runs.four else ()
+    return Trial(counts[-1] <= FEW * sum(counts), by_segments(counts)) if counts else None
+
+
+def _more_in_full(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    counts = runs.two.measurement.details.iterations_by_segments if runs.two else ()
+    return Trial(counts[1] >= counts[0], by_segments(counts)) if counts else None
+
+
+def _product(runs: Realizations, run: Run | None, read: int) -> float | None:
+    found = pull_gains(runs.full, run).get(read)
+    return found.gain if found else None
+
+
+def _heads_of_two(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    gain = _product(runs, runs.two, 1)
+    return None if gain is None else Trial(gain >= ABOUT * 1.5, units.ratio(gain), gain)
+
+
+def _heads_of_four(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    gain = _product(runs, runs.four, 1)
+    return None if gain is None else Trial(gain >= ABOUT * 2.0, units.ratio(gain), gain)
+
+
+def _two_of_four(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    heads, both = _product(runs, runs.two, 1), _product(runs, runs.four, 2)
+    return Trial(both < heads, f"{units.ratio(both)} to {units.ratio(heads)}") if heads and both else None
+
+
+def _three_of_four(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    gain = _product(runs, runs.four, 3)
+    return None if gain is None else Trial(gain < 1.0, units.ratio(gain), gain)
+
+
+def _never_slower(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    if runs.full is None or runs.two is None:
+        return None
+    verdict = compare(runs.full.measurement, runs.two.measurement)
+    return Trial(verdict.kind != "slower", f"{units.ratio(verdict.ratio)} ({verdict.kind})", verdict.ratio)
+
+
+def _a_tenth_faster(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    return None if runs.gain is None else Trial(runs.gain >= 1.1, units.ratio(runs.gain), runs.gain)
+
+
+def _more_than_four(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
+    if runs.two is None or runs.four is None:
+        return None
+    verdict = compare(runs.four.measurement, runs.two.measurement)
+    return Trial(verdict.kind == "faster", f"{units.ratio(verdict.ratio)} ({verdict.kind})", verdict.ratio)
+
+
+def _alike_in_both(runs: Realizations, data: StudyData) -> Trial | None:
+    csr, ell = (_realizations(runs.group, layout, data).gain for layout in LAYOUTS)
+    if runs.layout != LAYOUTS[0] or csr is None or ell is None:
+        return None
+    return Trial(abs(csr / ell - 1) <= ALIKE, f"{units.ratio(csr)} and {units.ratio(ell)} in ell")
+
+
+STATEMENTS: tuple[Statement[Realizations], ...] = (
+    Statement("Segments cost at most one iteration more than fp64.", "graph", _one_iteration_more),
+    Statement("Of four segments, 16 bits serve a single iteration.", "graph", _one_in_16_bits),
+    Statement(
+        "With four segments few iterations need 64 bits (here: a tenth at most).", "graph", _few_in_64_bits, True
+    ),
+    Statement("With two segments more iterations are in 64 bits than in 32.", "graph", _more_in_full, True),
+    Statement(
+        "A product on 32 of two segments' bits is about 1.5 times as fast as in fp64.", "graph", _heads_of_two, True
+    ),
+    Statement(
+        "A product on 16 of four segments' bits is about twice as fast as in fp64.", "graph", _heads_of_four, True
+    ),
+    Statement("On 32 bits, four segments gain less than two.", "graph", _two_of_four, True),
+    Statement("On 48 bits a product is slower than in fp64.", "graph", _three_of_four, True),
+    Statement("A run with two segments is never slower than in fp64.", "graph", _never_slower),
+    Statement("A run with two segments is 1.1 to 1.3 times as fast as in fp64.", "graph", _a_tenth_faster, True),
+    Statement("Two segments gain more than four.", "graph", _more_than_four, True),
+    Statement("CSR and ELL gain alike (here: within a tenth).", "graph", _alike_in_both, True),
+)
+"""As §V of the paper has them, on a V100; a single case against one that speaks of most does not refute it."""
