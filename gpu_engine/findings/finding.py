@@ -1,13 +1,16 @@
 """Finding: what the measurements of one matrix, batch or work on one device allow to say, for whoever shows it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gpu_engine.findings import units
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement, MeasurementState
 from gpu_engine.verdict import VerdictKind, compare, factor, in_words
+
+ENERGY = (Head("energy", "warm"), Head("GFLOP/s", "a watt"))
+"""Heads of what is shown of energy: joules of a product or a run, and operations by it."""
 
 Word = VerdictKind | MeasurementState | Literal["baseline"]
 """What stands beside a kernel: the verdict on it, that it is the baseline, or the state of a case without a verdict."""
@@ -90,6 +93,21 @@ def row_of(m: Measurement, label: str, leads: bool, baseline: Measurement | None
     """The row of a measurement beside the baseline, None where there is none."""
     word, ratio, reason = verdict_on(m, baseline)
     return Row(m, label, leads, word, ratio, reason, tuple(cells))
+
+
+def with_energy(heads: Sequence[Head], rows: Sequence[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
+    """The same with what was measured of energy before the note at the end; as they are where nothing was."""
+    if not any(row.measurement.energy_j for row in rows):
+        return tuple(heads), tuple(rows)
+    place = len(heads) - (not heads[-1].numeric)
+    wider = (replace(row, cells=(*row.cells[:place], *_energy(row.measurement), *row.cells[place:])) for row in rows)
+    return (*heads[:place], *ENERGY, *heads[place:]), tuple(wider)
+
+
+def _energy(m: Measurement) -> tuple[str, str]:
+    if not m.energy_j or not m.gflops or not m.median_s:
+        return units.energy(m.energy_j), units.MISSING
+    return units.energy(m.energy_j), units.number(m.gflops * m.median_s / m.energy_j)
 
 
 def verdict_on(m: Measurement, baseline: Measurement | None) -> tuple[Word, float | None, str]:

@@ -23,6 +23,7 @@ class Unit:
 
 TIME = (Unit("s", 1.0), Unit("ms", 1e-3), Unit("µs", 1e-6), Unit("ns", 1e-9))
 SIZE = (Unit("TB", 1e12), Unit("GB", 1e9), Unit("MB", 1e6), Unit("kB", 1e3), Unit("B", 1.0))
+ENERGY = (Unit("J", 1.0), Unit("mJ", 1e-3), Unit("µJ", 1e-6))
 RATE = (Unit("TB/s", 1e12), Unit("GB/s", 1e9), Unit("MB/s", 1e6))
 
 
@@ -65,6 +66,11 @@ def seconds(value: float | None) -> str:
 def size(value: float | None) -> str:
     """A number of bytes in decimal units: `41.2 MB`."""
     return _with_unit(value, SIZE)
+
+
+def energy(value: float | None) -> str:
+    """Joules: `1.2 mJ`."""
+    return _with_unit(value, ENERGY)
 
 
 def rate(value: float | None) -> str:

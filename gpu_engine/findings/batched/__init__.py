@@ -3,7 +3,7 @@
 from gpu_engine.findings import units
 from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, name_of
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.finding import Finding, Row, against, common_axes, row_of, share
+from gpu_engine.findings.finding import Finding, Row, against, common_axes, row_of, share, with_energy
 from gpu_engine.findings.tables import Head
 from gpu_engine.records import Measurement
 
@@ -31,6 +31,7 @@ def findings(data: StudyData) -> tuple[Finding, ...]:
 def finding(group: BatchGroup, data: StudyData) -> Finding:
     """What may be said of one batch."""
     leaders = {m.case for m in group.ranking.leaders}
+    heads, rows = with_energy(HEADS, [_row(m, group, m.case in leaders) for m in group.measurements])
     return Finding(
         study="batched",
         matrix_id=group.matrix_id,
@@ -42,8 +43,8 @@ def finding(group: BatchGroup, data: StudyData) -> Finding:
         decided=group.ranking.decided,
         sentences=_sentences(group),
         baseline=group.peer.kernel if group.peer else "",
-        heads=HEADS,
-        rows=tuple(_row(m, group, m.case in leaders) for m in group.measurements),
+        heads=heads,
+        rows=rows,
         # What was recorded names the members of a mixed batch as they were called there.
         members=tuple(member for member in group.members if member in data.matrices) or (group.matrix_id,),
     )

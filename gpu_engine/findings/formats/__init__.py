@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.finding import Finding, against, row_of, share
+from gpu_engine.findings.finding import Finding, against, row_of, share, with_energy
 from gpu_engine.findings.formats.groups import (
     Facet,
     baseline_of,
@@ -30,6 +30,8 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
     ranking = rank(without_duplicates(timed))
     leaders = {m.kernel for m in ranking.leaders}
     heads, cells = _cells(group, baseline)
+    rows = [row_of(m, m.kernel, m.kernel in leaders, baseline, own) for m, own in zip(group, cells, strict=True)]
+    heads, shown = with_energy(heads, rows)
     return Finding(
         study="formats",
         matrix_id=matrix_id,
@@ -42,9 +44,7 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
         sentences=(_sentence(ranking, baseline) if baseline else "No kernel has a time here.",),
         baseline=baseline.kernel if baseline else "",
         heads=heads,
-        rows=tuple(
-            row_of(m, m.kernel, m.kernel in leaders, baseline, own) for m, own in zip(group, cells, strict=True)
-        ),
+        rows=shown,
         facts=(
             ("floor", units.seconds(next((m.floor_s for m in timed), None))),
             ("gather floor", units.seconds(next((m.gather_floor_s for m in timed), None))),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.finding import Finding, Row, against, row_of, share
+from gpu_engine.findings.finding import Finding, Row, against, row_of, share, with_energy
 from gpu_engine.findings.pagerank.runs import (
     FP64,
     Run,
@@ -70,6 +70,7 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
         first = ranking.sentence(lambda m: labels[m.case], f"on {group.device}{under}", facts)
     else:
         first = "No run here has a time and the right ranks."
+    heads, rows = with_energy(HEADS, [_row(run, group, full, leaders, matrix.n_rows) for run in group.runs])
     return Finding(
         study="pagerank",
         matrix_id=group.matrix_id,
@@ -81,8 +82,8 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
         decided=ranking.decided,
         sentences=(first, *_on_segments(group, right, matrix.n_rows), *_wrong(group, matrix.n_rows)),
         baseline=group.label(full) if full else "",
-        heads=HEADS,
-        rows=tuple(_row(run, group, full, leaders, matrix.n_rows) for run in group.runs),
+        heads=heads,
+        rows=rows,
         members=(group.matrix_id,),
     )
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_engine.findings.finding import Finding, Row, against, common_axes, gain, row_of, share, verdict_on
+from gpu_engine.findings.finding import Finding, Row, against, common_axes, gain, row_of, share, verdict_on, with_energy
 from gpu_engine.findings.tables import Head
 from gpu_engine.records import Measurement
 from tests.samples.batched import multiplied
@@ -86,6 +86,22 @@ def test_the_table_has_the_verdict_before_the_numbers() -> None:
         ("ell/thread", "failed", "–", "–", "no"),
     )
     assert finding(baseline="").table.heads[2] == Head("against", "nothing")
+
+
+def test_energy_stands_before_the_note_where_it_was_measured() -> None:
+    heads = (Head("rate", "GFLOP/s"), Head("note", numeric=False))
+    assert with_energy(heads, ROWS) == (heads, ROWS)
+    # 1 GFLOP/s over 2 ms are 2 MFLOP, for 4 mJ.
+    spent = row_of(timed("csr/vector", 2e-3, energy_j=4e-3, gflops=1.0), "csr/vector", True, BASE, ["1.00", "steady"])
+    wider, rows = with_energy(heads, (spent, *ROWS[1:]))
+    assert [(head.text, head.unit) for head in wider[1:3]] == [("energy", "warm"), ("GFLOP/s", "a watt")]
+    assert [row.cells for row in rows] == [
+        ("1.00", "4.00\u202fmJ", "0.500", "steady"),
+        ("2.00", "–", "–", ""),
+        ("–", "–", "–", "no"),
+    ]
+    # What has no note at its end has energy there.
+    assert with_energy(heads[:1], [replace(spent, cells=("1.00",))])[1][0].cells == ("1.00", "4.00\u202fmJ", "0.500")
 
 
 def test_the_document_has_a_verdict_for_each_row() -> None:
