@@ -67,11 +67,18 @@ def _subjects(benchmark: Benchmark, arguments: argparse.Namespace) -> Sequence[S
 def _select(subjects: Sequence[Subject], arguments: argparse.Namespace) -> tuple[list[Subject], MatrixCache]:
     """The subjects asked for whose matrices are here or can be made, and where these are."""
     matrix_cache = MatrixCache(arguments.folder / "matrices", arguments.collection)
-    selection = [s for s in subjects if arguments.only in s.name and s.group not in arguments.without]
-    for subject in selection:
-        if not matrix_cache.has_source(subject):
+    selection = []
+    for subject in subjects:
+        if arguments.only not in subject.name or subject.group in arguments.without:
+            continue
+        if matrix_cache.has_source(subject):
+            selection.append(subject)
+        elif subject.substitute is not None:
+            _say(f"generated in its kind: {subject.name}, whose file is not there")
+            selection.append(subject.substitute)
+        else:
             _say(f"left out: {subject.name}, whose file is not there")
-    return [subject for subject in selection if matrix_cache.has_source(subject)], matrix_cache
+    return selection, matrix_cache
 
 
 def _measure(subjects: Sequence[Subject], matrix_cache: MatrixCache, arguments: argparse.Namespace) -> Recording:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gpu_engine.recordings import collected, generated
@@ -15,6 +15,7 @@ Group = Literal[
     "small",
     "held out",
     "graph",
+    "paper graph",
     "batch random",
     "batch balanced",
     "batch few rows",
@@ -32,17 +33,26 @@ class Subject:
     group   `families`: the eleven with random values; `pattern`: their graphs, all values 1; `row lengths`: for PELLR
             against ELLR; `collection`: real ones; `small`: generated ones
             of at most some 10⁵ nonzeros, for the advisor's costs of a launch; `held out`: generated ones that the
-            advisor was not fitted to; `graph`: for PageRank; `batch …`: small ones, random, with rows of one length,
-            with few rows that are not empty, and those of the batched paper; `shared`: large ones for several devices,
-            `shared skewed` those whose equal rows have unequal nonzeros
-    source  `generated(…)` or `collected(…)`
-    orders  orders that are measured beside the given one
+            advisor was not fitted to; `graph`: for PageRank, `paper graph` those of its paper; `batch …`: small ones,
+            random, with rows of one length, with few rows that are not empty, and those of the batched paper; `shared`:
+            large ones for several devices, `shared skewed` those whose equal rows have unequal nonzeros
+    source    `generated(…)` or `collected(…)`
+    orders    orders that are measured beside the given one
+    stand_in  source of a matrix of the same kind and size, which is measured where its own is not there
     """
 
     name: str
     group: Group
     source: Mapping[str, Any]
     orders: tuple[str, ...] = ()
+    stand_in: Mapping[str, Any] | None = None
+
+    @property
+    def substitute(self) -> "Subject | None":
+        """The subject of its stand-in, by a name that says so; None where there is none."""
+        if self.stand_in is None:
+            return None
+        return replace(self, name=f"{self.name} (stand-in)", source=self.stand_in, stand_in=None)
 
     @property
     def is_natural(self) -> bool:
@@ -174,7 +184,29 @@ def _graphs() -> Iterable[Subject]:
     yield Subject("cnr-2000", "graph", collected("LAW/cnr-2000"))
 
 
-GRAPH_SUBJECTS: tuple[Subject, ...] = tuple(_graphs())
+PAPER_GRAPHS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("DIMACS10/adaptive", "stencil", {"points": 5, "nx": 2048, "ny": 3328}),
+    ("DIMACS10/delaunay_n22", "delaunay", {"n": 2**22}),
+    ("DIMACS10/europe_osm", "road", {"length": 7200, "width": 7071, "kept": 0.53}),
+    ("DIMACS10/hugebubbles-00020", "road", {"length": 4604, "width": 4604, "kept": 0.75}),
+    ("DIMACS10/rgg_n_2_24_s0", "rgg", {"n": 2**24, "degree": 15.8, "order": "strips"}),
+    ("DIMACS10/road_usa", "road", {"length": 4894, "width": 4893, "kept": 0.6}),
+    ("SNAP/Stanford", "web", {"n": 281_903, "mean": 8.2}),
+    ("Gleich/wb-edu", "web", {"n": 9_845_725, "mean": 5.8}),
+    ("SNAP/web-BerkStan", "web", {"n": 685_230, "mean": 11.1}),
+    ("SNAP/web-Google", "web", {"n": 916_428, "mean": 5.6}),
+)
+"""Table I of the CPMS PageRank paper: a matrix of the collection, and a graph of its kind, pages and links."""
+
+
+def _paper_graphs() -> Iterable[Subject]:
+    for name, family, params in PAPER_GRAPHS:
+        ones = {} if family == "stencil" else {"values": "ones"}
+        source = generated(family, params | ones)
+        yield Subject(name.partition("/")[2], "paper graph", collected(name), stand_in=source)
+
+
+GRAPH_SUBJECTS: tuple[Subject, ...] = (*_graphs(), *_paper_graphs())
 """The graphs of study `pagerank`: a row is a source."""
 
 SUBJECTS: tuple[Subject, ...] = (

@@ -66,6 +66,16 @@ def bench(tmp_path: Path, collection: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return lambda *arguments: command.main((*fixed, *arguments), TINY)
 
 
+def test_a_graph_of_the_same_kind_stands_for_one_whose_file_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = Subject("gone", "graph", collected("Some/gone"), stand_in=generated("stencil", GRID))
+    assert command.main(("--folder", str(tmp_path), "--device", "cpu", "--make"), (gone,)) == 0
+    err = capsys.readouterr().err
+    assert "generated in its kind: gone, whose file is not there" in err
+    assert "made gone (stand-in): 128 nonzeros" in err
+
+
 def test_from_matrices_to_tables_and_a_recording(
     bench: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gpu_engine import recordings
+from gpu_engine.generators import generator
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import pagerank
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
@@ -18,10 +19,12 @@ from gpu_engine.gpu_bench.pagerank_tables import CUGRAPH, CUGRAPH_COPY, TABLES
 from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.pagerank.measuring import PageRankDetails
+from gpu_engine.parameters import parse_params
 from gpu_engine.recordings import MatrixRecord, Recording, generated
 from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement, Trace
 from gpu_engine.studies.pagerank import PagerankStudy
 from tests.gpu_engine.gpu_bench.test_formats_tables import rows
+from web.figures.pagerank.paper import PAPER
 
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
 GRID = Subject("grid", "graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
@@ -50,6 +53,31 @@ def test_what_is_measured_on_a_gpu() -> None:
     assert others.near == (1.0, 256.0)
     assert second.at_end == others.at_end == ("segments",)
     assert {(p.rounds, p.energy_s) for p in (usual, second, others)} == {(11, 0.0)}
+
+
+def test_the_papers_graphs_are_measured_as_the_paper_did() -> None:
+    subject = next(s for s in GRAPH_SUBJECTS if s.group == "paper graph")
+    (params,) = passes(subject, "cuda", 9)
+    assert (params.part, params.at_end, params.first, params.near) == ("lower", ("fp64",), (1,), (16.0,))
+    assert params.kernels == tuple(
+        f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in ("fp64", "cpms2", "cpms4")
+    )
+
+
+def test_each_graph_of_table_one_has_a_stand_in_of_its_size() -> None:
+    graphs = {subject.name: subject for subject in GRAPH_SUBJECTS if subject.group == "paper graph"}
+    assert list(graphs) == [row.name for row in PAPER]
+    for row in PAPER:
+        subject = graphs[row.name]
+        assert subject.substitute is not None
+        source = subject.substitute.source
+        params = parse_params(generator(source["family"]).Params, source["params"])
+        links = generator(source["family"]).estimate_nnz(params)
+        # Of what is symmetric the paper counts the lower triangle; a stencil has a diagonal too.
+        whole = {"web": row.nnz, "stencil": 2 * row.nnz + row.n}.get(source["family"], 2 * row.nnz)
+        assert links == pytest.approx(whole, rel=0.1)
+        assert subject.substitute.name == f"{row.name} (stand-in)"
+        assert subject.substitute.substitute is None
 
 
 def test_one_thread_a_page_runs_in_two_precisions_where_pages_are_popular() -> None:
