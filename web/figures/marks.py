@@ -49,9 +49,9 @@ def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **op
 
 
 def label_rows(figure: go.Figure, row: int, labels: Sequence[str], **axis: Any) -> None:
-    """Gives a panel a row a label, the first on top."""
+    """Gives a panel, and those beside it, a row a label, the first on top."""
     order = {"categoryorder": "array", "categoryarray": list(labels), "range": [len(labels) - 0.5, -0.5]}
-    figure.update_yaxes(**order, **axis, row=row, col=1)
+    figure.update_yaxes(**order, **axis, row=row)
 
 
 def bar_panels(

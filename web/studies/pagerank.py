@@ -11,7 +11,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.pagerank import Schedule
 from gpu_engine.studies.pagerank import PagerankStudy
 from web.figures.base import Figure
-from web.figures.pagerank import breakdown, gamma, paper, pull, timeline, total, what_if
+from web.figures.pagerank import breakdown, gamma, graphs, paper, pull, timeline, total, what_if
 from web.forms import form_fields
 from web.parts import Choice, Field, TitledTable
 from web.results import Results
@@ -25,6 +25,15 @@ CPU_CAVEAT = (
 
 FIGURES = (
     Figure("pagerank-total", "How much faster whole runs are", total.draw, total.summary, total.table, info=total.info),
+    Figure(
+        "pagerank-graphs",
+        "All graphs: Figures 4 and 6 of the paper",
+        graphs.draw,
+        graphs.summary,
+        graphs.table,
+        info=graphs.info,
+        matrices_min=2,
+    ),
     Figure("pagerank-gamma", "How the runs converge", gamma.draw, gamma.summary, gamma.table, info=gamma.info),
     Figure(
         "pagerank-schedule", "Which precision when", timeline.draw, timeline.summary, timeline.table, info=timeline.info

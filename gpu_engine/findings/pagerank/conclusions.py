@@ -43,20 +43,25 @@ class Realizations:
         return speed_up(self.full, self.two)
 
     def name(self, data: StudyData) -> str:
-        """`rgg22 in csr`."""
-        return f"{data.matrix(self.group.matrix_id).name} in {self.layout.partition('/')[0]}"
+        """Of the graph, with parameters that are not the defaults."""
+        return ", ".join(filter(None, (data.matrix(self.group.matrix_id).name, self.group.parameters)))
+
+
+def realizations(data: StudyData) -> tuple[Realizations, ...]:
+    """Of each graph, device and parameters of PageRank, a layout after the other."""
+    return tuple(_realizations(group, layout, data) for group in run_groups(data) for layout in LAYOUTS)
 
 
 def conclusions(data: StudyData) -> list[Conclusion]:
     """Every statement of the paper on each device."""
-    every = [_realizations(group, layout, data) for group in run_groups(data) for layout in LAYOUTS]
+    every = realizations(data)
     devices = dict.fromkeys(each.group.device for each in every)
     if not devices:
         return [statement.unjudged() for statement in STATEMENTS]
     return [
         statement.conclusion(
             [
-                (each.name(data), trial)
+                (f"{each.name(data)} in {each.layout.partition('/')[0]}", trial)
                 for each in every
                 if each.group.device == device and (trial := statement.judge(each, data))
             ],

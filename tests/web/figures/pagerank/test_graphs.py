@@ -1,0 +1,71 @@
+import pytest
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.units import THIN
+from tests.samples.formats import titles, traces
+from tests.samples.pagerank import luxembourg, ran, shown
+from web.figures.pagerank.graphs import NO_GRAPH, draw, info, summary, table
+
+DELAUNAY = (
+    ran("ell/thread+fp64", 28, 1.0, matrix="del"),
+    ran("ell/thread+cpms2", (13, 15), 0.8, matrix="del"),
+)
+DATA = shown(*luxembourg(), *DELAUNAY)
+
+
+def near(value: float) -> object:
+    return pytest.approx(value)
+
+
+def test_a_graph_has_its_gains_in_each_layout_that_ran() -> None:
+    csr, ell = info(DATA)
+    assert (csr.graph, csr.layout, ell.graph, ell.layout) == (
+        *("luxembourg_osm", "csr/thread"),
+        *("delaunay_n15", "ell/thread"),
+    )
+    assert csr.values == {
+        "two segments, 32 bit": near(1 / 0.6),
+        "four segments, 16 bit": near(2.0),
+        "four segments, 32 bit": near(1 / 0.6),
+        "four segments, 48 bit": near(1 / 0.9),
+        "two segments, whole run": near(0.1243 / 0.1091),
+        "four segments, whole run": near(0.1243 / 0.1068),
+    }
+    assert ell.values == {"two segments, 32 bit": near(1 / 0.6), "two segments, whole run": near(1.25)}
+
+
+def test_products_stand_above_whole_runs_csr_beside_ell_a_row_a_graph() -> None:
+    figure = draw(info(DATA))
+    assert titles(figure) == ["products · cpu", "whole runs · cpu"]
+    named = [figure.layout[f"xaxis{n}"].title.text for n in ("", 2, 3, 4)]
+    assert named == [None, None, "CSR, over fp64", "ELL, over fp64"]
+    # Both layouts of a row have one axis: 0.1243 s over 0.1068 s and 1.25 are the ends of the whole runs.
+    assert figure.layout.xaxis3.range == figure.layout.xaxis4.range == (near(0.94), near(1.31))
+    assert list(figure.layout.yaxis.categoryarray) == ["luxembourg_osm", "delaunay_n15"]
+    whole = {(t["xaxis"], t["name"]): (t["x"], t["y"]) for t in traces(figure, "point") if "whole" in t["name"]}
+    both = ["luxembourg_osm", "delaunay_n15"]
+    assert whole["x4", "two segments, whole run"] == ([None, near(1.25)], both)
+    assert whole["x4", "four segments, whole run"] == ([None, None], both)
+    listed = [trace["name"] for trace in traces(figure, "point") if trace["showlegend"]]
+    assert len(listed) == len(set(listed)) == 6
+
+
+def test_the_table_has_a_row_a_graph_and_layout() -> None:
+    first, second = ([cell.replace(THIN, " ") for cell in row] for row in table(info(DATA)).rows)
+    assert first[:5] == ["luxembourg_osm", "cpu", "csr/thread", "1.67 ×", "2.00 ×"]
+    assert second == ["delaunay_n15", "cpu", "ell/thread", "1.67 ×", "–", "–", "–", "1.25 ×", "–"]
+
+
+def test_the_summary_has_the_mean_over_the_graphs_beside_the_papers() -> None:
+    faster = ran("csr/thread+cpms2", (13, 15), 0.5, matrix="del")
+    text = summary(info(shown(*luxembourg(), ran("csr/thread+fp64", 28, 1.0, matrix="del"), faster))).replace(THIN, " ")
+    assert "CSR on cpu: two segments, 32 bit 1.67 ×" in text
+    assert "two segments, whole run 1.51 ×" in text
+    assert "ELL on cpu" not in text
+    assert "The paper, on a V100: 1.5" in text
+
+
+def test_runs_with_wrong_ranks_are_no_evidence() -> None:
+    wrong = ran("csr/thread+cpms2", (47, 66), residual=1e-9)
+    for data in (StudyData(), shown(ran("csr/thread+fp64", 113), wrong)):
+        assert (titles(draw(info(data))), summary(info(data)), table(info(data)).rows) == ([NO_GRAPH], NO_GRAPH, ())

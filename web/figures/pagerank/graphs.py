@@ -1,0 +1,174 @@
+"""Every graph beside every other in the paper's two layouts; Figures 4 and 6 of the CPMS PageRank paper."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import geometric_mean
+
+import plotly.graph_objects as go
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.conclusions import LAYOUTS, Realizations, realizations
+from gpu_engine.findings.pagerank.pulls import pull_gains
+from gpu_engine.findings.pagerank.runs import Run, speed_up
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import ratio
+from web.figures import marks
+from web.figures.base import blank, escape, shorten
+from web.figures.pagerank.levels import level
+from web.figures.panels import Legend, panels
+from web.palette import OKABE_ITO, OTHERS
+
+ROW_PX, ROWS_MIN, SIZE, MARGIN = 24, 4, 10, 0.06
+NO_GRAPH = "No graph has runs in the paper's layouts, in fp64 and in segments, with the right ranks."
+PAPER = (
+    " The paper, on a V100: 1.5 on 32 bits of two segments, 2 on 16 of four; whole runs with two segments 1.1 to 1.3."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What is compared with fp64.
+
+    segments  of a value; read: of the product that is meant, None for the whole run
+    """
+
+    name: str
+    segments: int
+    read: int | None
+    color: str
+
+    @property
+    def symbol(self) -> str:
+        """Of two segments or of four."""
+        return "circle" if self.segments == 2 else "diamond"
+
+
+PRODUCTS = tuple(
+    Series(f"{word} segments, {64 // segments * read} bit", segments, read, level(f"{64 // segments * read} bit").color)
+    for word, segments, read in (("two", 2, 1), ("four", 4, 1), ("four", 4, 2), ("four", 4, 3))
+)
+RUNS = (
+    Series("two segments, whole run", 2, None, OKABE_ITO[0]),
+    Series("four segments, whole run", 4, None, OKABE_ITO[5]),
+)
+WHAT = {"products": PRODUCTS, "whole runs": RUNS}
+
+
+@dataclass(frozen=True, slots=True)
+class Gains:
+    """How many times as fast as fp64 a graph is in one layout, by the name of the series."""
+
+    graph: str
+    device: str
+    layout: str
+    values: dict[str, float]
+
+
+def info(data: StudyData) -> tuple[Gains, ...]:
+    """A graph in one layout after the other, those without any gain left out."""
+    every = (Gains(runs.name(data), runs.group.device, runs.layout, dict(_gains(runs))) for runs in realizations(data))
+    return tuple(gains for gains in every if gains.values)
+
+
+def draw(info: Sequence[Gains]) -> go.Figure:
+    """Speed-up over fp64, a row a graph: products above, whole runs below; CSR on the left, ELL on the right."""
+    if not info:
+        return blank(NO_GRAPH)
+    rows = [(device, what) for device in _devices(info) for what in WHAT]
+    graphs = {device: _graphs(info, device) for device, _ in rows}
+    titles = [title for device, what in rows for title in (f"{what} · {device}", "")]
+    # A narrow screen has an entry a line, and takes what the legend needs then from the panels.
+    heights = [max(ROWS_MIN, len(graphs[device])) * ROW_PX for device, _ in rows]
+    entries = 3 * (len(PRODUCTS) + len(RUNS))
+    figure, legend = panels(titles, heights, entries, columns=len(LAYOUTS)), Legend()
+    for row, (device, what) in enumerate(rows, start=1):
+        ends = _ends(info, device, what)
+        for column, layout in enumerate(LAYOUTS, start=1):
+            own = {gains.graph: gains.values for gains in info if (gains.device, gains.layout) == (device, layout)}
+            # A graph without a number has its place all the same: Plotly draws no axes where nothing has one.
+            values = {graph: own.get(graph, {}) for graph in graphs[device]}
+            figure.add_traces([_points(values, series, legend) for series in WHAT[what]], rows=row, cols=column)
+            figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=column)
+            figure.update_xaxes(nticks=5, range=ends, row=row, col=column)
+        marks.label_rows(figure, row, [escape(shorten(graph, 18)) for graph in graphs[device]])
+    for column, layout in enumerate(LAYOUTS, start=1):
+        axis = f"{_called(layout)}, over fp64"
+        figure.update_xaxes(title_text=axis, title_standoff=4, row=len(rows), col=column)
+    return figure
+
+
+def table(info: Sequence[Gains]) -> Table:
+    """A row a graph and layout, a column a series."""
+    heads = (Head("matrix", numeric=False), Head("device", numeric=False), Head("layout", numeric=False))
+    named = [series for every in WHAT.values() for series in every]
+    rows = (
+        (gains.graph, gains.device, gains.layout, *(ratio(gains.values.get(series.name)) for series in named))
+        for gains in info
+    )
+    columns = (series.name.partition(", ") for series in named)
+    return Table((*heads, *(Head(segments, what) for segments, _, what in columns)), tuple(rows))
+
+
+def summary(info: Sequence[Gains]) -> str:
+    """The geometric mean of each series over the graphs, and what the paper found."""
+    if not info:
+        return NO_GRAPH
+    text = (
+        "Products of an iteration that reads so many bits, and runs to convergence, over the same kernel in fp64; CSR "
+        "on the left, ELL on the right, segments by the paper's rule and fp64 at the end. Mean over the graphs:"
+    )
+    return text + "".join(_means(info, device, layout) for device in _devices(info) for layout in LAYOUTS) + PAPER
+
+
+def _gains(runs: Realizations) -> Iterator[tuple[str, float]]:
+    own: dict[int, Run | None] = {2: runs.two, 4: runs.four}
+    for series in (*PRODUCTS, *RUNS):
+        run = own[series.segments]
+        if series.read is None:
+            gain = speed_up(runs.full, run)
+        else:
+            found = pull_gains(runs.full, run).get(series.read)
+            gain = found.gain if found else None
+        if gain is not None:
+            yield series.name, gain
+
+
+def _points(values: Mapping[str, Mapping[str, float]], series: Series, legend: Legend) -> go.Scatter:
+    """A point a graph; values: of the graph, by the name of the series."""
+    own = [
+        (gain, escape(shorten(graph, 18)), marks.hover(graph, "", f"{series.name}: {ratio(gain)}"))
+        for graph, gains in values.items()
+        for gain in [gains.get(series.name)]
+    ]
+    look = marks.point(series.color, series.symbol, SIZE)
+    return marks.points(own, look, **legend.entry(series.name), meta={"role": "point"})
+
+
+def _ends(info: Iterable[Gains], device: str, what: str) -> tuple[float, float]:
+    """Of the axes of both layouts: what stands side by side is compared by eye."""
+    names = {series.name for series in WHAT[what]}
+    shown = [value for own in info if own.device == device for name, value in own.values.items() if name in names]
+    return min((1.0, *shown)) - MARGIN, max((1.0, *shown)) + MARGIN
+
+
+def _devices(info: Iterable[Gains]) -> list[str]:
+    return list(dict.fromkeys(gains.device for gains in info))
+
+
+def _graphs(info: Iterable[Gains], device: str) -> list[str]:
+    return list(dict.fromkeys(gains.graph for gains in info if gains.device == device))
+
+
+def _called(layout: str) -> str:
+    return layout.partition("/")[0].upper()
+
+
+def _means(info: Iterable[Gains], device: str, layout: str) -> str:
+    own = [gains.values for gains in info if (gains.device, gains.layout) == (device, layout)]
+    means = [
+        f"{series.name} {ratio(geometric_mean(found))}"
+        for every in WHAT.values()
+        for series in every
+        if (found := [values[series.name] for values in own if series.name in values])
+    ]
+    return f" {_called(layout)} on {device}: {', '.join(means)}." if means else ""
