@@ -9,10 +9,11 @@ import pytest
 
 from server.jobs.runner import CRASHES
 from server.models import DeviceRow
-from tests.postgres import DATABASES
 from tests.server.jobs.conftest import PATIENCE_S, Jobs, Worker, wait_for
 
 ALL_OK = [(f"fake/k{i}", "ok") for i in range(4)]
+
+SERVICE_CHANGED = pytest.mark.full("server/*", "sparsight/*", "tests/server/*")
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def kind() -> str:
     return "sqlite"
 
 
-@pytest.mark.parametrize("kind", DATABASES)
+@pytest.mark.parametrize("kind", [pytest.param("sqlite", marks=SERVICE_CHANGED), "postgres"])
 def test_a_killed_dispatcher_is_followed_by_another_that_resumes_the_job(
     jobs: Jobs, worker: Worker, folder: Path
 ) -> None:
