@@ -20,10 +20,9 @@ from web import assets
 from web.contexts import ErrorPage
 from web.hints import HINTS, words
 from web.names import as_code
-from web.palette import style
 from web.results import Results, results_of, with_traces
 from web.selection import parse_options, parse_selection
-from web.studies import PAGES
+from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
 from web.views import home, jobs, matrices, study
 
@@ -46,7 +45,7 @@ def _templates() -> Jinja2Templates:
         "percent": units.percent,
         "HINTS": HINTS,
         "times": units.times,
-        "style": style,
+        "swatch": lambda m: page_of(m.study).swatch(m),
         "NAVIGATION": NAVIGATION,
     }
     environment.filters["as_code"] = as_code

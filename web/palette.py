@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gpu_engine.batched import KERNELS
 from gpu_engine.formats import FORMATS
+from gpu_engine.multigpu.partition import PARTITIONINGS
 
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 """Okabe and Ito's colours for colour-blind readers, without black, which a dark page would swallow."""
@@ -39,6 +40,7 @@ class Style:
 
 _POSITIONS = {entry.name: index for index, entry in enumerate(FORMATS)}
 _BATCHED = {kernel.name: index for index, kernel in enumerate(KERNELS)}
+_PARTITIONINGS = {partitioning.name: index for index, partitioning in enumerate(PARTITIONINGS)}
 
 
 def style(format_name: str) -> Style:
@@ -49,6 +51,11 @@ def style(format_name: str) -> Style:
 def batch_style(kernel: str) -> Style:
     """The style of a kernel of batches by its place in their KERNELS; any other is grey and hatched by its letters."""
     return _style(_BATCHED.get(kernel), kernel)
+
+
+def partitioning_style(name: str) -> Style:
+    """The style of a partitioning by its place in PARTITIONINGS; any other is grey and hatched by its letters."""
+    return _style(_PARTITIONINGS.get(name), name)
 
 
 def position(format_name: str) -> tuple[int, str]:

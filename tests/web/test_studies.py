@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections import Counter
 from dataclasses import fields
 from html import escape
@@ -209,6 +210,14 @@ def test_the_table_of_a_finding_has_every_case_and_why(client: TestClient, measu
             assert len(row.cells) == len(line.finding.heads)
             if row.measurement.median_s is None:
                 assert row.measurement.note in words(cases)
+
+
+@every_page
+def test_a_row_has_the_colour_of_its_figures(client: TestClient, measured: StudyPage) -> None:
+    page = get(client, f"/{measured.name}?job=j2")
+    rows = [row.measurement for line in page.context["findings"] for row in line.finding.rows]
+    colours = re.findall(r'class="swatch" style="background:(#\w+)"', page.text)
+    assert colours == [measured.swatch(m) for m in rows]
 
 
 @every_page

@@ -8,8 +8,10 @@ from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.tables import Head, Table
+from gpu_engine.records import Measurement
 from gpu_engine.studies.base import Study
 from web.figures.base import Figure
+from web.palette import style
 from web.parts import Choice, Field, TitledTable
 from web.results import MATRICES_SHOWN, Results
 
@@ -111,6 +113,7 @@ class StudyPage:
     conclusions    of a paper, each beside what is shown
     job_figures    the first of these that has something to show is on the page of a job
     home_findings  most on the home page
+    swatch         the colour of a measurement, as the figures have it
     """
 
     study: Study
@@ -134,6 +137,7 @@ class StudyPage:
     with_traces: bool = False
     matrices_shown: int = MATRICES_SHOWN
     home_findings: int = 2
+    swatch: Callable[[Measurement], str] = field(default=lambda m: style(m.format).color)
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from gpu_engine.records import CACHES
 from gpu_engine.studies.batched import BatchedStudy
 from web.figures.base import Figure
 from web.figures.batched import conversion, density, growth, mixed, winners
+from web.palette import batch_style
 from web.parts import Choice, TitledTable
 from web.results import Results
 from web.selection import VALUES_MAX
@@ -84,6 +85,7 @@ BATCHED = StudyPage(
         ),
         prose=True,
     ),
+    swatch=lambda m: batch_style(m.kernel).color,
     # A mixed batch is of many matrices, and filed under one of them.
     matrices_shown=VALUES_MAX,
 )

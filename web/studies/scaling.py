@@ -12,6 +12,7 @@ from gpu_engine.findings.scaling.sentences import VIRTUAL_CAVEAT
 from gpu_engine.studies.scaling import ScalingStudy
 from web.figures.base import Figure
 from web.figures.scaling import balance, iteration, phases, speedup
+from web.palette import partitioning_style
 from web.parts import Choice, TitledTable
 from web.results import Results
 from web.selection import PHASES_AS
@@ -110,6 +111,7 @@ SCALING = StudyPage(
         ),
     ),
     selects=(Select("devices", "devices", "Number of devices", _numbers),),
+    swatch=lambda m: partitioning_style(m.format).color,
     conclusions=Section(
         "conclusions",
         "The paper’s conclusions, and these devices",

@@ -8,14 +8,14 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import STAYING, hidden_share, phases_of
-from gpu_engine.findings.scaling.groups import PRODUCT, Series, WorkGroup, by_partitioning, by_variant, work_groups
+from gpu_engine.findings.scaling.groups import PRODUCT, Series, WorkGroup, by_variant, work_groups
 from gpu_engine.findings.tables import Head
 from gpu_engine.findings.units import count
 from gpu_engine.records import Measurement
 from web.figures import marks
 from web.figures.base import escape, shorten
 from web.figures.panels import Legend
-from web.palette import DASHES, OKABE_ITO, OTHERS, SYMBOLS
+from web.palette import DASHES, OKABE_ITO, OTHERS, SYMBOLS, partitioning_style
 
 PLACE = (Head("matrix", numeric=False), Head("machine", numeric=False))
 
@@ -120,7 +120,7 @@ def virtual_note(groups: Iterable[WorkGroup]) -> str:
 
 def color_of(series: Series) -> str:
     """The colour of a partitioning."""
-    return OKABE_ITO[by_partitioning(series.partitioning) % len(OKABE_ITO)]
+    return partitioning_style(series.partitioning).color
 
 
 def line(
