@@ -1,8 +1,8 @@
 """A paper's conclusions beside what records say of them: what several studies share."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 from typing import Generic, Literal, TypeVar
 
 from gpu_engine.findings import units
@@ -82,7 +82,7 @@ def _mean(trials: Sequence[tuple[str, Trial]]) -> str:
     factors = [trial.factor for _, trial in trials if trial.factor]
     if len(factors) < max(2, len(trials)):
         return ""
-    return f", {units.ratio(math.exp(math.fsum(map(math.log, factors)) / len(factors)))} in geometric mean"
+    return f", {units.ratio(geometric_mean(factors))} in geometric mean"
 
 
 def _examples(trials: Sequence[tuple[str, Trial]]) -> str:

@@ -1,7 +1,7 @@
 """Finding: what the measurements of one matrix, batch or work on one device allow to say, for whoever shows it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gpu_engine.findings import units
@@ -63,7 +63,7 @@ class Finding:
     heads: tuple[Head, ...]
     rows: tuple[Row, ...]
     facts: tuple[tuple[str, str], ...] = ()
-    members: tuple[str, ...] = field(default_factory=tuple)
+    members: tuple[str, ...] = ()
 
     @property
     def table(self) -> Table:

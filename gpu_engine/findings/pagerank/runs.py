@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import gain
 from gpu_engine.pagerank import PageRankParams
 from gpu_engine.records import Measurement, Trace
 
@@ -129,9 +130,7 @@ def by_precision(run: Run) -> tuple[int, str]:
 
 def speed_up(base: Run | None, run: Run | None) -> float | None:
     """How many times as fast as `base`; None without two times."""
-    if base is None or run is None or not base.measurement.median_s or not run.measurement.median_s:
-        return None
-    return base.measurement.median_s / run.measurement.median_s
+    return gain(base.measurement if base else None, run.measurement if run else None)
 
 
 def tolerance(run: Run, n: int) -> float:

@@ -29,12 +29,12 @@ PAPER = (
 class Series:
     """What is compared with fp64.
 
-    segments  of a value; read: of the product that is meant, None for the whole run
+    segments  of a value; read: of the product that is meant, 0 for the whole run
     """
 
     name: str
     segments: int
-    read: int | None
+    read: int
     color: str
 
     @property
@@ -48,8 +48,8 @@ PRODUCTS = tuple(
     for word, segments, read in (("two", 2, 1), ("four", 4, 1), ("four", 4, 2), ("four", 4, 3))
 )
 RUNS = (
-    Series("two segments, whole run", 2, None, OKABE_ITO[0]),
-    Series("four segments, whole run", 4, None, OKABE_ITO[5]),
+    Series("two segments, whole run", 2, 0, OKABE_ITO[0]),
+    Series("four segments, whole run", 4, 0, OKABE_ITO[5]),
 )
 WHAT = {"products": PRODUCTS, "whole runs": RUNS}
 
@@ -122,14 +122,12 @@ def summary(info: Sequence[Gains]) -> str:
 
 def _gains(runs: Realizations) -> Iterator[tuple[str, float]]:
     own: dict[int, Run | None] = {2: runs.two, 4: runs.four}
-    for series in (*PRODUCTS, *RUNS):
-        run = own[series.segments]
-        if series.read is None:
-            gain = speed_up(runs.full, run)
-        else:
-            found = pull_gains(runs.full, run).get(series.read)
-            gain = found.gain if found else None
-        if gain is not None:
+    products = {segments: pull_gains(runs.full, run) for segments, run in own.items()}
+    for series in PRODUCTS:
+        if found := products[series.segments].get(series.read):
+            yield series.name, found.gain
+    for series in RUNS:
+        if gain := speed_up(runs.full, own[series.segments]):
             yield series.name, gain
 
 
