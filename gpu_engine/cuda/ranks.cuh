@@ -36,6 +36,7 @@ template <int SEGMENTS, int K> struct Head {
 /// No values: every link of a page carries the same share, and what stands for p is p over the out-degree.
 struct None {
   using Unit = double;
+  static __device__ __forceinline__ double load(const Unit *, long long) { return 1.0; }
   static __device__ __forceinline__ double read_once(const Unit *, long long) { return 1.0; }
 };
 
@@ -74,11 +75,24 @@ __device__ __forceinline__ unsigned long long sum_warp(unsigned long long value)
   return value;
 }
 
-/// Adds a share of every lane, not negative, to the warp's slot. Lanes round differently: millions of pages may have
+/// Threads of a block that settles an iteration.
+constexpr int BLOCK = 256;
+
+/// Sum over a block of BLOCK threads; the first warp holds it.
+__device__ __forceinline__ unsigned long long sum_block(unsigned long long value) {
+  __shared__ unsigned long long warps[BLOCK / WARP];
+  value = sum_warp(value);
+  __syncthreads();
+  if (threadIdx.x % WARP == 0) warps[threadIdx.x / WARP] = value;
+  __syncthreads();
+  return sum_warp(threadIdx.x < BLOCK / WARP ? warps[threadIdx.x] : 0);
+}
+
+/// Adds a share of every lane to the warp's slot, a negative one as its two's complement. Lanes round differently: millions of pages may have
 /// the same rank, and then a warp's roundings cancel instead of adding up.
 __device__ __forceinline__ void add_rank(double share, unsigned long long *slots, long long warp) {
   const double rounding = (threadIdx.x % WARP + 0.5) / WARP;
-  const unsigned long long total = sum_warp((unsigned long long)(share * UNITS_OF_ONE + rounding));
+  const unsigned long long total = sum_warp((unsigned long long)__double2ll_rd(share * UNITS_OF_ONE + rounding));
   if (threadIdx.x % WARP == 0 && total) atomicAdd(slots + warp % SLOTS, total);
 }
 

@@ -1,17 +1,5 @@
 #include "ranks.cuh"
 
-constexpr int BLOCK = 256;
-
-/// Sum over a block of BLOCK threads; the first warp holds it.
-__device__ __forceinline__ unsigned long long sum_block(unsigned long long value) {
-  __shared__ unsigned long long warps[BLOCK / WARP];
-  value = sum_warp(value);
-  __syncthreads();
-  if (threadIdx.x % WARP == 0) warps[threadIdx.x / WARP] = value;
-  __syncthreads();
-  return sum_warp(threadIdx.x < BLOCK / WARP ? warps[threadIdx.x] : 0);
-}
-
 /// As join_sizes, over a block.
 __device__ __forceinline__ double join_block(int norm, double size) {
   __shared__ double warps[BLOCK / WARP];

@@ -13,18 +13,24 @@ import numpy as np
 from gpu_engine import cpms
 from gpu_engine.formats.base import inverse
 from gpu_engine.pagerank import cuda_pulls
-from gpu_engine.pagerank.cuda_pulls import BETWEEN, FP32, FP64, NONE, PULLS, Storage, head, pointer_of, source_of
+from gpu_engine.pagerank.cuda_pulls import (
+    BETWEEN,
+    FP32,
+    FP64,
+    NONE,
+    PULLS,
+    SETTLE_BLOCK,
+    SLOTS,
+    Storage,
+    head,
+    pointer_of,
+    source_of,
+)
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
-
-SLOTS = 1024
-"""As ranks.cuh has it."""
 
 NORMS = {"L1": 0, "L2": 1, "Linf": 2}
 STATE = ("base", "gamma", "factor")
 """Fields of the State of ranks.cuh."""
-
-SETTLE_BLOCK = 256
-"""As between.cu has it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,10 +76,46 @@ csr_thread(int n, const Pointer *__restrict__ indptr, const int *__restrict__ in
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
   if (row < n) {
     finish.ask(row), finish.turn();
-    const Pointer begin = indptr[row];
-    const int length = (int)(indptr[row + 1] - begin);
-    finish.take(row, sum_links<4, Values, Read>(length, begin, 1, indices, values, p));
+    // A thread's next links lie in the sector that it has just read, so all loads stay in the caches; more than one
+    // link in flight a thread would push these sectors out.
+    const Pointer begin = indptr[row], end = indptr[row + 1];
+    double total = 0.0;
+    for (Pointer link = begin; link < end; ++link) {
+      const int column = __ldg(indices + link);
+      const double value = Values::load(values, link);
+      if (column >= 0) total += value * Read::load(p, column);
+    }
+    finish.take(row, total);
   }
+  finish.add(changes, lost, masses, row / WARP);
+}
+
+/// The same, LANES threads a page: they take its links in turns. A warp has as many pages as threads, one after the
+/// other, so that what a page has to do for itself is done for all of them at once.
+template <int LANES, typename Pointer, typename Values, typename Read, typename Write>
+__global__ void
+csr_vector(int n, const Pointer *__restrict__ indptr, const int *__restrict__ indices,
+           const typename Values::Unit *__restrict__ values, const typename PageOf<Values>::Type *__restrict__ pages,
+           const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next, double damping, int norm,
+           const State *__restrict__ state, unsigned long long *__restrict__ changes,
+           unsigned long long *__restrict__ lost, unsigned long long *__restrict__ masses) {
+  constexpr int GROUPS = WARP / LANES;
+  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  const int lane = threadIdx.x % WARP;
+  Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
+  if (row < n) finish.ask(row), finish.turn();
+  double mine = 0.0;
+#pragma unroll 1
+  for (int turn = 0; turn < LANES; ++turn) {
+    const long long page = row - lane + turn * GROUPS + lane / LANES;
+    const Pointer end = page < n ? indptr[page + 1] : 0;
+    double total = 0.0;
+    for (Pointer link = page < n ? indptr[page] + lane % LANES : 0; link < end; link += LANES)
+      total += Values::read_once(values, link) * Read::load(p, stream(indices + link));
+    total = __shfl_sync(FULL_WARP, sum_lanes<LANES>(total), lane % GROUPS * LANES);
+    if (lane / GROUPS == turn) mine = total;
+  }
+  if (row < n) finish.take(row, mine);
   finish.add(changes, lost, masses, row / WARP);
 }
 

@@ -26,7 +26,8 @@ CPU_LAYOUTS = {"csr/thread": "csr", "ell/thread": "ell"}
 class RankKernel:
     """A way to run PageRank.
 
-    layout    `csr/thread` and `ell/thread` as in the paper, one thread a page; `sellp/thread` and `split/tile` ours
+    layout    `csr/thread` and `ell/thread` as in the paper, one thread a page, `csr/vector` several, which it mentions;
+              `sellp/thread` and `split/tile` ours
     segments  of every value; 0: numbers
     single    numbers of fp32 instead of fp64
     free      without matrix values
@@ -101,6 +102,7 @@ def _kernels() -> tuple[RankKernel, ...]:
         if layout != "ell/thread":
             kernels.append(RankKernel(layout, free=True, **on))
             kernels += [RankKernel(layout, segments=s, free=True, backends=("cuda",)) for s in (2, 4)]
+    kernels += [RankKernel("csr/vector", segments=s, backends=("cuda",)) for s in (0, 2, 4)]
     return tuple(kernels)
 
 

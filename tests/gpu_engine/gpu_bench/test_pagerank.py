@@ -46,6 +46,7 @@ def test_what_is_measured_on_a_gpu() -> None:
         *(f"ell/thread+{precision}" for precision in stored),
         *(f"sellp/thread+{precision}" for precision in (*stored, *free)),
         *(f"split/tile+{precision}" for precision in (*stored, *free)),
+        *(f"csr/vector+{precision}" for precision in stored),
     )
     assert (usual.first, usual.near, usual.at_end) == ((1,), (16.0,), ("fp64", "segments"))
     assert (second.kernels, second.first, second.near) == (("split/tile+cpms4",), (2,), (16.0,))

@@ -20,6 +20,7 @@ ON_CUDA = [
     *(f"ell/thread+{precision}" for precision in STORED),
     *(f"sellp/thread+{precision}" for precision in (*STORED, *FREE)),
     *(f"split/tile+{precision}" for precision in (*STORED, *FREE)),
+    *(f"csr/vector+{precision}" for precision in ("fp64", "cpms2", "cpms4")),
 ]
 
 

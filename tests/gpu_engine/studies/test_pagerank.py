@@ -66,7 +66,7 @@ def test_all_kernels_of_the_backend_without_a_choice() -> None:
         *(f"ell/thread+{p} " for p in plain),
         *(f"ell/thread+{p} {USUAL}" for p in segments),
     ]
-    assert len(keys(GPU)) == 7 + 4 + 7 + 7
+    assert len(keys(GPU)) == 7 + 4 + 7 + 7 + 3
 
 
 def test_every_combination_of_first_and_near_is_a_schedule() -> None:
