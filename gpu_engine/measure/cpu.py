@@ -80,6 +80,10 @@ class CpuStopwatch:
         once = self.time_once(call)[1]
         return lambda: self._warm(call, max(1, round(SAMPLE_S / max(once, 1e-7))))
 
+    def prepare_uncaptured(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
+        """The same: nothing is captured here."""
+        return self.prepare(call, cache)
+
     def _warm(self, call: Callable[[], None], repeats: int) -> list[float]:
         call()
         samples = []

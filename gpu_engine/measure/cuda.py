@@ -85,7 +85,7 @@ class CudaStopwatch:
     def synchronize(self) -> None:
         """Waits for all launched work; what it did wrong is raised here."""
         with translated():
-            self._stream.synchronize()
+            self._device.synchronize()
 
     def prepare(
         self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None
@@ -102,6 +102,17 @@ class CudaStopwatch:
         repeats = max(1, min(REPEATS_MAX, round(SAMPLE_S / max(once, 1e-7))))
         graph, events = self._capture([None] * WARM_SAMPLES, call, repeats)
         return lambda: self._replay(graph, events, repeats)
+
+    def prepare_uncaptured(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
+        """A slice of calls that no graph can hold, such as a library's: by the clock of the host."""
+        call()
+
+        def sample() -> list[float]:
+            if cache == "cold":
+                self._flush()
+            return [self.time_once(call)[1]]
+
+        return sample
 
     def _prepare_after(self, before: Callable[[], None], call: Callable[[], None]) -> Callable[[], list[float]]:
         """The same with something untimed before each sample; what `call` does to the host happens only once."""

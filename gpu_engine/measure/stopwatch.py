@@ -50,6 +50,10 @@ class Stopwatch(Protocol):
         """
         ...
 
+    def prepare_uncaptured(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
+        """A slice of calls that wait for the device themselves: by the clock of the host, whose work counts too."""
+        ...
+
     def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
         """Seconds of each of some calls in a row, once, after `before`."""
         ...

@@ -109,11 +109,14 @@ def _kernels() -> tuple[RankKernel, ...]:
 KERNELS = _kernels()
 
 
-def kernels_on(backend: str, names: Sequence[str] = ()) -> tuple[RankKernel, ...]:
-    """The kernels of a backend with these names, all for none; raises ParameterError naming the known ones."""
+def kernels_on(backend: str, names: Sequence[str] = (), peers: Sequence[str] = ()) -> tuple[RankKernel, ...]:
+    """The kernels of a backend with these names, all for none; raises ParameterError naming the known ones.
+
+    peers  names that are known too, of no kernel of ours
+    """
     known = tuple(kernel for kernel in KERNELS if backend in kernel.backends)
     for name in names:
-        if all(name != kernel.name for kernel in known):
-            listed = ", ".join(kernel.name for kernel in known)
+        if name not in peers and all(name != kernel.name for kernel in known):
+            listed = ", ".join((*(kernel.name for kernel in known), *peers))
             raise ParameterError(f"There is no PageRank kernel {quote(name)} on {backend}; known kernels: {listed}.")
     return tuple(kernel for kernel in known if not names or kernel.name in names)

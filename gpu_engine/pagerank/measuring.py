@@ -15,9 +15,10 @@ from gpu_engine.pagerank.bytes import iteration_bytes
 from gpu_engine.pagerank.cuda_pulls import PULLS
 from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
 from gpu_engine.pagerank.kernels import RankKernel
+from gpu_engine.pagerank.peers import PeerCandidate
 from gpu_engine.pagerank.run import PHASES, Ranks, Run, iterate, replayed
 from gpu_engine.pagerank.schedule import Schedule, iterations_by_segments
-from gpu_engine.pagerank.verify import Verifier, top_pages
+from gpu_engine.pagerank.verify import Verification, Verifier, top_pages
 from gpu_engine.records import Cache, Case, Details, Trace, described
 
 PARTS_REPEATS = 3
@@ -37,7 +38,10 @@ class PageRankDetails(Details):
 
     links: int | None = described("Of the operator: all of the matrix, or its strict lower triangle.", None)
     dangling_pages: int | None = described("Pages of the operator without a link.", None)
-    iterations: int | None = described("Until γ < ε, or the most allowed.", None)
+    iterations: int | None = described(
+        "Until γ < ε, or the most allowed; of a library the fewest with which it says that it has converged.", None
+    )
+    tolerance: float | None = described("At what change a library was told to stop; null for our kernels.", None)
     iterations_by_segments: tuple[int, ...] = described(
         "How many of them wrote 1, 2 … segments; empty for values without segments.", ()
     )
@@ -54,7 +58,10 @@ class PageRankDetails(Details):
 
 @dataclass(frozen=True, slots=True)
 class PageRankPlan:
-    """What to measure of a graph: for each case its kernel and schedule, how often, and how many top pages."""
+    """What to measure of a graph: for each case its kernel and schedule, how often, and how many top pages.
+
+    kernels  by the key of the case; a case that is not there is a library's
+    """
 
     params: PageRankParams
     kernels: dict[str, tuple[RankKernel, Schedule, bool]]
@@ -80,9 +87,30 @@ class PageRankExperiment(Experiment):
         ranks = RankKernel("csr/thread").ranks(self.graph, self.plan.params, self.bench.xp)
         iterate(ranks, self.plan.params)
         self.fp64 = ranks.ranks()
-        candidates = [PageRankCandidate(self, case, *self.plan.kernels[case.key]) for case in self.cases]
+        candidates = [self._candidate(case) for case in self.cases]
         first = next((name for name in REFERENCES if any(c.kernel == name for c in candidates)), "")
         return sorted(candidates, key=lambda c: c.kernel != first)
+
+    @property
+    def operator(self) -> Fields:
+        """What all runs have in common."""
+        return {"links": self.graph.pull.nnz, "dangling_pages": int(self.graph.dangling.size)}
+
+    def accuracy(self, found: Verification, p: Any) -> Fields:
+        """What the verifier has found of ranks, and their top pages."""
+        best = top_pages(p, self.plan.top)
+        return {
+            "residual": found.residual,
+            "mass_error": found.mass_error,
+            "distance": found.distance,
+            "overlap": found.overlap,
+            "top_pages": tuple(int(page) for page in best),
+            "top_ranks": tuple(float(p[page]) for page in best),
+        }
+
+    def _candidate(self, case: Case) -> Candidate:
+        own = self.plan.kernels.get(case.key)
+        return PageRankCandidate(self, case, *own) if own else PeerCandidate(self, case)
 
 
 class PageRankCandidate(Candidate):
@@ -113,8 +141,7 @@ class PageRankCandidate(Candidate):
         self._run = run = iterate(self._ranks, self._params, self._schedule)
         written = iterations_by_segments(run.written, self._schedule) if self._kernel.segments else ()
         self.fields = {
-            "links": self._experiment.graph.pull.nnz,
-            "dangling_pages": int(self._experiment.graph.dangling.size),
+            **self._experiment.operator,
             "iterations": len(run.gammas),
             "iterations_by_segments": written,
             "stored_bytes": self._ranks.stored_bytes,
@@ -193,17 +220,8 @@ class PageRankCandidate(Candidate):
     def _verified(self, p: Any, run: Run) -> Fields:
         """What the verifier says of the ranks; raises KernelError where they are wrong."""
         gamma, top = run.gammas[-1] if run.gammas else 0.0, self._experiment.plan.top
-        accuracy = self._experiment.verifier.check(p, gamma, self._mantissa_bits(run), self._experiment.fp64, top)
-        best = top_pages(p, top)
-        return {
-            "residual": accuracy.residual,
-            "mass_error": accuracy.mass_error,
-            "distance": accuracy.distance,
-            "overlap": accuracy.overlap,
-            "top_pages": tuple(int(page) for page in best),
-            "top_ranks": tuple(float(p[page]) for page in best),
-            **run.outcome,
-        }
+        found = self._experiment.verifier.check(p, gamma, self._mantissa_bits(run), self._experiment.fp64, top)
+        return {**self._experiment.accuracy(found, p), **run.outcome}
 
     def _mantissa_bits(self, run: Run) -> int:
         """Those that the last iteration read."""

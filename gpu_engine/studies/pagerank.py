@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gpu_engine.competitors.cugraph import TOLD, TOLERANCE, VERIFIED, peer_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import pagerank
@@ -46,16 +47,21 @@ class PagerankParams(PageRankParams):
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """A kernel with a schedule."""
+    """A kernel with its schedule, or another library's PageRank.
 
-    kernel: RankKernel
-    schedule: Schedule
-    at_end: AtEnd
+    run  the kernel, its schedule and whether values become fp64 at its end; None of a library
+    """
+
+    name: str
     axes: tuple[tuple[str, str], ...]
+    run: tuple[RankKernel, Schedule, bool] | None
 
 
 class PagerankStudy:
-    """One run from e/n to γ < ε per kernel and schedule, all of a graph in the same interleaved rounds."""
+    """One run from e/n to γ < ε per kernel and schedule, all of a graph in the same interleaved rounds.
+
+    On a GPU cuGraph runs beside them, told ε and then what brings the residual of its ranks under ε.
+    """
 
     name = "pagerank"
     details = PageRankDetails
@@ -67,7 +73,7 @@ class PagerankStudy:
     def cases(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, kernel by kernel, schedule by schedule; raises ParameterError on a kernel not there."""
         variants = _variants(params, device.backend)
-        return (Case(m.id, v.kernel.name, "warm", v.axes) for m in matrices for v in variants)
+        return (Case(m.id, v.name, "warm", v.axes) for m in matrices for v in variants)
 
     def estimate_s(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         """Compiling once, then per matrix and variant the runs of the rounds and of the phases."""
@@ -83,30 +89,29 @@ class PagerankStudy:
         self, params: PagerankParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
     ) -> Iterator[Record]:
         """Measures the cases of `todo`; those of one matrix share their rounds."""
-        known = {(v.kernel.name, v.axes): v for v in _variants(params, bench.device.backend)}
-        chosen = {case.key: known[case.kernel, case.axes] for case in todo}
-        kernels = {key: (v.kernel, v.schedule, v.at_end == "fp64") for key, v in chosen.items()}
+        known = {(v.name, v.axes): v.run for v in _variants(params, bench.device.backend)}
+        kernels = {case.key: run for case in todo if (run := known[case.kernel, case.axes])}
         plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top)
         found = (PageRankExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
         return measure(bench, found)
 
 
 def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
-    """Kernels in the order of KERNELS, those with segments once a schedule.
+    """Kernels in the order of KERNELS, those with segments once a schedule; then other libraries.
 
     Raises ParameterError where the parameters contradict each other or the backend.
     """
     if backend == "cpu" and "segments" in params.at_end:
         raise ParameterError("at_end is segments; on a CPU values become fp64 at full precision. Choose fp64.")
-    common = _changed(params)
+    common, peers = _changed(params), peer_names(backend)
     found = []
-    for kernel in kernels_on(backend, params.kernels):
+    for kernel in kernels_on(backend, params.kernels, peers):
         if kernel.free and params.weights == "use":
             if params.kernels:
                 raise ParameterError(f"{kernel.name} keeps no values and so no weights; take weights = ignore.")
             continue
         if not kernel.segments:
-            found.append(_Variant(kernel, kernel.schedule({}), "fp64", common))
+            found.append(_Variant(kernel.name, common, (kernel, kernel.schedule({}), True)))
             continue
         firsts = [first for first in params.first if first <= kernel.segments]
         if params.kernels and not firsts:
@@ -117,9 +122,13 @@ def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
         for first, near, at_end in itertools.product(firsts, params.near, at_ends):
             fields = {"segments": kernel.segments, "first": first, "near": near, "stall": params.stall}
             axes = (("first", str(first)), ("near", f"{near:g}"), ("stall", f"{params.stall:g}"), ("at_end", at_end))
-            found.append(_Variant(kernel, parse_params(Schedule, fields), at_end, (*common, *axes)))
+            run = kernel, parse_params(Schedule, fields), at_end == "fp64"
+            found.append(_Variant(kernel.name, (*common, *axes), run))
+    for name in peers:
+        if not params.kernels or name in params.kernels:
+            found += [_Variant(name, (*common, (TOLERANCE, tolerance)), None) for tolerance in (TOLD, VERIFIED)]
     # A value that is given twice is one schedule.
-    return tuple({(v.kernel.name, v.axes): v for v in found}.values())
+    return tuple({(v.name, v.axes): v for v in found}.values())
 
 
 def _changed(params: PagerankParams) -> tuple[tuple[str, str], ...]:

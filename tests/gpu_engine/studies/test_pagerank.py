@@ -66,7 +66,22 @@ def test_all_kernels_of_the_backend_without_a_choice() -> None:
         *(f"ell/thread+{p} " for p in plain),
         *(f"ell/thread+{p} {USUAL}" for p in segments),
     ]
-    assert len(keys(GPU)) == 7 + 4 + 7 + 7 + 3
+    assert len(keys(GPU)) == 7 + 4 + 7 + 7 + 3 + 2
+
+
+def test_on_a_gpu_cugraph_is_told_epsilon_and_what_brings_its_ranks_under_it() -> None:
+    cases = ["cugraph tolerance=epsilon", "cugraph tolerance=verified"]
+    assert schedules(keys(GPU))[-2:] == cases
+    assert schedules(keys(GPU, kernels=("cugraph",))) == cases
+    assert schedules(keys(GPU, kernels=("cugraph", "csr/thread+free"), damping=0.5)) == [
+        "csr/thread+free damping=0.5",
+        *(case.replace("cugraph ", "cugraph damping=0.5,") for case in cases),
+    ]
+    assert [key for key in keys() if "cugraph" in key] == []
+    with pytest.raises(ParameterError, match="no PageRank kernel 'cugraph' on cpu"):
+        keys(kernels=("cugraph",))
+    with pytest.raises(ParameterError, match="'nx' on cuda; known kernels: .*, cugraph"):
+        keys(GPU, kernels=("nx",))
 
 
 def test_every_combination_of_first_and_near_is_a_schedule() -> None:
