@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from gpu_engine.competitors.cugraph import peer_names
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
@@ -31,7 +32,7 @@ def measure(
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankParams]:
-    """Every kernel with the paper's schedule and with values that stay in segments; then other schedules.
+    """Every kernel with the paper's schedule and with values that stay in segments, cuGraph; then other schedules.
 
     Of the paper's graphs what the paper measures.
     """
@@ -41,7 +42,7 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankPara
         return
     names = tuple(k.name for k in kernels_on(backend) if not k.single and _is_measured(k.name, subject))
     ends: tuple[str, ...] = ("fp64", "segments") if backend == "cuda" else ("fp64",)
-    yield PagerankParams(kernels=names, at_end=ends, **fixed)  # type: ignore[arg-type]
+    yield PagerankParams(kernels=(*names, *peer_names(backend)), at_end=ends, **fixed)  # type: ignore[arg-type]
     best = "split/tile" if backend == "cuda" else "csr/thread"
     four, both = (f"{best}+cpms4",), (f"{best}+cpms2", f"{best}+cpms4")
     yield PagerankParams(kernels=four, first=(2,), at_end=ends[-1:], **fixed)  # type: ignore[arg-type]

@@ -6,29 +6,8 @@ from statistics import median
 from gpu_engine.findings.pagerank.conclusions import table as papers_conclusions
 from gpu_engine.findings.pagerank.pulls import pull_gains, pull_times
 from gpu_engine.findings.pagerank.runs import FP64, FREE, Run, RunGroup, run_groups, speed_up
-from gpu_engine.gpu_bench.markdown import (
-    BenchmarkData,
-    Section,
-    Tables,
-    lowest,
-    ms,
-    number,
-    section,
-    us,
-)
-
-CUGRAPH_COPY = 4.30e12
-CUGRAPH: dict[str, tuple[float, float]] = {
-    "del20, ones": (213e-6, 4.7e-3),
-    "del22, ones": (397e-6, 8.7e-3),
-    "rgg20, ones": (224e-6, 24.5e-3),
-    "rgg22, ones": (485e-6, 51.4e-3),
-    "rmat20, ones": (378e-6, 5.9e-3),
-    "road16m, ones": (662e-6, 44.0e-3),
-    "web1m, links": (308e-6, 21.8e-3),
-    "web10m, links": (1246e-6, 56.8e-3),
-}
-"""cuGraph 26.10 in fp64 on an H200 whose copy reached CUGRAPH_COPY bytes/s: seconds an iteration, and to 1e-10."""
+from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables, lowest, ms, number, section, us
+from gpu_engine.gpu_bench.pagerank_peers import peer_runs
 
 LAYOUTS = ("split/tile", "sellp/thread", "csr/thread", "ell/thread")
 ERRORS = ("residual", "distance", "mass_error")
@@ -41,13 +20,14 @@ def conclusions(data: BenchmarkData) -> Iterator[Section]:
 
 
 def iterations(data: BenchmarkData) -> Iterator[Section]:
-    """Iterations by precision, and whether the ranks are right: the worst over all kernels."""
+    """Iterations by precision, and whether the ranks are right: the worst over all kernels of ours."""
     heads = "graph | pages | links | fp64 | two segments | four segments | residual | distance to fp64 | mass error"
     rows = []
     for group in run_groups(data.study):
         matrix = data.study.matrix(group.matrix_id)
-        near_16 = [run.measurement.details for run in group.timed if run.measurement.axes.get("near", "16") == "16"]
-        worst = (max((getattr(own, name) or 0.0 for own in near_16), default=None) for name in ERRORS)
+        own = [run.measurement for run in group.timed if run.precision]
+        near_16 = [m.details for m in own if m.axes.get("near", "16") == "16"]
+        worst = (max((getattr(details, name) or 0.0 for details in near_16), default=None) for name in ERRORS)
         rows.append(
             (
                 *(matrix.name, str(matrix.n_rows), str(matrix.nnz)),
@@ -115,26 +95,24 @@ def _middle(shares: Sequence[float]) -> str:
 
 def fastest(data: BenchmarkData) -> Iterator[Section]:
     """Ours in fp64 against cuGraph, and what segments add."""
-    profile, rows, ratios = data.recording.profile, [], list[float]()
-    copy = profile.memory.copy if profile else CUGRAPH_COPY
+    peer, rows, ratios = peer_runs(data), [], list[float]()
     for group in run_groups(data.study):
-        full = group.fastest_full
+        full, theirs = group.fastest_full, peer.times.get(group.matrix_id)
         if full is None:
             continue
-        m, name = full.measurement, data.name(group.matrix_id)
+        m = full.measurement
         total = m.median_s or 0.0
         each = total / (m.details.iterations or 1)
-        theirs = [seconds * CUGRAPH_COPY / copy for seconds in CUGRAPH.get(name, ())]
-        over = [other / own for other, own in zip(theirs, (each, total), strict=False)]
-        ratios += over[:1]
-        beside = (us(theirs[0]), *map(number, over)) if theirs else [number(None)] * 3
+        over = (theirs.iteration_s / each, theirs.run_s / total) if theirs else (None, None)
+        ratios += [ratio for ratio in over[:1] if ratio]
+        beside = us(theirs.iteration_s if theirs else None), *map(number, over)
         heads = next((run for run in group.timed if run.segments), None)
         added = f"{number(speed_up(full, heads), 3)} ({heads.measurement.kernel})" if heads else number(None)
-        rows.append((name, m.kernel, us(each), ms(total), *beside, added))
-    head = "graph | fastest in fp64 | µs an iteration | ms | cuGraph µs, scaled | iteration | to 1e-10 | segments add"
+        rows.append((data.name(group.matrix_id), m.kernel, us(each), ms(total), *beside, added))
+    head = "graph | fastest in fp64 | µs an iteration | ms | cuGraph µs | iteration | to 1e-10 | segments add"
     means = lowest(ratios, "graphs")
-    note = f"An iteration of cuGraph over ours: {means}." if means else ""
-    yield from section(f"The fastest run in fp64; cuGraph scaled to a copy of {copy / 1e12:.2f} TB/s", head, rows, note)
+    notes = (f"An iteration of cuGraph over ours: {means}.", *peer.notes) if means else ()
+    yield from section(f"The fastest run in fp64; {peer.origin}", head, rows, *notes)
 
 
 def schedules(data: BenchmarkData) -> Iterator[Section]:

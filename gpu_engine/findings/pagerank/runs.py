@@ -40,7 +40,7 @@ class Run:
 
     @property
     def precision(self) -> str:
-        """`fp64`, `fp32`, `cpms4`, `free`, `free-cpms2` …."""
+        """`fp64`, `fp32`, `cpms4`, `free`, `free-cpms2` …; empty of another library."""
         return self.measurement.kernel.partition("+")[2]
 
     @property

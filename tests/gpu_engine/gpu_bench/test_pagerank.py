@@ -15,7 +15,8 @@ from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import pagerank
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.pagerank import FEW, passes
-from gpu_engine.gpu_bench.pagerank_tables import CUGRAPH, CUGRAPH_COPY, TABLES
+from gpu_engine.gpu_bench.pagerank_peers import earlier_runs
+from gpu_engine.gpu_bench.pagerank_tables import TABLES
 from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.pagerank.measuring import PageRankDetails
@@ -34,7 +35,10 @@ AXES = "first=1,near=16,stall=0.98,at_end="
 ITERATIONS = "Iterations by precision; the worst residual, distance and mass of all runs with near 16"
 PULLS = "Pulls on the first segments against the same kernel in fp64: ratio of the probe's ratio"
 TOTALS = "Runs to convergence against the same kernel in fp64"
-FASTEST = "The fastest run in fp64; cuGraph scaled to a copy of {:.2f} TB/s"
+FASTEST = "The fastest run in fp64; cuGraph 26.10 of 2026-11-20 scaled to a copy of {:.2f} TB/s"
+SAME_ROUNDS = (
+    "The fastest run in fp64; cuGraph 26.10.00 in the same rounds, told what brings its verified residual under ε"
+)
 
 
 def test_what_is_measured_on_a_gpu() -> None:
@@ -47,6 +51,7 @@ def test_what_is_measured_on_a_gpu() -> None:
         *(f"sellp/thread+{precision}" for precision in (*stored, *free)),
         *(f"split/tile+{precision}" for precision in (*stored, *free)),
         *(f"csr/vector+{precision}" for precision in stored),
+        "cugraph",
     )
     assert (usual.first, usual.near, usual.at_end) == ((1,), (16.0,), ("fp64", "segments"))
     assert (second.kernels, second.first, second.near) == (("split/tile+cpms4",), (2,), (16.0,))
@@ -141,7 +146,8 @@ FOUR = run("grid", "split/tile+cpms4", 5.0, AXES + "fp64", floor_s=1e-3, iterati
 def test_iterations_and_the_worst_of_all_runs() -> None:
     bad = FOUR.with_(residual=3e-11, distance=2e-10, mass_error=5e-14)
     near = run("grid", "split/tile+cpms2", 1.0, AXES.replace("16", "256") + "fp64", residual=1.0)
-    (row,) = rows(tables(recording(FP64, TWO, bad, near)), ITERATIONS)
+    library = run("grid", "cugraph", 1.0, "tolerance=epsilon", residual=1.0, state="unconverged")
+    (row,) = rows(tables(recording(FP64, TWO, bad, near, library)), ITERATIONS)
     assert row == ["grid", "7", "21", "10", "4 + 6 = 10", "1 + 3 + 5 + 1 = 10", "3.0e-11", "2.0e-10", "5.0e-14"]
 
 
@@ -220,8 +226,9 @@ def test_of_two_ends_the_faster_one_counts() -> None:
 
 
 def test_cugraph_is_scaled_to_the_copy_of_the_device() -> None:
-    name, (iteration_s, run_s) = "del20, ones", CUGRAPH["del20, ones"]
-    copy = CUGRAPH_COPY / 2
+    name, earlier = "del20, ones", earlier_runs()
+    iteration_s, run_s, copy = earlier.runs[name].iteration_s, earlier.runs[name].run_s, earlier.copy / 2
+    assert (iteration_s, run_s) == (213e-6, 4.7e-3)
     free = run(name, "csr/thread+free", 1e3 * run_s, iterations=round(run_s / iteration_s))
     slower = run(name, "split/tile+fp64", 2e3 * run_s)
     heads = run(name, "split/tile+cpms2", 0.8e3 * run_s, AXES + "segments")
@@ -233,14 +240,38 @@ def test_cugraph_is_scaled_to_the_copy_of_the_device() -> None:
         *(f"{2e6 * iteration_s:.1f}", f"{2 * iteration_s / (run_s / 22):.2f}", "2.00", "1.250 (split/tile+cpms2)"),
     ]
     assert f"An iteration of cuGraph over ours: geometric mean {2 * iteration_s / (run_s / 22):.2f}, lowest" in text
+    assert "cuGraph 26.10 was measured on 2026-11-20 on NVIDIA H200 (driver 580, CUDA 13.0, " in text
+    assert "whose copy reached 4.30 TB/s." in text
 
 
 def test_a_graph_that_cugraph_has_not_run_has_no_ratio() -> None:
     text = tables(recording(FP64))
-    assert rows(text, FASTEST.format(CUGRAPH_COPY / 1e12)) == [
-        ["grid", "split/tile+fp64", "400.0", "4.000", "–", "–", "–", "–"]
-    ]
+    assert rows(text, FASTEST.format(4.30)) == [["grid", "split/tile+fp64", "400.0", "4.000", "–", "–", "–", "–"]]
     assert "An iteration of cuGraph" not in text
+    assert "was measured on" not in text
+
+
+def test_cugraph_of_the_recording_comes_before_that_of_an_earlier_one() -> None:
+    name = "del20, ones"
+    ours = run(name, "split/tile+fp64", 4.0)
+    found = {"environment": {"cuGraph": "26.10.00"}}
+    told = run(name, "cugraph", 12.0, "tolerance=epsilon", iterations=12, residual=3e-10, state="unconverged", **found)
+    right = run(name, "cugraph", 20.0, "tolerance=verified", iterations=16, **found)
+    other = run("grid", "split/tile+fp64", 4.0)
+    text = tables(recording(ours, told, right, other, names=(name, "grid"), copy=1e12))
+    assert rows(text, SAME_ROUNDS) == [
+        [name, "split/tile+fp64", "400.0", "4.000", "1250.0", "3.12", "5.00", "–"],
+        ["grid", "split/tile+fp64", "400.0", "4.000", "–", "–", "–", "–"],
+    ]
+    assert "An iteration of cuGraph over ours: geometric mean 3.12, lowest 3.12, of 1 graphs." in text
+    assert "Told ε, a run of cuGraph over ours: geometric mean 3.00, lowest 3.00, of 1 graphs; " in text
+    assert "its verified residual is under ε on 0 of 1." in text
+    assert "was measured on" not in text
+
+
+def test_cugraph_without_the_right_ranks_is_not_compared() -> None:
+    right = run("grid", "cugraph", 20.0, "tolerance=verified", residual=3e-10)
+    assert rows(tables(recording(FP64, right)), FASTEST.format(4.30))[0][4:7] == ["–", "–", "–"]
 
 
 def test_other_schedules_are_held_against_that_of_the_paper() -> None:
@@ -251,7 +282,7 @@ def test_other_schedules_are_held_against_that_of_the_paper() -> None:
 
 
 def test_each_graph_of_cugraph_is_a_subject() -> None:
-    assert set(CUGRAPH) <= {subject.name for subject in GRAPH_SUBJECTS}
+    assert set(earlier_runs().runs) <= {subject.name for subject in GRAPH_SUBJECTS}
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def test_on_a_gpu_cugraph_is_told_epsilon_and_what_brings_its_ranks_under_it() -
     assert [key for key in keys() if "cugraph" in key] == []
     with pytest.raises(ParameterError, match="no PageRank kernel 'cugraph' on cpu"):
         keys(kernels=("cugraph",))
-    with pytest.raises(ParameterError, match="'nx' on cuda; known kernels: .*, cugraph"):
+    with pytest.raises(ParameterError, match=r"'nx' on cuda; known kernels: .*, cugraph"):
         keys(GPU, kernels=("nx",))
 
 
