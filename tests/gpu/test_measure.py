@@ -74,3 +74,12 @@ def test_a_call_that_leaves_another_stream_current_is_refused(gpu: DeviceInfo) -
                 bench.stopwatch.prepare(lambda: (other.use(), values.fill(1.0))[0], "cold")
         finally:
             own.use()
+
+
+def test_an_uncaptured_call_counts_what_it_does_on_another_stream(gpu: DeviceInfo) -> None:
+    size = 2**30
+    with open_bench(gpu) as bench:
+        array, other = bench.xp.ones(size, bench.xp.uint8), bench.xp.cuda.Stream(non_blocking=True)
+        timed = bench.stopwatch.prepare(lambda: array.data.memset_async(1, size), "warm")
+        uncaptured = bench.stopwatch.prepare_uncaptured(lambda: array.data.memset_async(1, size, other), "warm")
+        assert min(uncaptured()) > min(timed()) / 2
