@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpu_engine.competitors.cugraph import TOLERANCE, VERIFIED, CugraphRanks, loosest_tolerance, refuse
+from gpu_engine.competitors.cugraph import TOLERANCE, VERIFIED, CugraphRanks, loosest_tolerance
 from gpu_engine.experiment import Candidate, Fields
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Rounds, Timing
@@ -41,7 +41,6 @@ class PeerCandidate(Candidate):
 
     def prepare(self) -> Callable[[], Fields]:
         """Stores the graph, finds the tolerance where it is sought, and runs once; the ranks are verified."""
-        refuse(self._params)
         check_room(self._needed, self._bench.layout_bytes)
         most = self._params.iterations_max
         self._ranks = ranks = CugraphRanks(self._experiment.graph, self._params)

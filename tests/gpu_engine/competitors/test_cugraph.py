@@ -38,7 +38,7 @@ class Library:
     def __init__(self) -> None:
         self.looser, self.calls, self.stream = 1.0, 0, "ours"
         self.error: Exception | None = None
-        self.wrong = 0.0
+        self.wrong, self.doubts = 0.0, False
 
     def ResourceHandle(self) -> str:  # noqa: N802
         return "handle"
@@ -88,7 +88,7 @@ class Library:
             new = alpha * (links @ shares) + (1 - alpha + alpha * p[out == 0].sum()) / n
             count, change, p = count + 1, np.abs(new - p).sum(), new
         order = np.arange(n)[::-1]
-        return order, p[order] * (1 + self.wrong), bool(change < self.looser * epsilon)
+        return order, p[order] * (1 + self.wrong), bool(change < self.looser * epsilon) and not self.doubts
 
 
 @pytest.fixture
@@ -183,6 +183,15 @@ def test_too_few_iterations_are_said_in_the_record(bench: Bench, library: Librar
     assert told.note.endswith("not under ε, and the library says that 3 iterations are too few")
     assert (found[VERIFIED.key].state, found[VERIFIED.key].median_s) == ("failed", None)
     assert found[VERIFIED.key].note.startswith("With no tolerance from 1e-10 down")
+
+
+def test_ranks_that_the_library_itself_doubts_do_not_count(bench: Bench, library: Library) -> None:
+    library.doubts = True
+    found = measured(bench)
+    told = found[TOLD.key]
+    assert told.details.residual < 1e-10
+    assert (told.state, told.details.iterations) == ("unconverged", 1000)
+    assert found[VERIFIED.key].state == "failed"
 
 
 def test_wrong_ranks_have_no_time_that_counts(bench: Bench, library: Library) -> None:
