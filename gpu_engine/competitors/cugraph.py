@@ -91,11 +91,12 @@ class CugraphRanks:
 
     def __init__(self, graph: TransitionMatrix, params: PageRankParams) -> None:
         refuse(params)
-        self._library, self._n, self._damping = _library(), graph.n, params.damping
+        self._n, self._damping = graph.n, params.damping
         import cupy
 
         pages = np.arange(graph.n, dtype=np.int32)
         with _asked():
+            self._library = _library()
             self._handle = self._library.ResourceHandle()
             self._graph = self._library.SGGraph(
                 self._handle,
