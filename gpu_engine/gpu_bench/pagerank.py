@@ -18,8 +18,13 @@ popular page: it runs in two precisions there, no more.
 
 FEW = ("fp64", "cpms2")
 
-PAPER = tuple(f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in ("fp64", "cpms2", "cpms4"))
-"""What the paper measures: of a symmetric graph the lower triangle."""
+PAPER = tuple(
+    f"{layout}/thread+{fusion}{precision}"
+    for layout in ("csr", "ell")
+    for fusion in ("", "unfused-")
+    for precision in ("fp64", "cpms2", "cpms4")
+)
+"""What the paper measures, in fused kernels and in kernels as it has them: of a symmetric graph the lower triangle."""
 
 
 def measure(

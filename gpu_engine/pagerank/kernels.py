@@ -1,7 +1,8 @@
 """KERNELS: the one list of ways to run PageRank: how the matrix lies in memory, and how values and ranks are stored.
 
 A name is `format/kernel+precision`: `fp64`, `fp32`, `cpms2` and `cpms4` (two and four segments), `free` (fp64 without
-matrix values: the rank vector is scaled by 1/out-degree), and `free-cpms2`, `free-cpms4`.
+matrix values: the rank vector is scaled by 1/out-degree), and `free-cpms2`, `free-cpms4`; `unfused-fp64`,
+`unfused-cpms2` and `unfused-cpms4` launch a kernel for every thing that an iteration does, as the paper does.
 """
 
 import inspect
@@ -11,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gpu_engine.cpms.convert import SOURCE as CONVERT
 from gpu_engine.cuda.load import digest
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import POINTERS
+from gpu_engine.pagerank import unfused
 from gpu_engine.pagerank.cuda_pulls import BETWEEN, FP32, FP64, Storage, source_of
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.run import PLAIN, Ranks
@@ -31,6 +34,7 @@ class RankKernel:
     segments  of every value; 0: numbers
     single    numbers of fp32 instead of fp64
     free      without matrix values
+    fused     an iteration is a pull and what makes γ; else the paper's kernels one after the other
     backends  where it runs
     """
 
@@ -38,12 +42,15 @@ class RankKernel:
     segments: int = 0
     single: bool = False
     free: bool = False
+    fused: bool = True
     backends: tuple[str, ...] = ("cpu", "cuda")
 
     @property
     def precision(self) -> str:
         """The part of the name after the plus."""
         stored = f"cpms{self.segments}" if self.segments else "fp32" if self.single else "fp64"
+        if not self.fused:
+            return f"unfused-{stored}"
         if not self.free:
             return stored
         return f"free-{stored}" if self.segments else "free"
@@ -69,6 +76,8 @@ class RankKernel:
 
     def source_hash(self, backend: str) -> str:
         """First 16 hex digits of the sha256 of the sources that a record of this backend was measured with."""
+        if backend == "cuda" and not self.fused:
+            return digest(unfused.source_of(self.layout, self.segments, POINTERS[0]).text + CONVERT.text)
         if backend == "cuda":
             return digest(source_of(self.layout, self.storage, self.free, POINTERS[0]).text + BETWEEN.text)
         from gpu_engine.pagerank import cpu, cpu_ranks
@@ -80,6 +89,8 @@ class RankKernel:
 
         convert  at full precision values in segments become fp64; on a GPU they may stay as they are
         """
+        if not self.fused:
+            return unfused.UnfusedRanks(graph, params, self.layout, self.segments, xp, convert)
         if xp is not np:
             from gpu_engine.pagerank.cuda_ranks import CudaRanks
 
@@ -102,6 +113,8 @@ def _kernels() -> tuple[RankKernel, ...]:
         if layout != "ell/thread":
             kernels.append(RankKernel(layout, free=True, **on))
             kernels += [RankKernel(layout, segments=s, free=True, backends=("cuda",)) for s in (2, 4)]
+        if layout in CPU_LAYOUTS:
+            kernels += [RankKernel(layout, segments=s, fused=False, backends=("cuda",)) for s in (0, 2, 4)]
     kernels += [RankKernel("csr/vector", segments=s, backends=("cuda",)) for s in (0, 2, 4)]
     return tuple(kernels)
 

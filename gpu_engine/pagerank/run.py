@@ -9,7 +9,7 @@ from gpu_engine.pagerank.schedule import Schedule, Step, advance, converts, ends
 
 PHASES = ("pull", "settle", "scale", "convert")
 """What a run is made of: the product with all that a page does for itself; γ and the base of the next iteration from
-the sums; ‖p‖₁ = 1 at a change of precision; segments to fp64.
+the sums, or by norms of the ranks; ‖p‖₁ = 1 at a change of precision; segments to fp64.
 """
 
 

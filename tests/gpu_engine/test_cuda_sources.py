@@ -4,6 +4,7 @@ Always for the newest; for the others, which has hardly ever another result, whe
 """
 
 import re
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -18,26 +19,23 @@ from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.measure.cuda import PROBES
 from gpu_engine.multigpu import cuda_device, cuda_rank_steps
+from gpu_engine.pagerank import unfused
 from gpu_engine.pagerank.cuda_pulls import BETWEEN, source_of
 from gpu_engine.pagerank.kernels import KERNELS
 from tests.gpu_engine.cpms import kernels
 
-RANKS = CudaSource(
-    "gpu_engine.pagerank",
-    "iterate.cu",
-    tuple(
-        dict.fromkeys(
-            name
-            for kernel in KERNELS
-            for pointer in POINTERS
-            for name in source_of(kernel.layout, kernel.storage, kernel.free, pointer).instantiations
-        )
-    ),
-)
-"""All that runs of PageRank compile, in one go."""
 
+def whole(file: str, sources: Iterable[CudaSource]) -> CudaSource:
+    """All that runs of PageRank compile of a file, in one go."""
+    names = (name for source in sources for name in source.instantiations)
+    return CudaSource("gpu_engine.pagerank", file, tuple(dict.fromkeys(names)))
+
+
+KINDS = [(kernel, pointer) for kernel in KERNELS for pointer in POINTERS]
+RANKS = whole("iterate.cu", (source_of(k.layout, k.storage, k.free, pointer) for k, pointer in KINDS if k.fused))
+UNFUSED = whole("unfused.cu", (unfused.source_of(k.layout, k.segments, p) for k, p in KINDS if not k.fused))
 SEVERAL = (cuda_device.SEGMENTS, cuda_device.ENTRIES, cuda_rank_steps.SOURCE)
-OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, *SEVERAL)
+OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, UNFUSED, *SEVERAL)
 """The sources that belong to no kernel of a list."""
 
 LISTED = {k.source for f in FORMATS for k in f.kernels} | {k.source for k in batched.KERNELS}
@@ -50,6 +48,7 @@ SOURCES_CHANGED = pytest.mark.full(
         "gpu_engine/formats/*",
         "gpu_engine/batched/*",
         "gpu_engine/pagerank/cuda*",
+        "gpu_engine/pagerank/unfused*",
     ),
     *("gpu_engine/multigpu/cuda*", "tests/gpu_engine/test_cuda_sources.py"),
 )

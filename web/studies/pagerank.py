@@ -11,7 +11,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.pagerank import Schedule
 from gpu_engine.studies.pagerank import PagerankStudy
 from web.figures.base import Figure
-from web.figures.pagerank import breakdown, gamma, graphs, paper, pull, timeline, total, what_if
+from web.figures.pagerank import breakdown, fusion, gamma, graphs, paper, pull, timeline, total, what_if
 from web.forms import form_fields
 from web.parts import Choice, Field, TitledTable
 from web.results import Results
@@ -45,6 +45,14 @@ FIGURES = (
         breakdown.summary,
         breakdown.table,
         info=breakdown.info,
+    ),
+    Figure(
+        "pagerank-fusion",
+        "What fused kernels gain",
+        fusion.draw,
+        fusion.summary,
+        fusion.table,
+        info=fusion.info,
     ),
     Figure("pagerank-pull", "What fewer bits do to a product", pull.draw, pull.summary, pull.table, info=pull.info),
     Figure(

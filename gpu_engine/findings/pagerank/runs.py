@@ -17,10 +17,17 @@ PARAMETERS = tuple(field.name for field in fields(PageRankParams))
 """The axes that are parameters of PageRank itself; all others say how a kernel went about it."""
 
 FP64, FREE = "fp64", "free"
-FULL = (FP64, FREE)
+UNFUSED = "unfused-"
+"""What the precisions of kernels begin with that launch every thing by itself, as the paper does."""
+
+FULL = (FP64, FREE, f"{UNFUSED}{FP64}")
 """Precisions that compute in fp64 from the first iteration on, with matrix values and without."""
 
-PRECISIONS = (FP64, "fp32", "cpms2", "cpms4", FREE, "free-cpms2", "free-cpms4")
+PRECISIONS = (
+    *(FP64, "fp32", "cpms2", "cpms4"),
+    *(FREE, "free-cpms2", "free-cpms4"),
+    *(f"{UNFUSED}{precision}" for precision in (FP64, "cpms2", "cpms4")),
+)
 """In the order in which they are compared: what everybody has first."""
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -42,6 +49,16 @@ class Run:
     def precision(self) -> str:
         """`fp64`, `fp32`, `cpms4`, `free`, `free-cpms2` …; empty of another library."""
         return self.measurement.kernel.partition("+")[2]
+
+    @property
+    def storage(self) -> str:
+        """The precision, whether its kernels are fused or not: what an iteration computes depends on it alone."""
+        return self.precision.removeprefix(UNFUSED)
+
+    @property
+    def fused(self) -> bool:
+        """Whether its kernels do several things at once."""
+        return self.storage == self.precision
 
     @property
     def segments(self) -> int:
@@ -97,9 +114,15 @@ class RunGroup:
         return next((run for run in self.converged if run.precision in FULL), None)
 
     def plain(self, run: Run) -> Run | None:
-        """The run of the same kernel in fp64 that converged: without values for segments without values."""
-        wanted = FREE if run.precision.startswith(f"{FREE}-") else FP64
+        """The run of the same kernel in fp64 that converged, without values or unfused as the run is."""
+        wanted = FREE if run.precision.startswith(f"{FREE}-") else FP64 if run.fused else f"{UNFUSED}{FP64}"
         return next((r for r in self.converged if (r.layout, r.precision) == (run.layout, wanted)), None)
+
+    def fused(self, run: Run) -> Run | None:
+        """The run of the fused kernels that converged, in the precision and schedule of one that is not; else None."""
+        wanted = run.layout, run.storage, run.measurement.axes
+        found = ((r, (r.layout, r.precision, r.measurement.axes)) for r in self.converged)
+        return None if run.fused else next((r for r, own in found if own == wanted), None)
 
     def label(self, run: Run) -> str:
         """The kernel, and of several schedules of it what sets this one apart: `csr/thread+cpms4, first 2`."""

@@ -45,9 +45,10 @@ def test_what_is_measured_on_a_gpu() -> None:
     usual, second, others = passes(GRID, "cuda", 11)
     stored = ("fp64", "cpms2", "cpms4")
     free = ("free", "free-cpms2", "free-cpms4")
+    unfused = tuple(f"unfused-{precision}" for precision in stored)
     assert usual.kernels == (
-        *(f"csr/thread+{precision}" for precision in (*stored, *free)),
-        *(f"ell/thread+{precision}" for precision in stored),
+        *(f"csr/thread+{precision}" for precision in (*stored, *free, *unfused)),
+        *(f"ell/thread+{precision}" for precision in (*stored, *unfused)),
         *(f"sellp/thread+{precision}" for precision in (*stored, *free)),
         *(f"split/tile+{precision}" for precision in (*stored, *free)),
         *(f"csr/vector+{precision}" for precision in stored),
@@ -65,8 +66,11 @@ def test_the_papers_graphs_are_measured_as_the_paper_did() -> None:
     subject = next(s for s in GRAPH_SUBJECTS if s.group == "paper graph")
     (params,) = passes(subject, "cuda", 9)
     assert (params.part, params.at_end, params.first, params.near) == ("lower", ("fp64",), (1,), (16.0,))
+    stored = ("fp64", "cpms2", "cpms4")
     assert params.kernels == tuple(
-        f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in ("fp64", "cpms2", "cpms4")
+        f"{layout}/thread+{precision}"
+        for layout in ("csr", "ell")
+        for precision in (*stored, *(f"unfused-{precision}" for precision in stored))
     )
 
 
@@ -90,8 +94,10 @@ def test_one_thread_a_page_runs_in_two_precisions_where_pages_are_popular() -> N
     usual, *_ = passes(WEB, "cuda", 9)
     everywhere, *_ = passes(GRID, "cuda", 9)
     left_out = ("cpms4", "free", "free-cpms2", "free-cpms4")
+    unfused = ("unfused-fp64", "unfused-cpms2", "unfused-cpms4")
     assert set(everywhere.kernels) - set(usual.kernels) == {
         *(f"{layout}/thread+{precision}" for layout in ("csr", "sellp") for precision in left_out),
+        *(f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in unfused),
         "ell/thread+cpms4",
     }
     assert {f"csr/thread+{precision}" for precision in FEW} <= set(usual.kernels)

@@ -13,11 +13,12 @@ from gpu_engine.pagerank.run import PLAIN, iterate
 PARAMS = PageRankParams()
 STORED = ["fp64", "fp32", "cpms2", "cpms4"]
 FREE = ["free", "free-cpms2", "free-cpms4"]
+UNFUSED = ["unfused-fp64", "unfused-cpms2", "unfused-cpms4"]
 
 ON_CPU = [f"csr/thread+{p}" for p in (*STORED, "free")] + [f"ell/thread+{p}" for p in STORED]
 ON_CUDA = [
-    *(f"csr/thread+{precision}" for precision in (*STORED, *FREE)),
-    *(f"ell/thread+{precision}" for precision in STORED),
+    *(f"csr/thread+{precision}" for precision in (*STORED, *FREE, *UNFUSED)),
+    *(f"ell/thread+{precision}" for precision in (*STORED, *UNFUSED)),
     *(f"sellp/thread+{precision}" for precision in (*STORED, *FREE)),
     *(f"split/tile+{precision}" for precision in (*STORED, *FREE)),
     *(f"csr/vector+{precision}" for precision in ("fp64", "cpms2", "cpms4")),
@@ -61,7 +62,7 @@ def test_only_segments_have_a_schedule() -> None:
 
 def test_the_mantissa_is_that_of_the_values_at_full_precision() -> None:
     bits = {kernel.precision: kernel.mantissa_bits for kernel in KERNELS}
-    assert bits == dict.fromkeys((*STORED, *FREE), 52) | {"fp32": 23}
+    assert bits == dict.fromkeys((*STORED, *FREE, *UNFUSED), 52) | {"fp32": 23}
 
 
 @pytest.mark.parametrize("kernel", kernels_on("cpu"), ids=lambda kernel: kernel.name)

@@ -81,9 +81,9 @@ def summary(info: Panels[Row]) -> str:
         return NO_TIME
     text = "The time to convergence over that of the same kernel in fp64, by the precision of the iterations. A change "
     text += (
-        "of precision turns segments into fp64 at last; the ranks are scaled there on a CPU, and by the next product "
+        "of precision scales the ranks and at last turns segments into fp64; fused kernels of a GPU leave the scaling "
     )
-    text += "on a GPU. The parts were timed one by one and "
+    text += "to the next product. The parts were timed one by one and "
     return f"{text}are shown as shares of the median of whole runs.{info.cut}{info.omission}"
 
 

@@ -129,8 +129,8 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row:
     gammas, read, written = (run.array(name) for name in ("gamma", "read", "written"))
     levels, label = levels_of(run), group.label(run)
     # In all bits from the first iteration on, a run goes as one in fp64: without values, and with segments.
-    whole = run.precision == FREE or (run.segments and not run.in_fewer_bits)
-    precision = FP64 if whole else run.precision
+    whole = run.storage == FREE or (run.segments and not run.in_fewer_bits)
+    precision = FP64 if whole else run.storage
     schedule = (run.measurement.axes.get(name, "") for name in SCHEDULE if run.in_fewer_bits)
     return Row(
         label,

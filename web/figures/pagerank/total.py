@@ -113,7 +113,7 @@ def summary(info: Info) -> str:
 def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
     base, m = group.plain(run), run.measurement
     gain = speed_up(base, run)
-    if run.precision == FP64 or base is None or gain is None:
+    if run.storage == FP64 or base is None or gain is None:
         return None
     verdict, right = compare(base.measurement, m).kind, has_right_ranks(run, data)
     floor_s = base.measurement.floor_s

@@ -12,6 +12,7 @@ TWICE = (("first", "2"), ("near", "16"), ("stall", "0.98"), ("at_end", "segments
         ("csr/thread+fp64", "csr/thread", "fp64", 0),
         ("ell/thread+cpms4", "ell/thread", "cpms4", 4),
         ("split/tile+free-cpms2", "split/tile", "free-cpms2", 2),
+        ("csr/thread+unfused-cpms2", "csr/thread", "unfused-cpms2", 2),
     ],
 )
 def test_a_kernel_says_how_values_are_stored(kernel: str, layout: str, precision: str, segments: int) -> None:
@@ -46,7 +47,8 @@ def test_the_fastest_comes_first_and_what_has_no_time_last() -> None:
 
 def test_the_same_kernel_in_fp64_stores_what_the_run_stores() -> None:
     kernels = ("csr/thread+fp64", "csr/thread+cpms2", "split/tile+fp64", "split/tile+free", "split/tile+free-cpms2")
-    found = [ran(kernel, (4, 5) if "cpms" in kernel else 9) for kernel in (*kernels, "ell/thread+cpms2")]
+    unfused = ("csr/thread+unfused-fp64", "csr/thread+unfused-cpms2")
+    found = [ran(kernel, (4, 5) if "cpms" in kernel else 9) for kernel in (*kernels, *unfused, "ell/thread+cpms2")]
     (group,) = run_groups(shown(*found))
     plain = {run.measurement.kernel: group.plain(run) for run in group.runs}
     assert {kernel: run and run.measurement.kernel for kernel, run in plain.items()} == {
@@ -55,7 +57,14 @@ def test_the_same_kernel_in_fp64_stores_what_the_run_stores() -> None:
         "split/tile+fp64": "split/tile+fp64",
         "split/tile+free": "split/tile+fp64",
         "split/tile+free-cpms2": "split/tile+free",
+        "csr/thread+unfused-fp64": "csr/thread+unfused-fp64",
+        "csr/thread+unfused-cpms2": "csr/thread+unfused-fp64",
         "ell/thread+cpms2": None,
+    }
+    fused = {run.measurement.kernel: found for run in group.runs if (found := group.fused(run))}
+    assert {kernel: run.measurement.kernel for kernel, run in fused.items()} == {
+        "csr/thread+unfused-fp64": "csr/thread+fp64",
+        "csr/thread+unfused-cpms2": "csr/thread+cpms2",
     }
 
 

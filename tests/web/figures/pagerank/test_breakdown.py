@@ -43,6 +43,19 @@ def test_each_format_has_its_own_fp64() -> None:
     assert own == pytest.approx({"csr/thread+fp64": 1.0, "ell/thread+fp64": 1.0, "ell/thread+fp32": 0.8})
 
 
+def test_the_papers_kernels_have_their_own_fp64() -> None:
+    data = shown(
+        ran("csr/thread+fp64", 28, 0.1),
+        ran("csr/thread+unfused-fp64", 28, 0.2),
+        ran("csr/thread+unfused-cpms2", (13, 15), 0.18),
+    )
+    own = parts(data)
+    assert {run: sum(split.values()) for run, split in own.items()} == pytest.approx(
+        {"csr/thread+fp64": 1.0, "csr/thread+unfused-fp64": 1.0, "csr/thread+unfused-cpms2": 0.9}
+    )
+    assert own["csr/thread+unfused-cpms2"]["change"] > 0.1
+
+
 def test_bars_are_stacked_from_few_bits_to_many() -> None:
     figure = draw(INFO)
     assert [bar["name"] for bar in traces(figure, "kernel")] == ["16 bit", "32 bit", "48 bit", "64 bit", "change"]

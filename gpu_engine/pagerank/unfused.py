@@ -1,0 +1,213 @@
+"""Ranks on a GPU as the CPMS PageRank paper has them: every thing that an iteration does is a kernel of its own.
+
+Used as those of cuda_ranks.py, which do the same in two kernels. Here the product, each norm in two steps, the scaling
+of p and the conversion of values and ranks follow one another, so that each has a time.
+Source: CPMS PageRank paper, §IV.B and §IV.C.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gpu_engine import cpms
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.pagerank.cuda_pulls import FP64, PULLS, head, pointer_of
+from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
+
+NORMS = {"L1": 0, "L2": 1, "Linf": 2}
+"""As ranks.cuh numbers them."""
+
+BLOCK = 256
+"""As unfused.cu has it."""
+
+PARTS = 1024
+"""Blocks of the first step of a norm at most: no GPU of today runs more of them at once."""
+
+GAMMA, LOST, MASS = range(3)
+"""Places of the results of norms: of the change, of the dangling pages, of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is where: replaced, never changed, so that a run that was captured in a graph can begin again.
+
+    values, p, next  storage: float64 arrays, of segments or of numbers
+    read             segments of the values and of p that are used; 0: they are numbers
+    previous         the same of the ranks in next, which were read by the last product
+    """
+
+    values: Any
+    p: Any
+    next: Any
+    read: int
+    previous: int
+
+
+class UnfusedRanks:
+    """Ranks and values in fp64 or in segments, the matrix in one of the paper's layouts of PULLS.
+
+    The rank of the dangling pages is summed up at the end of an iteration, for the next one.
+    """
+
+    scales = True
+
+    def __init__(
+        self, graph: TransitionMatrix, params: PageRankParams, layout: str, segments: int, xp: Any, convert: bool = True
+    ) -> None:
+        """convert  at full precision turn values and ranks into fp64, in place; else they stay in segments"""
+        self._xp, self._params, self._n, self._segments = xp, params, graph.n, segments
+        self._converts = convert and bool(segments)
+        self._pull = PULLS[layout](graph, xp, free=False)
+        self._source = source_of(layout, segments, pointer_of(graph.pull))
+        self._dangling = xp.asarray(graph.dangling)
+        self._slots, values = int(self._pull.values.size), self._pull.values
+        del self._pull.values
+        if segments:
+            values = cpms.to_cpms(cpms.padded(values, segments), self._slots, segments).storage
+        room = cpms.padded_size(graph.n, segments) if segments else graph.n
+        first = min(1, segments)
+        self._stored = Stored(values, xp.zeros(room), xp.zeros(room), first, first)
+        self._parts, self._norms = xp.zeros(PARTS), xp.zeros(3)
+
+    @property
+    def stored_bytes(self) -> int:
+        """The pattern, the values and two rank vectors."""
+        s = self._stored
+        return self._pull.nbytes + int(s.values.nbytes + s.p.nbytes + s.next.nbytes)
+
+    def reset(self, first: int = 1) -> None:
+        """p := e/n in the first segments, and s, the rank of its dangling pages."""
+        s = self._stored
+        if self._segments and not s.read:
+            cpms.to_cpms(s.values, self._slots, self._segments)
+        # What is left of other segments would be joined with the ranks at the end.
+        s.p.fill(0.0), s.next.fill(0.0)
+        read = min(first, self._segments)
+        start = self._xp.full(self._n, 1.0 / max(self._n, 1))
+        if read:
+            cpms.write(cpms.Segmented(s.p, self._n, self._segments), start, read)
+        else:
+            s.p[:] = start
+        self._stored = replace(s, read=read, previous=read)
+        if read and read == self._segments:
+            self.convert()
+        self._norms.fill(0.0)
+        self._select()
+
+    def rewinder(self, first: int = 1) -> Callable[[], None]:
+        """A reset that holds for a captured run too, whose replays change the memory but nothing on the host.
+
+        To be asked for at the end of a run of the same steps.
+        """
+        end = self._stored
+
+        def rewind() -> None:
+            self._stored = end
+            self.reset(first)
+
+        return rewind
+
+    def pull(self, read: int, write: int) -> None:  # noqa: ARG002 (the ranks know in what they are)
+        """Launches the product, with teleport and the rank of dangling pages, that writes so many segments."""
+        s = self._stored
+        written = write if s.read else 0
+        self._stored = replace(s, p=s.next, next=s.p, read=written, previous=s.read)
+        if self._n == 0:
+            return
+        own, params = self._kind(s.read), self._params
+        ranks = self._units(s.p, self._n, s.read), self._units(s.next, self._n, written)
+        rule = params.damping, (1.0 - params.damping) / self._n, params.dangling_factor / self._n
+        arguments = (*ranks, *map(np.float64, rule), self._norm(LOST))
+        types, values = f"{own}, {own}, {self._kind(written)}", self._units(s.values, self._slots, s.read)
+        self._pull.launch(self._source, types, values, arguments)
+
+    def settle(self) -> None:
+        """Launches the norm of the change and, where p is not scaled first, that of its dangling pages."""
+        s = self._stored
+        old, new = self._units(s.next, self._n, s.previous), self._units(s.p, self._n, s.read)
+        norm = NORMS[self._params.norm]
+        kernel = f"norm_of_change<{self._kind(s.previous)}, {self._kind(s.read)}>"
+        self._reduce(kernel, self._n, (old, new, np.int32(norm)), norm, GAMMA)
+        if s.previous == s.read:
+            self._select()
+
+    def gamma(self) -> float:
+        """γ of the iteration before, of the values as stored; waits for it."""
+        found = float(self._norms[GAMMA])
+        return found**0.5 if self._params.norm == "L2" else found
+
+    def scale(self, k: int) -> None:
+        """Launches ‖p‖₁, the scaling of p in its first k segments, and the norm of its dangling pages."""
+        p = self._units(self._stored.p, self._n, k)
+        self._reduce(f"norm_of_ranks<{self._kind(k)}>", self._n, (p,), NORMS["L1"], MASS)
+        if self._n:
+            kernel = self._source.function(f"scale_ranks<{self._segments}, {k}>")
+            kernel((-(-self._n // BLOCK),), (BLOCK,), (np.int32(self._n), p, self._norm(MASS)))
+        self._select()
+
+    def convert(self) -> None:
+        """Values and ranks into fp64, in place, unless they are to stay in segments."""
+        s = self._stored
+        if self._converts:
+            for storage, size in ((s.values, self._slots), (s.p, self._n)):
+                cpms.to_ieee(cpms.Segmented(storage, size, self._segments))
+            self._stored = replace(s, read=0, previous=0)
+
+    def ranks(self) -> Any:
+        """A copy of p: float64 [n], on the host."""
+        s = self._stored
+        p = cpms.read(cpms.Segmented(s.p, self._n, self._segments), s.read) if s.read else s.p[: self._n].copy()
+        return p if isinstance(p, np.ndarray) else p.get()
+
+    def gather(self) -> None:
+        """The probe is that of the fused kernels."""
+        return
+
+    def _select(self) -> None:
+        """Σ p over the dangling pages, line 5 of Algorithm 1."""
+        s, count = self._stored, int(self._dangling.size)
+        p = self._units(s.p, self._n, s.read)
+        self._reduce(f"norm_of_selected<{self._kind(s.read)}>", count, (self._dangling, p), NORMS["L1"], LOST)
+
+    def _reduce(self, first: str, count: int, arguments: tuple[Any, ...], norm: int, place: int) -> None:
+        """A norm of so many ranks in two steps; of none there is nothing to launch."""
+        if not count:
+            return
+        blocks = min(-(-count // BLOCK), PARTS)
+        self._source.function(first)((blocks,), (BLOCK,), (np.int64(count), *arguments, self._parts))
+        step = np.int64(blocks), self._parts, np.int32(norm), self._norm(place)
+        self._source.function("join_blocks")((1,), (BLOCK,), step)
+
+    def _norm(self, place: int) -> Any:
+        """A result of a norm, on the device."""
+        return self._norms[place : place + 1]
+
+    def _kind(self, read: int) -> str:
+        return head(self._segments, read) if read else FP64
+
+    def _units(self, storage: Any, size: int, read: int) -> Any:
+        """Storage as kernels take it."""
+        return cpms.Segmented(storage, size, self._segments).units if read else storage
+
+
+def source_of(layout: str, segments: int, pointer: str) -> CudaSource:
+    """All kernels of runs in a layout of PULLS; segments: of every value, 0 for fp64."""
+    names: list[str] = ["join_blocks"]
+    for read, write in _steps(segments):
+        names += PULLS[layout].names(pointer, f"{read}, {read}, {write}")
+        names.append(f"norm_of_change<{read}, {write}>")
+    kinds = dict.fromkeys(write for _, write in _steps(segments))
+    names += [f"{kernel}<{kind}>" for kernel in ("norm_of_ranks", "norm_of_selected") for kind in kinds]
+    names += [f"scale_ranks<{segments}, {k}>" for k in range(2, segments + 1)]
+    return CudaSource(__package__, "unfused.cu", tuple(names))
+
+
+def _steps(segments: int) -> Iterator[tuple[str, str]]:
+    """What iterations read and write: each number of segments, each change to one more, and fp64."""
+    for k in range(1, segments + 1):
+        yield head(segments, k), head(segments, k)
+        if k < segments:
+            yield head(segments, k), head(segments, k + 1)
+    yield FP64, FP64

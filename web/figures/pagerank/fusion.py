@@ -1,0 +1,101 @@
+"""What fusing the kernels of an iteration gains: whole runs of the paper's kernels over runs of the fused ones."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import geometric_mean
+
+import plotly.graph_objects as go
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks, speed_up
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import ratio, seconds
+from gpu_engine.verdict import compare
+from web.figures import marks
+from web.figures.base import blank, escape
+from web.figures.marks import hover
+from web.figures.pagerank.facets import Panels, axis_end, bar_panels, panels_of
+from web.palette import OTHERS, style
+
+NO_PAIR = "No run here has both: the paper's kernels one after the other, and the same in fused kernels."
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run in fused kernels and the same in kernels of their own; gain: how many times as fast the first is."""
+
+    label: str
+    format: str
+    precision: str
+    fused_s: float | None
+    unfused_s: float | None
+    gain: float
+    verdict: str
+
+
+def info(data: StudyData) -> Panels[Row]:
+    """The runs of the paper's kernels beside which the fused ones have a time, the ranks of both being right."""
+    return panels_of(data, lambda group, run: _row(group, run, data))
+
+
+def draw(info: Panels[Row]) -> go.Figure:
+    """Time of the paper's kernels over that of the fused ones, a row a layout and precision."""
+    if not info.panels:
+        return blank(NO_PAIR)
+    panels = info.drawn
+    labels = [[row.label for row in panel.rows] for panel in panels]
+    figure = bar_panels(panels, labels, 0, "overlay", "unfused over fused")
+    for number, panel in enumerate(panels, start=1):
+        for name in dict.fromkeys(row.format for row in panel.rows):
+            bars = [(row.gain, escape(row.label), _hover(row)) for row in panel.rows if row.format == name]
+            look = style(name)
+            fill = marks.fill(look.color, look.pattern)
+            figure.add_trace(marks.bars(bars, fill, name=name, showlegend=False), row=number, col=1)
+        end = axis_end((gain, True) for gain in (1.0, *(row.gain for row in panel.rows)))
+        figure.update_xaxes(range=[0, end], row=number, col=1)
+        figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=number, col=1)
+    return figure
+
+
+def table(info: Panels[Row]) -> Table:
+    """Per layout and precision both times and their ratio."""
+    names = tuple(Head(name, numeric=False) for name in ("matrix", "device", "run"))
+    times = Head("time", "fused"), Head("time", "unfused"), Head("unfused", "over fused")
+    rows = (
+        (*panel.place, row.label, seconds(row.fused_s), seconds(row.unfused_s), ratio(row.gain), row.verdict)
+        for panel in info.panels
+        for row in panel.rows
+    )
+    return Table((*names, *times, Head("verdict", numeric=False)), tuple(rows))
+
+
+def summary(info: Panels[Row]) -> str:
+    """What the bars are, and the geometric mean of each layout and precision."""
+    if not info.panels:
+        return NO_PAIR
+    text = "The time to convergence where the product, each norm in two steps, the scaling of the ranks and their "
+    text += "conversion are kernels one after the other, as in the paper, over that of the same in fused kernels."
+    every = [row for panel in info.panels for row in panel.rows]
+    named = ", ".join(f"{name} {ratio(mean)}" for name, mean in _means(every))
+    return f"{text} Geometric means: {named}.{info.omission}"
+
+
+def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
+    fused = group.fused(run)
+    gain = speed_up(run, fused)
+    if fused is None or gain is None or not (has_right_ranks(run, data) and has_right_ranks(fused, data)):
+        return None
+    times = fused.measurement.median_s, run.measurement.median_s
+    verdict = compare(run.measurement, fused.measurement).kind
+    name = f"{run.layout}+{run.storage}"
+    return Row(group.label(fused), run.measurement.format, name, *times, gain, verdict)
+
+
+def _means(rows: Sequence[Row]) -> Iterable[tuple[str, float]]:
+    for name in dict.fromkeys(row.precision for row in rows):
+        yield name, geometric_mean(row.gain for row in rows if row.precision == name)
+
+
+def _hover(row: Row) -> str:
+    times = f"{seconds(row.fused_s)} fused, {seconds(row.unfused_s)} in kernels of their own"
+    return hover(row.label, "", f"{ratio(row.gain)}: {times}")
