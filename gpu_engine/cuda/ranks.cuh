@@ -88,8 +88,8 @@ __device__ __forceinline__ unsigned long long sum_block(unsigned long long value
   return sum_warp(threadIdx.x < BLOCK / WARP ? warps[threadIdx.x] : 0);
 }
 
-/// Adds a share of every lane to the warp's slot, a negative one as its two's complement. Lanes round differently: millions of pages may have
-/// the same rank, and then a warp's roundings cancel instead of adding up.
+/// Adds a share of every lane to the warp's slot, a negative one as its two's complement. Lanes round differently:
+/// millions of pages may have the same rank, and then a warp's roundings cancel instead of adding up.
 __device__ __forceinline__ void add_rank(double share, unsigned long long *slots, long long warp) {
   const double rounding = (threadIdx.x % WARP + 0.5) / WARP;
   const unsigned long long total = sum_warp((unsigned long long)__double2ll_rd(share * UNITS_OF_ONE + rounding));

@@ -57,12 +57,14 @@ class TransitionMatrix:
     out_degrees  int32 [n], links of each page
     dangling     int32 [pages without outgoing weight], ascending: the set S of Algorithm 1
     part         what was taken of the adjacency matrix
+    undirected   whether every link goes both ways and counts alike, and no page is without one
     """
 
     pull: CsrMatrix
     out_degrees: Any
     dangling: Any
     part: Part
+    undirected: bool = False
 
     @property
     def n(self) -> int:
@@ -88,11 +90,13 @@ def transition_matrix(adjacency: CsrMatrix, params: PageRankParams) -> Transitio
     shares = weights / np.repeat(np.where(totals > 0.0, totals, 1.0), degrees)
     # The columns of a matrix in CSC order are the rows of its transpose.
     pull = scipy.sparse.csr_array((shares, links.indices, links.indptr), shape=links.shape).tocsc()
+    both_ways = np.array_equal(pull.indptr, links.indptr) and np.array_equal(pull.indices, links.indices)
     return TransitionMatrix(
         canonical(*adjacency.shape, pull.indptr, pull.indices, pull.data),
         degrees.astype(np.int32),
         np.flatnonzero(totals == 0.0).astype(np.int32),
         part,
+        both_ways and params.weights == "ignore" and bool(degrees.all()),
     )
 
 

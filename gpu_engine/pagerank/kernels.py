@@ -2,13 +2,14 @@
 
 A name is `format/kernel+precision`: `fp64`, `fp32`, `cpms2` and `cpms4` (two and four segments), `free` (fp64 without
 matrix values: the rank vector is scaled by 1/out-degree), and `free-cpms2`, `free-cpms4`; `unfused-fp64`,
-`unfused-cpms2` and `unfused-cpms4` launch a kernel for every thing that an iteration does, as the paper does.
+`unfused-cpms2` and `unfused-cpms4` launch a kernel for every thing that an iteration does, as the paper does;
+`refined32` and `refined64` mend ranks by corrections in so many bits, without matrix values.
 """
 
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from gpu_engine.cpms.convert import SOURCE as CONVERT
 from gpu_engine.cuda.load import digest
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import POINTERS
-from gpu_engine.pagerank import unfused
+from gpu_engine.pagerank import cuda_refined, refinement, run, unfused
 from gpu_engine.pagerank.cuda_pulls import BETWEEN, FP32, FP64, Storage, source_of
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
-from gpu_engine.pagerank.run import PLAIN, Ranks
+from gpu_engine.pagerank.refinement import Refinement
+from gpu_engine.pagerank.run import PLAIN, Procedure
 from gpu_engine.pagerank.schedule import Schedule
 
 CPU_LAYOUTS = {"csr/thread": "csr", "ell/thread": "ell"}
@@ -34,6 +36,7 @@ class RankKernel:
     segments  of every value; 0: numbers
     single    numbers of fp32 instead of fp64
     free      without matrix values
+    refined   bits of the corrections of a refinement; 0: none
     fused     an iteration is a pull and what makes γ; else the paper's kernels one after the other
     backends  where it runs
     """
@@ -42,6 +45,7 @@ class RankKernel:
     segments: int = 0
     single: bool = False
     free: bool = False
+    refined: Literal[0, 32, 64] = 0
     fused: bool = True
     backends: tuple[str, ...] = ("cpu", "cuda")
 
@@ -49,6 +53,8 @@ class RankKernel:
     def precision(self) -> str:
         """The part of the name after the plus."""
         stored = f"cpms{self.segments}" if self.segments else "fp32" if self.single else "fp64"
+        if self.refined:
+            return f"refined{self.refined}"
         if not self.fused:
             return f"unfused-{stored}"
         if not self.free:
@@ -70,12 +76,26 @@ class RankKernel:
         """Of the values at full precision."""
         return 23 if self.single else 52
 
-    def schedule(self, params: dict[str, Any]) -> Schedule:
-        """The schedule of a run with these parameters; of numbers, full precision throughout."""
+    @property
+    def precisions(self) -> int:
+        """Those that its iterations are counted by: segments of a value, or 32 and 64 bits of a refinement; 0: one."""
+        return 2 if self.refined == 32 else self.segments
+
+    @property
+    def procedure(self) -> Procedure:
+        """What drives its ranks: `iterate` and `replayed`."""
+        return refinement if self.refined else run
+
+    def schedule(self, params: dict[str, Any]) -> Any:
+        """What the procedure goes by: a Schedule with these parameters, PLAIN of numbers, or a Refinement."""
+        if self.refined:
+            return Refinement(self.refined)
         return Schedule(segments=self.segments, **params) if self.segments else PLAIN  # type: ignore[arg-type]
 
     def source_hash(self, backend: str) -> str:
         """First 16 hex digits of the sha256 of the sources that a record of this backend was measured with."""
+        if self.refined:
+            return digest(cuda_refined.source_of(self.layout, self.refined, POINTERS[0]).text)
         if backend == "cuda" and not self.fused:
             return digest(unfused.source_of(self.layout, self.segments, POINTERS[0]).text + CONVERT.text)
         if backend == "cuda":
@@ -84,11 +104,13 @@ class RankKernel:
 
         return digest(inspect.getsource(cpu) + inspect.getsource(cpu_ranks))
 
-    def ranks(self, graph: TransitionMatrix, params: PageRankParams, xp: Any, convert: bool = True) -> Ranks:
-        """The state of a run on the device of the module `xp`, NumPy or CuPy.
+    def ranks(self, graph: TransitionMatrix, params: PageRankParams, xp: Any, convert: bool = True) -> Any:
+        """The state that the procedure drives, on the device of the module `xp`, NumPy or CuPy.
 
         convert  at full precision values in segments become fp64; on a GPU they may stay as they are
         """
+        if self.refined:
+            return cuda_refined.CudaRefined(graph, params, self.layout, self.refined, xp)
         if not self.fused:
             return unfused.UnfusedRanks(graph, params, self.layout, self.segments, xp, convert)
         if xp is not np:
@@ -115,6 +137,8 @@ def _kernels() -> tuple[RankKernel, ...]:
             kernels += [RankKernel(layout, segments=s, free=True, backends=("cuda",)) for s in (2, 4)]
         if layout in CPU_LAYOUTS:
             kernels += [RankKernel(layout, segments=s, fused=False, backends=("cuda",)) for s in (0, 2, 4)]
+    for layout in ("sellp/thread", "split/tile"):
+        kernels += [RankKernel(layout, free=True, refined=bits, backends=("cuda",)) for bits in (32, 64)]
     kernels += [RankKernel("csr/vector", segments=s, backends=("cuda",)) for s in (0, 2, 4)]
     return tuple(kernels)
 

@@ -16,15 +16,15 @@ from gpu_engine.pagerank.cuda_pulls import PULLS
 from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
 from gpu_engine.pagerank.kernels import RankKernel
 from gpu_engine.pagerank.peers import PeerCandidate
-from gpu_engine.pagerank.run import PHASES, Ranks, Run, iterate, replayed
-from gpu_engine.pagerank.schedule import Schedule, iterations_by_segments
+from gpu_engine.pagerank.run import PHASES, PLAIN, Run, State
+from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.pagerank.verify import Verification, Verifier, top_pages
 from gpu_engine.records import Cache, Case, Details, Trace, described
 
 PARTS_REPEATS = 3
 """Runs timed part by part; each part's median counts."""
 
-NEEDS_L1 = "The rule that raises the precision compares γ with bits of ‖p‖₁: segments need norm=L1."
+NEEDS_L1 = "The rule that raises the precision compares γ with bits of ‖p‖₁: segments and refinements need norm=L1."
 
 REFERENCES = ("split/tile+fp64", "csr/thread+fp64")
 """The first of these that is measured enters every round twice."""
@@ -43,7 +43,9 @@ class PageRankDetails(Details):
     )
     tolerance: float | None = described("At what change a library was told to stop; null for our kernels.", None)
     iterations_by_segments: tuple[int, ...] = described(
-        "How many of them wrote 1, 2 … segments; empty for values without segments.", ()
+        "How many of them wrote 1, 2 … segments, or of a refinement passed over the links in 32 and in 64 bits; empty "
+        "for all others.",
+        (),
     )
     phases_s: Mapping[str, float] = described("Seconds of the run by phase: those of its trace, added up.", {})
     residual: float | None = described("‖G(p) − p‖₁ of the ranks p, G one more iteration in extended precision.", None)
@@ -64,7 +66,7 @@ class PageRankPlan:
     """
 
     params: PageRankParams
-    kernels: dict[str, tuple[RankKernel, Schedule, bool]]
+    kernels: dict[str, tuple[RankKernel, Any, bool]]
     rounds: int
     energy_s: float
     top: int
@@ -84,8 +86,9 @@ class PageRankExperiment(Experiment):
         """The graph, its verifier, and the ranks of a run in fp64 that the others are compared with."""
         self.graph = transition_matrix(self.adjacency, self.plan.params)
         self.verifier = Verifier(self.adjacency, self.plan.params)
-        ranks = RankKernel("csr/thread").ranks(self.graph, self.plan.params, self.bench.xp)
-        iterate(ranks, self.plan.params)
+        kernel = RankKernel("csr/thread")
+        ranks = kernel.ranks(self.graph, self.plan.params, self.bench.xp)
+        kernel.procedure.iterate(ranks, self.plan.params, PLAIN)
         self.fp64 = ranks.ranks()
         candidates = [self._candidate(case) for case in self.cases]
         first = next((name for name in REFERENCES if any(c.kernel == name for c in candidates)), "")
@@ -117,14 +120,19 @@ class PageRankCandidate(Candidate):
     """A kernel with a schedule: runs from e/n to γ < ε."""
 
     def __init__(
-        self, experiment: PageRankExperiment, case: Case, kernel: RankKernel, schedule: Schedule, convert: bool
+        self,
+        experiment: PageRankExperiment,
+        case: Case,
+        kernel: RankKernel,
+        schedule: Any,
+        convert: bool,
     ) -> None:
         super().__init__(case.key, case.kernel, {case.cache: case})
         self._experiment, self._bench, self._params = experiment, experiment.bench, experiment.plan.params
         self._case, self._kernel, self._schedule, self._convert = case, kernel, schedule, convert
         self._needed = 20.0 * PULLS[kernel.layout].most_slots(experiment.graph.pull) + 48.0 * experiment.graph.n
         self.bytes_needed = min(self._needed, self._bench.layout_bytes)
-        self._ranks: Ranks | None = None
+        self._ranks: State | None = None
         self._run: Run | None = None
 
     @property
@@ -135,11 +143,11 @@ class PageRankCandidate(Candidate):
     def prepare(self) -> Callable[[], Fields]:
         """The first run, which finds the iterations; its ranks are verified on the host."""
         check_room(self._needed, self._bench.layout_bytes)
-        if self._kernel.segments and self._params.norm != "L1":
+        if (self._kernel.segments or self._kernel.refined) and self._params.norm != "L1":
             raise ParameterError(NEEDS_L1)
         self._ranks = self._kernel.ranks(self._experiment.graph, self._params, self._bench.xp, self._convert)
-        self._run = run = iterate(self._ranks, self._params, self._schedule)
-        written = iterations_by_segments(run.written, self._schedule) if self._kernel.segments else ()
+        self._run = run = self._kernel.procedure.iterate(self._ranks, self._params, self._schedule)
+        written = iterations_by_segments(run.written, self._schedule) if self._kernel.precisions else ()
         self.fields = {
             **self._experiment.operator,
             "iterations": len(run.gammas),
@@ -174,16 +182,16 @@ class PageRankCandidate(Candidate):
     def traces(self) -> Iterator[Trace]:
         """γ, segments and seconds by phase of every iteration, in as many digits as tell something."""
         ranks, run = self._ready()
-        parts = list(replayed(ranks, self._schedule, run.steps))
+        parts = list(self._kernel.procedure.replayed(ranks, self._schedule, run.steps))
         rewind = self._rewinder()
         acts = [act for _, _, act in parts]
         timed = [self._bench.stopwatch.time_parts(acts, rewind) for _ in range(PARTS_REPEATS)]
         rewind()
-        seconds = {phase: [0.0] * len(run.steps) for phase in PHASES}
+        seconds = {phase: [0.0] * len(run.steps) for phase in (*PHASES, *(phase for _, phase, _ in parts))}
         for (iteration, phase, _), samples in zip(parts, zip(*timed, strict=True), strict=True):
             seconds[phase][iteration] += float(f"{statistics.median(samples):.4g}")
         self.fields["phases_s"] = {phase: sum(values) for phase, values in seconds.items()}
-        segmented = bool(self._kernel.segments)
+        segmented = bool(self._kernel.precisions)
         yield Trace(
             self._case.key,
             {
@@ -199,7 +207,7 @@ class PageRankCandidate(Candidate):
         """Gives back matrix and ranks."""
         self._ranks = None
 
-    def _ready(self) -> tuple[Ranks, Run]:
+    def _ready(self) -> tuple[State, Run]:
         if self._ranks is None or self._run is None:
             raise RuntimeError("A case without a run is not sampled.")
         return self._ranks, self._run
@@ -209,7 +217,7 @@ class PageRankCandidate(Candidate):
 
     def _play(self) -> None:
         ranks, run = self._ready()
-        for _, _, act in replayed(ranks, self._schedule, run.steps):
+        for _, _, act in self._kernel.procedure.replayed(ranks, self._schedule, run.steps):
             act()
 
     def _moved(self) -> list[float]:
@@ -227,7 +235,7 @@ class PageRankCandidate(Candidate):
         """Those that the last iteration read."""
         if not self._kernel.segments or not run.steps:
             return self._kernel.mantissa_bits
-        return self._schedule.mantissa_bits(run.steps[-1].read)
+        return int(self._schedule.mantissa_bits(run.steps[-1].read))
 
     def _gather(self) -> tuple[float, ...]:
         """Seconds of the probe at the precision of each iteration; 0 where there is none."""
@@ -237,7 +245,7 @@ class PageRankCandidate(Candidate):
         seconds = {k: self._probe_s(ranks, k) for k in sorted(set(run.read))}
         return tuple(seconds[k] for k in run.read)
 
-    def _probe_s(self, ranks: Ranks, k: int) -> float:
+    def _probe_s(self, ranks: State, k: int) -> float:
         ranks.reset(k)
         probe = ranks.gather()
         if probe is None:

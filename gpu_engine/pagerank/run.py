@@ -12,25 +12,19 @@ PHASES = ("pull", "settle", "scale", "convert")
 the sums, or by norms of the ranks; ‖p‖₁ = 1 at a change of precision; segments to fp64.
 """
 
+CORRECT = "correct"
+"""The phase that a refinement has beside them: ranks and what mends them are added."""
 
-class Ranks(Protocol):
-    """The state of a run on a device, however it stores ranks and matrix values.
 
-    scales  whether `scale` is work of its own; where it is not, the next pull multiplies what it reads
-    """
-
-    scales: bool
+class State(Protocol):
+    """The state of a run on a device, however it stores ranks and matrix values."""
 
     def reset(self, first: int = 1) -> None:
-        """p := e/n in the first segments."""
+        """p := e/n, in the first segments where there are any."""
         ...
 
     def rewinder(self, first: int = 1) -> Callable[[], None]:
         """A reset to go before a run of the same steps as the one that has just ended, however it is launched."""
-        ...
-
-    def pull(self, read: int, write: int) -> None:
-        """The new ranks of one iteration."""
         ...
 
     def settle(self) -> None:
@@ -39,14 +33,6 @@ class Ranks(Protocol):
 
     def gamma(self) -> float:
         """γ of the values as stored."""
-        ...
-
-    def scale(self, k: int) -> None:
-        """Scales the ranks, written in k segments, to ‖p‖₁ = 1."""
-        ...
-
-    def convert(self) -> None:
-        """Everything into fp64, in place."""
         ...
 
     def ranks(self) -> Any:
@@ -63,6 +49,27 @@ class Ranks(Protocol):
         ...
 
 
+class Ranks(State, Protocol):
+    """The state of Algorithm 1.
+
+    scales  whether `scale` is work of its own; where it is not, the next pull multiplies what it reads
+    """
+
+    scales: bool
+
+    def pull(self, read: int, write: int) -> None:
+        """The new ranks of one iteration."""
+        ...
+
+    def scale(self, k: int) -> None:
+        """Scales the ranks, written in k segments, to ‖p‖₁ = 1."""
+        ...
+
+    def convert(self) -> None:
+        """Everything into fp64, in place."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What the iterations did.
@@ -72,9 +79,9 @@ class Run:
     converged  whether γ came under ε
     """
 
-    schedule: Schedule
+    schedule: Any
     gammas: tuple[float, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Any, ...]
     converged: bool
 
     @property
@@ -95,6 +102,22 @@ class Run:
     def written(self) -> tuple[int, ...]:
         """Segments that each iteration wrote: the precision under which it counts."""
         return tuple(step.write for step in self.steps)
+
+
+Part = tuple[int, str, Callable[[], None]]
+"""(iteration, phase, what to do)."""
+
+
+class Procedure(Protocol):
+    """What drives the state of a run: a module with these functions."""
+
+    def iterate(self, ranks: Any, params: PageRankParams, schedule: Any, /) -> Run:
+        """A run from e/n until γ < ε, it gives up, or iterations_max."""
+        ...
+
+    def replayed(self, ranks: Any, schedule: Any, steps: Sequence[Any], /) -> Iterator[Part]:
+        """A whole run part by part; it asks no γ and so waits for nothing."""
+        ...
 
 
 PLAIN = Schedule(segments=2, first=2)
@@ -139,7 +162,7 @@ def acts(ranks: Ranks, schedule: Schedule, step: Step) -> Iterator[tuple[str, Ca
         yield "convert", ranks.convert
 
 
-def replayed(ranks: Ranks, schedule: Schedule, steps: Sequence[Step]) -> Iterator[tuple[int, str, Callable[[], None]]]:
+def replayed(ranks: Ranks, schedule: Schedule, steps: Sequence[Step]) -> Iterator[Part]:
     """(iteration, phase, what to do) of a whole run; it asks no γ and so waits for nothing."""
     for number, step in enumerate(steps):
         for phase, act in acts(ranks, schedule, step):

@@ -14,7 +14,7 @@ rule that says how close is ours. Pure functions: a run asks what to do next, a 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.parameters import parameter
@@ -113,6 +113,15 @@ def replay(gammas: Sequence[float], schedule: Schedule) -> tuple[int, ...]:
     return tuple(written)
 
 
-def iterations_by_segments(written: Sequence[int], schedule: Schedule) -> tuple[int, ...]:
+class Counted(Protocol):
+    """What counts its iterations by segments."""
+
+    @property
+    def segments(self) -> int:
+        """How many there are."""
+        ...
+
+
+def iterations_by_segments(written: Sequence[int], schedule: Counted) -> tuple[int, ...]:
     """[segments]: how many iterations wrote 1, 2 … segments, a row of Table II."""
     return tuple(sum(count == k for count in written) for k in range(1, schedule.segments + 1))

@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from gpu_engine.competitors.cugraph import TOLD, TOLERANCE, VERIFIED, peer_names
 from gpu_engine.csr_matrix import CsrMatrix
@@ -54,7 +54,7 @@ class _Variant:
 
     name: str
     axes: tuple[tuple[str, str], ...]
-    run: tuple[RankKernel, Schedule, bool] | None
+    run: tuple[RankKernel, Any, bool] | None
 
 
 class PagerankStudy:

@@ -9,12 +9,15 @@ from gpu_engine.generators import generate
 from gpu_engine.pagerank import PageRankParams, Schedule, TransitionMatrix, reference, transition_matrix
 from gpu_engine.pagerank.cpu_ranks import SegmentedRanks
 from gpu_engine.pagerank.kernels import KERNELS, RankKernel
-from gpu_engine.pagerank.run import iterate, replayed
+from gpu_engine.pagerank.refinement import iterate as refine
+from gpu_engine.pagerank.run import iterate
 from gpu_engine.parameters import parse_params
 from tests.gpu_engine.pagerank.graphs import WORKED
+from tests.gpu_engine.pagerank.refined import Refined
 
 PARAMS = PageRankParams()
-FP64 = [kernel for kernel in KERNELS if not kernel.segments and not kernel.single]
+FP64 = [kernel for kernel in KERNELS if not kernel.segments and not kernel.single and not kernel.refined]
+REFINED = [kernel for kernel in KERNELS if kernel.refined]
 SEGMENTED = [kernel for kernel in KERNELS if kernel.segments]
 EVERY = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 
@@ -64,19 +67,21 @@ def test_a_captured_run_gives_the_same_ranks_at_every_replay(web: TransitionMatr
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         ranks = on_gpu(web, params, kernel)
-        run = iterate(ranks, params, schedule)
+        run = kernel.procedure.iterate(ranks, params, schedule)
         expected, rewind = ranks.ranks(), ranks.rewinder(schedule.first)
         rewind()
         stream.begin_capture()
-        for _, _, act in replayed(ranks, schedule, run.steps):
+        for _, _, act in kernel.procedure.replayed(ranks, schedule, run.steps):
             act()
-        graph, end = stream.end_capture(), ranks._stored  # where the replays leave the ranks
+        graph = stream.end_capture()
+        end = {} if kernel.refined else {"_stored": ranks._stored}  # where the replays leave the ranks
         for number in range(3):
             if number:
                 rewind()
             graph.launch(stream)
             stream.synchronize()
-            ranks._stored = end
+            for name, value in end.items():
+                setattr(ranks, name, value)
             np.testing.assert_array_equal(ranks.ranks(), expected)
 
 
@@ -107,11 +112,41 @@ def test_ranks_worked_out_by_hand(name: str, kernel: RankKernel) -> None:
     np.testing.assert_allclose(ranks.ranks(), worked.ranks, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("kernel", REFINED, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("undirected", [False, True], ids=["directed", "undirected"])
+def test_refined_ranks_take_the_passes_that_numpy_takes(
+    web: TransitionMatrix, kernel: RankKernel, undirected: bool
+) -> None:
+    grid = transition_matrix(generate("stencil", {"points": 9, "nx": 200, "ny": 150}), PARAMS)
+    graph = grid if undirected else web
+    ranks, schedule, emulated = on_gpu(graph, PARAMS, kernel), kernel.schedule({}), Refined(graph, PARAMS, kernel)
+    run, expected = kernel.procedure.iterate(ranks, PARAMS, schedule), refine(emulated, PARAMS, schedule)
+    assert (graph.undirected, run.converged, run.read) == (undirected, True, expected.read)
+    np.testing.assert_allclose(run.gammas, expected.gammas, rtol=1e-3 if kernel.refined == 32 else 1e-9, atol=1e-13)
+    p = ranks.ranks()
+    # δ-contraction: a residual of γ is a distance of at most γ/(1 − δ).
+    assert np.abs(p - reference(graph, PARAMS)[0]).sum() < 1e-10 / (1 - PARAMS.damping) * 2
+    again = kernel.procedure.iterate(ranks, PARAMS, schedule)
+    assert (again.gammas, again.steps) == (run.gammas, run.steps)
+    np.testing.assert_array_equal(ranks.ranks(), p)
+
+
+@pytest.mark.parametrize("name", [name for name in WORKED if name != "no pages"])
+@pytest.mark.parametrize("kernel", REFINED, ids=lambda kernel: kernel.name)
+def test_refined_ranks_are_those_worked_out_by_hand(name: str, kernel: RankKernel) -> None:
+    worked = WORKED[name]
+    if worked.params.weights == "use" or worked.params.norm != "L1":
+        return
+    ranks = on_gpu(transition_matrix(worked.adjacency, worked.params), worked.params, kernel)
+    assert kernel.procedure.iterate(ranks, worked.params, kernel.schedule({})).converged
+    np.testing.assert_allclose(ranks.ranks(), worked.ranks, rtol=0, atol=8 * worked.params.epsilon)
+
+
 @EVERY
 def test_no_pages_have_no_ranks(kernel: RankKernel) -> None:
     worked = WORKED["no pages"]
     ranks: Any = on_gpu(transition_matrix(worked.adjacency, worked.params), worked.params, kernel)
-    run = iterate(ranks, worked.params, kernel.schedule({}))
+    run = kernel.procedure.iterate(ranks, worked.params, kernel.schedule({}))
     assert (ranks.ranks().shape, run.converged) == ((0,), True)
 
 

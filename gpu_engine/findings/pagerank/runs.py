@@ -20,6 +20,9 @@ FP64, FREE = "fp64", "free"
 UNFUSED = "unfused-"
 """What the precisions of kernels begin with that launch every thing by itself, as the paper does."""
 
+REFINED = ("refined32", "refined64")
+"""Those that mend ranks by corrections in so many bits, without matrix values."""
+
 FULL = (FP64, FREE, f"{UNFUSED}{FP64}")
 """Precisions that compute in fp64 from the first iteration on, with matrix values and without."""
 
@@ -27,6 +30,7 @@ PRECISIONS = (
     *(FP64, "fp32", "cpms2", "cpms4"),
     *(FREE, "free-cpms2", "free-cpms4"),
     *(f"{UNFUSED}{precision}" for precision in (FP64, "cpms2", "cpms4")),
+    *REFINED,
 )
 """In the order in which they are compared: what everybody has first."""
 
@@ -67,8 +71,13 @@ class Run:
         return int(found[1]) if found else 0
 
     @property
+    def precisions(self) -> int:
+        """Those that its iterations are counted by: segments of a value, or 32 and 64 bits of a refinement; 0: one."""
+        return 2 if self.precision == REFINED[0] else self.segments
+
+    @property
     def in_fewer_bits(self) -> bool:
-        """Whether some iteration wrote fewer segments than there are: a schedule may begin with all of them."""
+        """Whether some iteration wrote fewer bits than there are: a schedule may begin with all of them."""
         return any(self.measurement.details.iterations_by_segments[:-1])
 
     @property
@@ -115,7 +124,8 @@ class RunGroup:
 
     def plain(self, run: Run) -> Run | None:
         """The run of the same kernel in fp64 that converged, without values or unfused as the run is."""
-        wanted = FREE if run.precision.startswith(f"{FREE}-") else FP64 if run.fused else f"{UNFUSED}{FP64}"
+        without = run.precision in REFINED or run.precision.startswith(f"{FREE}-")
+        wanted = FREE if without else FP64 if run.fused else f"{UNFUSED}{FP64}"
         return next((r for r in self.converged if (r.layout, r.precision) == (run.layout, wanted)), None)
 
     def fused(self, run: Run) -> Run | None:

@@ -51,6 +51,7 @@ def test_what_is_measured_on_a_gpu() -> None:
         *(f"ell/thread+{precision}" for precision in (*stored, *unfused)),
         *(f"sellp/thread+{precision}" for precision in (*stored, *free)),
         *(f"split/tile+{precision}" for precision in (*stored, *free)),
+        *(f"{layout}+refined{bits}" for layout in ("sellp/thread", "split/tile") for bits in (32, 64)),
         *(f"csr/vector+{precision}" for precision in stored),
         "cugraph",
     )
@@ -98,7 +99,7 @@ def test_one_thread_a_page_runs_in_two_precisions_where_pages_are_popular() -> N
     assert set(everywhere.kernels) - set(usual.kernels) == {
         *(f"{layout}/thread+{precision}" for layout in ("csr", "sellp") for precision in left_out),
         *(f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in unfused),
-        "ell/thread+cpms4",
+        *("ell/thread+cpms4", "sellp/thread+refined32", "sellp/thread+refined64"),
     }
     assert {f"csr/thread+{precision}" for precision in FEW} <= set(usual.kernels)
 

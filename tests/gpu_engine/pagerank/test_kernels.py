@@ -21,6 +21,7 @@ ON_CUDA = [
     *(f"ell/thread+{precision}" for precision in (*STORED, *UNFUSED)),
     *(f"sellp/thread+{precision}" for precision in (*STORED, *FREE)),
     *(f"split/tile+{precision}" for precision in (*STORED, *FREE)),
+    *(f"{layout}+refined{bits}" for layout in ("sellp/thread", "split/tile") for bits in (32, 64)),
     *(f"csr/vector+{precision}" for precision in ("fp64", "cpms2", "cpms4")),
 ]
 
@@ -62,7 +63,7 @@ def test_only_segments_have_a_schedule() -> None:
 
 def test_the_mantissa_is_that_of_the_values_at_full_precision() -> None:
     bits = {kernel.precision: kernel.mantissa_bits for kernel in KERNELS}
-    assert bits == dict.fromkeys((*STORED, *FREE, *UNFUSED), 52) | {"fp32": 23}
+    assert bits == dict.fromkeys((*STORED, *FREE, *UNFUSED, "refined32", "refined64"), 52) | {"fp32": 23}
 
 
 @pytest.mark.parametrize("kernel", kernels_on("cpu"), ids=lambda kernel: kernel.name)

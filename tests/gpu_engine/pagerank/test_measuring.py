@@ -196,7 +196,7 @@ def test_segments_are_skipped_in_a_norm_that_their_rule_does_not_know(bench: Ben
     params = PageRankParams(norm="Linf")
     found = measurements(run(bench, web(), "csr/thread+fp64", "csr/thread+cpms2", params=params))
     assert {name: m.state for name, m in found.items()} == {"csr/thread+fp64": "ok", "csr/thread+cpms2": "skipped"}
-    assert found["csr/thread+cpms2"].note.endswith("segments need norm=L1.")
+    assert found["csr/thread+cpms2"].note.endswith("segments and refinements need norm=L1.")
 
 
 def test_the_operator_is_of_the_part_that_was_chosen(bench: Bench) -> None:

@@ -9,6 +9,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks, speed_up
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, percent, seconds
+from gpu_engine.pagerank.run import CORRECT, PHASES
 from web.figures.base import blank, escape
 from web.figures.marks import hover
 from web.figures.pagerank.facets import Panels, axis_end, bar_panels, mark_fp64, panels_of
@@ -93,11 +94,11 @@ def _shares(group: RunGroup, run: Run) -> dict[Level, float]:
     Phases are timed apart, one event after the other; their shares are taken of the median of whole runs.
     """
     ratio = speed_up(group.plain(run), run)
-    pull, settle, scale, convert = (run.array(name) for name in ("pull_s", "settle_s", "scale_s", "convert_s"))
+    pull, settle, *changes = (run.array(f"{phase}_s") for phase in (*PHASES, CORRECT))
     split: dict[Level, float] = {}
     for entry, *phases in zip(levels_of(run), pull, settle, strict=True):
         split[entry] = split.get(entry, 0.0) + sum(phases)
-    split[CHANGE] = sum(scale) + sum(convert)
+    split[CHANGE] = sum(map(sum, changes))
     total = sum(split.values())
     if ratio is None or total <= 0:
         return {}

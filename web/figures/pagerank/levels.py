@@ -40,7 +40,7 @@ RUN_RANK = 1
 """Runs come first in a legend."""
 
 CHANGE = Level("change", OKABE_ITO[5], "+", "x")
-"""Scaling ‖p‖₁ to 1 and turning segments into fp64."""
+"""Scaling ‖p‖₁ to 1, turning segments into fp64, and adding what mends the ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ def level(name: str) -> Level:
 
 
 def level_of(run: Run, segments: float) -> Level:
-    """The precision of so many segments of a value of the run."""
-    if not run.segments:
+    """The precision of so many segments of a value of the run, or of a pass of a refinement."""
+    if not run.precisions:
         return level("IEEE fp32" if run.precision == "fp32" else "64 bit")
-    return level(f"{WORD_BITS // run.segments * int(segments)} bit")
+    return level(f"{WORD_BITS // run.precisions * int(segments)} bit")
 
 
 def levels_of(run: Run) -> list[Level]:

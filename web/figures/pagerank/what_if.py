@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank.runs import SCHEDULE, Run, RunGroup, by_precision, by_segments, run_groups
+from gpu_engine.findings.pagerank.runs import REFINED, SCHEDULE, Run, RunGroup, by_precision, by_segments, run_groups
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count
 from gpu_engine.pagerank import Schedule, iterations_by_segments, replay
@@ -113,8 +113,12 @@ def _number(name: str, text: str) -> float | int:
 
 
 def replayable(group: RunGroup) -> tuple[Run, ...]:
-    """The runs whose γ the switch rule can be replayed on, those in fp64 first; that of fp32 is none of fp64."""
-    traced = [run for run in group.runs if any(run.array("gamma")) and run.precision != "fp32"]
+    """The runs whose γ the switch rule can be replayed on, those in fp64 first; that of fp32 is none of fp64.
+
+    What a refinement sums up are changes of corrections.
+    """
+    others = ("fp32", *REFINED)
+    traced = [run for run in group.runs if any(run.array("gamma")) and run.precision not in others]
     return tuple(sorted(traced, key=by_precision))
 
 

@@ -61,7 +61,7 @@ def test_the_same_kernel_in_fp64_stores_what_the_run_stores() -> None:
         "csr/thread+unfused-cpms2": "csr/thread+unfused-fp64",
         "ell/thread+cpms2": None,
     }
-    fused = {run.measurement.kernel: found for run in group.runs if (found := group.fused(run))}
+    fused = {run.measurement.kernel: other for run in group.runs if (other := group.fused(run))}
     assert {kernel: run.measurement.kernel for kernel, run in fused.items()} == {
         "csr/thread+unfused-fp64": "csr/thread+fp64",
         "csr/thread+unfused-cpms2": "csr/thread+cpms2",
