@@ -27,6 +27,8 @@ class BatchKernel:
     moved_bytes  bytes of the layout that any product must read at least; default: all that it stores
     remark       layout → what a record says of how the batch was stored; default: nothing
     libraries    version of each library that it calls, by name
+    captured     whether a GPU replays all launches of a product as one CUDA graph while it is timed; else the host
+                 launches them then
     """
 
     name: str
@@ -39,6 +41,7 @@ class BatchKernel:
     moved_bytes: Callable[[Any], int] | None = None
     remark: Callable[[Any], str] | None = None
     libraries: Callable[[], Mapping[str, str]] = dict
+    captured: bool = True
 
     def product(self, backend: str) -> BatchProduct | None:
         """The product of `cpu` or `cuda`."""

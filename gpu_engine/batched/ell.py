@@ -91,6 +91,11 @@ def _slots(batch: Batch) -> Any:
     return widths * xp.diff(batch.rows)
 
 
+def bytes_needed(batch: Batch) -> int:
+    """Bytes of the layout of a batch."""
+    return 12 * int(_slots(batch).sum()) + 24 * (batch.count + 1)
+
+
 def _cuda(layout: EllBatch, x: Any, y: Any, adds: bool) -> None:
     layout.grid.launch(SOURCE, "batched_thread", adds, (*layout.arrays, x, y))
 
@@ -119,7 +124,7 @@ KERNELS = (
         name="ell/thread",
         summary="One thread a row, all slots of a problem walked; on a CPU slot by slot over its rows.",
         store=EllBatch.store,
-        bytes_needed=lambda batch: 12 * int(_slots(batch).sum()) + 24 * (batch.count + 1),
+        bytes_needed=bytes_needed,
         cpu=_cpu,
         cuda=_cuda,
         source=SOURCE,

@@ -152,7 +152,7 @@ class BatchCandidate(ProductCandidate):
         """Turns of the product."""
         # From call to call a y that is added to grows by A·x: linearly, so that it never overflows.
         self._experiment.y[...] = 0.0
-        return super().turns(cache)
+        return self.bench.turns(self.product(), captured=self._kernel.captured)(cache)
 
     def least_s(self, cache: Cache) -> float:
         """By the bytes of the layout and of y."""

@@ -201,16 +201,36 @@ def multiply(
             y.data.memset_async(0, y.nbytes)
         return
     if handle is None:
-        import cupy
+        handle = shared_handle()
+    else:
+        _set_stream(handle)
+    _call("cusparseSpMV", *_prepared(handle, layout, algorithm, x, y, adds, once))
 
-        handle = _handle(cupy.cuda.runtime.getDevice())
+
+def bind(layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool = False) -> Callable[[], None]:
+    """The product of a matrix with entries as a call that makes nothing anew, on the stream of the shared handle."""
+    arguments = _prepared(shared_handle(), layout, algorithm, x, y, adds, once=False)
+    return functools.partial(_call, "cusparseSpMV", *arguments)
+
+
+def shared_handle() -> ctypes.c_void_p:
+    """The handle of all callers on the current GPU without one of their own, set to the current stream."""
+    import cupy
+
+    handle = _handle(cupy.cuda.runtime.getDevice())
     _set_stream(handle)
+    return handle
+
+
+def _prepared(
+    handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool, once: bool
+) -> tuple[Any, ...]:
+    """The arguments of the product, prepared where they are new."""
     key = algorithm, x.data.ptr, y.data.ptr, adds
     if key not in layout.plans:
         layout.plans[key] = _plan(handle, layout, algorithm, x, y, adds, once)
     plan = layout.plans[key]
-    arguments = _arguments(handle, layout, algorithm, plan.x, plan.y, adds)
-    _call("cusparseSpMV", *arguments, _pointer(plan.workspace))
+    return *_arguments(handle, layout, algorithm, plan.x, plan.y, adds), _pointer(plan.workspace)
 
 
 def _set_stream(handle: ctypes.c_void_p) -> None:

@@ -3,7 +3,9 @@
 Source: PELLR paper, §2. A padded slot has column −1, so explicit zeros stay entries.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numba
@@ -13,7 +15,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, array_module, entry_blocks, max_row_length, pointers
 
-SOURCE = CudaSource(__package__, "ell.cu", ("ell_thread",))
+SOURCE = CudaSource(__package__, "ell.cu", ("ell_thread<false>", "ell_thread<true>"))
 BLOCK = 128
 PADDING = -1
 
@@ -82,10 +84,15 @@ def read_slots(columns: Any, values: Any, lengths: Any, places: Any, n_cols: int
 
 def cuda_product(layout: EllLayout, x: Any, y: Any) -> None:
     """y := A·x on the current GPU."""
+    if layout.columns.shape[1]:
+        bind(layout, x, y)()
+
+
+def bind(layout: EllLayout, x: Any, y: Any, adds: bool = False) -> Callable[[], None]:
+    """y := A·x, or y := A·x + y where it `adds`, of a matrix with rows as a call that makes nothing anew."""
     width, n_rows = layout.columns.shape
-    if n_rows:
-        arguments = (np.int32(n_rows), np.int32(width), layout.columns, layout.values, x, y)
-        SOURCE.function("ell_thread")((-(-n_rows // BLOCK),), (BLOCK,), arguments)
+    arguments = np.int32(n_rows), np.int32(width), layout.columns, layout.values, x, y
+    return partial(SOURCE.function(f"ell_thread<{str(adds).lower()}>"), (-(-n_rows // BLOCK),), (BLOCK,), arguments)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -7,11 +7,11 @@ from gpu_engine.competitors import BEST
 from gpu_engine.findings.batched import PAPER_GAIN
 from gpu_engine.findings.batched.groups import (
     ADDED,
-    LIBRARIES,
     LOOPS,
     BatchGroup,
     bandwidth,
     batch_groups,
+    is_ours,
     operations,
 )
 from gpu_engine.findings.finding import gain, share
@@ -19,7 +19,7 @@ from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables, lowest
 from gpu_engine.gpu_bench.subjects import SIMILAR
 from gpu_engine.records import CACHES, Cache, Measurement
 
-CHAIN, BRANCHES = LOOPS[0], "cusparse/branches"
+CHAIN, BRANCHES = "cusparse/chain", "cusparse/branches"
 
 
 def random_matrices(data: BenchmarkData) -> Iterator[Section]:
@@ -54,20 +54,37 @@ def _against_libraries(data: BenchmarkData, b: BatchGroup) -> Sequence[str]:
 
 def growing(data: BenchmarkData) -> Iterator[Section]:
     """Figure 3: batches of growing size against one call after the other."""
-    heads = "matrix | problems | ours GFLOP/s | kernel | chain GFLOP/s | to chain | to branches | to block-diagonal"
-    rivals = ((CHAIN, f" ({PAPER_GAIN})"), (BRANCHES, ""), (BEST, ""))
     for cache in CACHES:
         found = [b for b in _copies(data, "batch paper", cache) if b.matrix_id in SIMILAR and b.ours]
+        rivals = [name for name in (*LOOPS, BRANCHES, BEST) if any(b.of(name) for b in found)]
+        loops = [name for name in rivals if name in LOOPS]
+        heads = " | ".join(
+            (
+                *("matrix", "problems", "ours GFLOP/s", "kernel"),
+                *(f"{_short(name)} GFLOP/s" for name in loops),
+                *(f"to {_short(name)}" for name in rivals),
+            )
+        )
         rows = (
             (
                 *(data.name(b.matrix_id), str(b.problems), _rate(b.ours[0]), b.ours[0].kernel),
-                *(_rate(b.of(CHAIN)), *(number(_ratio(b, name)) for name, _ in rivals)),
+                *(_rate(b.of(name)) for name in loops),
+                *(number(_ratio(b, name)) for name in rivals),
             )
             for b in found
         )
-        over = ((f"Over {name}{paper}", lowest(_ratio(b, name) for b in found)) for name, paper in rivals)
-        notes = (f"{name}: {means}." for name, means in over if means)
+        over = ((name, lowest(_ratio(b, name) for b in found)) for name in rivals)
+        paper = dict.fromkeys(loops, f" ({PAPER_GAIN})")
+        notes = (f"Over {name}{paper.get(name, '')}: {means}." for name, means in over if means)
         yield from section(f"Batches of growing size (Figure 3), {cache}", heads, rows, *notes)
+
+
+def _short(name: str) -> str:
+    """A kernel in the head of a table."""
+    structure, _, how = name.partition("/")
+    if name == BEST:
+        return "block-diagonal"
+    return how if structure == "cusparse" else f"{structure.upper()} {how}"
 
 
 def row_lengths(data: BenchmarkData) -> Iterator[Section]:
@@ -94,9 +111,7 @@ def _rates(
 ) -> Iterator[Section]:
     """GFLOP/s of every kernel that has a time, those of libraries last."""
     timed = [b for b in batches if b.timed]
-    kernels = sorted(
-        {m.kernel for b in timed for m in b.timed}, key=lambda name: (name.partition("/")[0] in LIBRARIES, name)
-    )
+    kernels = sorted({m.kernel for b in timed for m in b.timed}, key=lambda name: (not is_ours(name), name))
     rows = (
         (
             *(data.name(b.matrix_id), f"{_mean_row(data, b):.1f}"),

@@ -170,15 +170,16 @@ class Bench:
         return FLOOR_SLACK * moved_bytes / profile.memory.best
 
     def turns(
-        self, call: Callable[[], None], before: Callable[[], None] | None = None
+        self, call: Callable[[], None], before: Callable[[], None] | None = None, captured: bool = True
     ) -> Callable[[Cache], Callable[[], float]]:
         """How a call is timed: `call` launches one product on the current stream and never allocates.
 
-        before  what makes the state that the call starts from, untimed; None where it starts from any
+        before    what makes the state that the call starts from, untimed; None where it starts from any
+        captured  whether what it launches is replayed; else the time is also that of launching it
         """
 
         def prepare(cache: Cache) -> Callable[[], float]:
-            samples = self.stopwatch.prepare(call, cache, before)
+            samples = self.stopwatch.prepare(call, cache, before, captured)
             return lambda: statistics.median(samples())
 
         return prepare

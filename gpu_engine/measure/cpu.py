@@ -69,7 +69,11 @@ class CpuStopwatch:
         """Nothing runs in the background here."""
 
     def prepare(
-        self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None
+        self,
+        call: Callable[[], None],
+        cache: Cache,
+        before: Callable[[], None] | None = None,
+        captured: bool = True,  # noqa: ARG002 (a host replays nothing)
     ) -> Callable[[], list[float]]:
         """A slice: a function that takes a few samples of the call in that cache state, in seconds per call."""
         if before is not None:
@@ -79,10 +83,6 @@ class CpuStopwatch:
             return lambda: self._cold(call)
         once = self.time_once(call)[1]
         return lambda: self._warm(call, max(1, round(SAMPLE_S / max(once, 1e-7))))
-
-    def prepare_uncaptured(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
-        """The same: nothing is captured here."""
-        return self.prepare(call, cache)
 
     def _warm(self, call: Callable[[], None], repeats: int) -> list[float]:
         call()

@@ -1,10 +1,12 @@
-"""The stopwatch of a GPU: CUDA events inside a replayed CUDA graph, so that no time of the host is measured."""
+"""The stopwatch of a GPU: CUDA events inside a replayed CUDA graph, so that no time of the host is measured.
+
+Only what is not `captured` is launched between the events, to be timed with its launches.
+"""
 
 import ctypes
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy
@@ -12,7 +14,8 @@ import pynvml
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.errors import DeviceError, DeviceLostError, DeviceMemoryError
+from gpu_engine.errors import DeviceError
+from gpu_engine.measure.cuda_errors import translated
 from gpu_engine.records import Cache, DeviceInfo
 
 COPY, READ, GATHER = "copy_probe<1>", "read_probe<4>", "gather_probe<4>"
@@ -33,8 +36,6 @@ COLD_SAMPLES = 5
 
 RECORD_EXTERNAL = 1
 """CU_EVENT_RECORD_EXTERNAL: an event recorded while capturing becomes a node of the graph that can be timed."""
-
-LOST = frozenset({"cudaErrorIllegalAddress", "cudaErrorLaunchFailure", "cudaErrorAssert", "cudaErrorECCUncorrectable"})
 
 
 class CudaStopwatch:
@@ -88,13 +89,16 @@ class CudaStopwatch:
             self._device.synchronize()
 
     def prepare(
-        self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None
+        self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None, captured: bool = True
     ) -> Callable[[], list[float]]:
         """A slice: a function that takes a few samples of the call in that cache state, in seconds per call."""
         if before is not None:
             return self._prepare_after(before, call)
         call()
         self.synchronize()
+        if not captured:
+            flush, samples = (self._flush, COLD_SAMPLES) if cache == "cold" else (lambda: None, WARM_SAMPLES)
+            return lambda: [self._launched(flush, call) for _ in range(samples)]
         if cache == "cold":
             graph, events = self._capture([self._flush, None] * COLD_SAMPLES, call, 1)
             return lambda: self._replay(graph, events, 1)
@@ -103,16 +107,15 @@ class CudaStopwatch:
         graph, events = self._capture([None] * WARM_SAMPLES, call, repeats)
         return lambda: self._replay(graph, events, repeats)
 
-    def prepare_uncaptured(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
-        """A slice of calls that no graph can hold, such as a library's: by the clock of the host."""
+    def _launched(self, before: Callable[[], None], call: Callable[[], None]) -> float:
+        """Seconds of a call that the host launches to an idle device, from its begin to the end of its last kernel."""
+        before()
+        # While the device still rewrote its cache, the host would be launching ahead of the clock.
+        self.synchronize()
+        begin, end = self._stream.record(cupy.cuda.Event()), cupy.cuda.Event()
         call()
-
-        def sample() -> list[float]:
-            if cache == "cold":
-                self._flush()
-            return [self.time_once(call)[1]]
-
-        return sample
+        self._stream.record(end).synchronize()
+        return float(cupy.cuda.get_elapsed_time(begin, end)) * 1e-3
 
     def _prepare_after(self, before: Callable[[], None], call: Callable[[], None]) -> Callable[[], list[float]]:
         """The same with something untimed before each sample; what `call` does to the host happens only once."""
@@ -281,19 +284,6 @@ class _PeakHook(cupy.cuda.MemoryHook):  # type: ignore[misc]
 
     def free_preprocess(self, **call: Any) -> None:
         self.held -= call["mem_size"]
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Runs a block; CUDA errors become DeviceMemoryError, DeviceLostError or DeviceError."""
-    try:
-        yield
-    except cupy.cuda.memory.OutOfMemoryError as error:
-        cupy.get_default_memory_pool().free_all_blocks()
-        raise DeviceMemoryError(f"The GPU has too little free memory: {error}.") from error
-    except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
-        lost = any(name in str(error) for name in LOST)
-        raise (DeviceLostError if lost else DeviceError)(f"The GPU reported {error}.") from error
 
 
 def _ordinal(uuid: str) -> int:

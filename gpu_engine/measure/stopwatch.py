@@ -42,16 +42,14 @@ class Stopwatch(Protocol):
         """Waits for all launched work and raises what it did wrong."""
 
     def prepare(
-        self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None
+        self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None, captured: bool = True
     ) -> Callable[[], list[float]]:
         """A slice: a function that takes a few samples of the call in that cache state, in seconds per call.
 
-        before  makes the state that the call starts from: runs before every call and is not timed; warm only
+        before    makes the state that the call starts from: runs before every call and is not timed; warm only
+        captured  whether what the call launches is replayed; else the host launches it while the clock runs, and the
+                  call itself waits for what it launches on other streams
         """
-        ...
-
-    def prepare_uncaptured(self, call: Callable[[], None], cache: Cache) -> Callable[[], list[float]]:
-        """A slice of calls that wait for the device themselves: by the clock of the host, whose work counts too."""
         ...
 
     def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:

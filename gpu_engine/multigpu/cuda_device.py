@@ -27,7 +27,7 @@ from gpu_engine.formats.csc import CscLayout
 from gpu_engine.formats.csr import smart
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.formats.split import SplitLayout
-from gpu_engine.measure.cuda import translated
+from gpu_engine.measure.cuda_errors import translated
 from gpu_engine.multigpu.base import Device, PreparedPart, fork, join
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.partition import Part, Partitioning, Span

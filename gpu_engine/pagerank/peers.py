@@ -1,6 +1,5 @@
 """PeerCandidate: another library's PageRank among the runs of a graph, verified as they are."""
 
-import statistics
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -57,8 +56,7 @@ class PeerCandidate(Candidate):
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Turns of a whole call."""
-        samples = self._bench.stopwatch.prepare_uncaptured(self._play, cache)
-        return lambda: statistics.median(samples())
+        return self._bench.turns(self._play, captured=False)(cache)
 
     def least_s(self, cache: Cache) -> float:
         """By the bytes that its iterations move without values."""

@@ -43,6 +43,12 @@ def test_every_kernel_is_measured_beside_the_library(gpu: DeviceInfo, operation:
             continue
         assert m.state == "ok", (m.case, m.note)
         assert (m.energy_j is not None) == (m.cache == "warm" and m.kernel not in LOOPS)
+    for m in found:
+        if m.kernel == "cusparse/loop" and m.median_s is not None:
+            # Launched by the host, and the same products without it.
+            chain = next(o.median_s for o in found if o.case == m.case.replace("loop", "chain"))
+            assert chain is not None
+            assert chain < m.median_s
     times = {(m.case, m.kernel): m.median_s for m in found if m.median_s is not None}
     for m in found:
         if m.kernel == "cusparse/chain" and m.median_s is not None:

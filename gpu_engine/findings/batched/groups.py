@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from gpu_engine.batched import KERNELS
 from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import PEERS
 from gpu_engine.findings.data import MatrixFeatures, StudyData
@@ -23,10 +24,15 @@ PADDED = "ell"
 AUTO = "auto"
 """The format of the kernels that choose for themselves."""
 
-LIBRARIES = frozenset(name.partition("/")[0] for name in (BEST, *(kernel.name for kernel in PEERS)))
-
-LOOPS = ("cusparse/chain", "scipy/loop")
+LOOPS = ("cusparse/loop", "cusparse/chain", "ell/loop", "ell/chain", "scipy/loop")
 """One product after the other, on a GPU and on a CPU."""
+
+LAUNCHED = frozenset(kernel.name for kernel in PEERS if not kernel.captured)
+"""Those of LOOPS that the host launches while the clock runs, as in the paper."""
+
+LIBRARIES = frozenset(name.partition("/")[0] for name in (BEST, *(kernel.name for kernel in PEERS))) - frozenset(
+    kernel.name.partition("/")[0] for kernel in KERNELS
+)
 
 BALANCED = 0.1
 """A matrix is balanced where σ of its row lengths is below this share of their mean."""
@@ -62,8 +68,8 @@ class BatchGroup:
 
     @property
     def ours(self) -> list[Measurement]:
-        """Those with a time that are of no library, fastest first."""
-        return [m for m in self.timed if m.format not in LIBRARIES]
+        """The batched kernels with a time that are of no library, fastest first."""
+        return [m for m in self.timed if is_ours(m.kernel)]
 
     @property
     def peer(self) -> Measurement | None:
@@ -72,8 +78,9 @@ class BatchGroup:
 
     @property
     def loop(self) -> Measurement | None:
-        """One product after the other, with a time or the reason why it has none."""
-        return next((m for m in self.measurements if m.kernel in LOOPS), None)
+        """One product after the other, launched as in the paper where it was; with a time, or why it has none."""
+        found = [m for m in self.measurements if m.kernel in LOOPS]
+        return min(found, key=lambda m: (m.median_s is None, m.kernel not in LAUNCHED), default=None)
 
     @property
     def auto(self) -> Measurement | None:
@@ -144,6 +151,11 @@ def largest(groups: Iterable[BatchGroup], problems: int = 0) -> list[BatchGroup]
         if (not problems or group.problems == problems) and (kept is None or group.timed or not kept.timed):
             found[_series(group)] = group
     return list(found.values())
+
+
+def is_ours(kernel: str) -> bool:
+    """Whether it is a batched kernel of no library."""
+    return kernel.partition("/")[0] not in LIBRARIES and kernel not in LOOPS
 
 
 def is_balanced(matrix: MatrixFeatures) -> bool | None:

@@ -264,6 +264,21 @@ def test_a_loop_over_too_many_problems_is_skipped(bench: Bench) -> None:
     assert found["scipy/loop"].note == "one launch a problem: 7 problems are more than 6, the loop_max"
 
 
+def test_what_is_not_captured_is_timed_as_the_host_launches_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[bool] = []
+    prepare = bench.stopwatch.prepare
+
+    def remember(call: Any, cache: Cache, before: Any, captured: bool) -> Callable[[], list[float]]:
+        told.append(captured)
+        return prepare(call, cache, before, captured)
+
+    monkeypatch.setattr(bench.stopwatch, "prepare", remember)
+    launched = dataclasses.replace(kernel("b/launched"), captured=False)
+    assert measurements(run(bench, KERNELS[0], launched))["b/launched"].state == "ok"
+    # The reference kernel enters every round twice.
+    assert sorted(told) == [False, True, True]
+
+
 def test_the_best_algorithm_stands_for_the_library(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     algorithms = (kernel("cusparse/one", _sets_always), kernel("cusparse/two", _slowly), kernel("cusparse/three"))
     monkeypatch.setattr(measuring, "BEST_OF", frozenset(k.name for k in algorithms))

@@ -142,11 +142,12 @@ def test_growing_batches_are_held_against_one_call_after_the_other() -> None:
         measurement("nos3", "cusparse/branches", 20.0, batch=10),
         measurement("nos3", "csr/scalar", 10.0, batch=1000),
         measurement("nos3", "cusparse/chain", 90.0, batch=1000),
+        measurement("nos3", "ell/loop", 500.0, batch=1000),
         measurement("Si2", "csr/scalar", 10.0, batch=1000),
     )
     assert rows(text, "Batches of growing size (Figure 3), warm") == [
-        ["nos3", "10", "0.8", "csr/smart", "0.2", "4.00", "2.00", "–"],
-        ["nos3", "1000", "0.8", "csr/scalar", "0.1", "9.00", "–", "–"],
+        ["nos3", "10", "0.8", "csr/smart", "0.2", "–", "4.00", "–", "2.00"],
+        ["nos3", "1000", "0.8", "csr/scalar", "0.1", "0.0", "9.00", "50.00", "–"],
     ]
     assert f"Over cusparse/chain ({PAPER_GAIN}): geometric mean 6.00, lowest 4.00, of 2." in text
     assert "Over cusparse/branches: geometric mean 2.00, lowest 2.00, of 1." in text

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.batched import kernels_on
+from gpu_engine.competitors.batches import peer_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError
@@ -68,10 +69,10 @@ def test_without_a_choice_all_kernels_and_the_libraries_of_the_backend() -> None
     ours, theirs = [kernel.name for kernel in kernels_on("cpu")], ["scipy/loop"]
     chosen: dict[str, Any] = {"batches": [5], "caches": ["warm"]}
     assert [key.split("|")[1] for key in keys(A, **chosen)] == ours + theirs
-    ours, theirs = [kernel.name for kernel in kernels_on("cuda")], ["cusparse/chain", "cusparse/branches"]
-    assert [key.split("|")[1] for key in keys(A, device=GPU, **chosen)] == [*ours, *theirs, "cusparse/best"]
+    ours, theirs = [kernel.name for kernel in kernels_on("cuda")], list(peer_names("cuda"))
+    assert [key.split("|")[1] for key in keys(A, device=GPU, **chosen)] == ours + theirs
     # The algorithms behind the best one are sampled, but are no cases.
-    assert [k.name for k in known_kernels("cuda")][len(ours) + 2 :] == [
+    assert [k.name for k in known_kernels("cuda")][len(ours) + len(theirs) - 1 :] == [
         f"cusparse/{name}" for name in ("csr_alg1", "csr_alg2", "coo_alg1", "coo_alg2", "sell_alg1")
     ]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings import units
-from gpu_engine.findings.batched.groups import PAPER, BatchGroup, batch_groups
+from gpu_engine.findings.batched.groups import LOOPS, PAPER, BatchGroup, batch_groups
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.tables import Head, Table
@@ -48,7 +48,7 @@ class Growth:
 
 
 def info(data: StudyData) -> Growth:
-    """Batches with times; gains of the largest batch of each series that has both."""
+    """Batches with times; gains of the largest batch of each series that has both, for every loop."""
     series: dict[tuple[str, str, str, str], list[BatchGroup]] = {}
     for group in batch_groups(data):
         if group.timed:
@@ -96,11 +96,10 @@ def summary(info: Growth) -> str:
     if not info.series:
         return ONE_SIZE
     text = "GFLOP/s of batches of growing size, a kernel a line; the dotted line is the rate of the floor."
-    for over in info.gains:
-        low, high = units.ratio(over.low), units.ratio(over.high)
-        text += f" On {over.device}, {over.cache} the fastest kernel of the paper is "
-        text += f"{low if low == high else f'{low} to {high}'} as fast as {over.loop} in the largest batches that have "
-        text += "both."
+    for device, cache in dict.fromkeys((over.device, over.cache) for over in info.gains):
+        here = [over for over in info.gains if (over.device, over.cache) == (device, cache)]
+        text += f" On {device}, {cache} the fastest kernel of the paper is {', '.join(map(_said, here))} "
+        text += "in the largest batches that have both."
     if len(info.series) > PANELS_MAX:
         text += f" Drawn are {PANELS_MAX} of {len(info.series)}, those of the most sizes; the table has all."
     return text
@@ -111,14 +110,16 @@ def _point(group: BatchGroup) -> Point:
     return Point(float(group.problems), f"{units.count(group.problems)} problems", kernels, group.floor_gflops)
 
 
+def _said(over: LoopGain) -> str:
+    low, high = units.ratio(over.low), units.ratio(over.high)
+    return f"{low if low == high else f'{low} to {high}'} as fast as {over.loop}"
+
+
 def _loop_gains(series: Iterable[Sequence[BatchGroup]]) -> tuple[LoopGain, ...]:
-    gains: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    gains: dict[tuple[str, str, str], list[float]] = {}
     for groups in series:
-        both = ((group, gain(group.loop, next(iter(group.among(PAPER)), None))) for group in reversed(groups))
-        last = next(((group.loop.kernel, over) for group, over in both if group.loop and over is not None), None)
-        if last:
-            gains.setdefault((groups[0].device, groups[0].cache), []).append(last)
-    return tuple(
-        LoopGain(*where, own[-1][0], min(over for _, over in own), max(over for _, over in own))
-        for where, own in gains.items()
-    )
+        for loop in LOOPS:
+            found = (gain(group.of(loop), next(iter(group.among(PAPER)), None)) for group in reversed(groups))
+            if (last := next(filter(None, found), None)) is not None:
+                gains.setdefault((groups[0].device, groups[0].cache, loop), []).append(last)
+    return tuple(LoopGain(*where, min(own), max(own)) for where, own in gains.items())

@@ -12,6 +12,7 @@ from gpu_engine.findings.batched.groups import (
     operations,
 )
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.records import Measurement
 from tests.samples.batched import FEW, NOS3, WEST, copies, mixed, multiplied, refused, shown
 
 
@@ -50,6 +51,22 @@ def test_a_group_knows_ours_libraries_and_what_chooses() -> None:
     assert group.measurements[-1].kernel == "cusparse/branches"
     assert group.of("cusparse/branches") is None
     assert group.floor_gflops == pytest.approx(250.0)
+
+
+def test_the_loop_is_the_one_launched_as_in_the_paper_where_it_has_a_time() -> None:
+    def loop(*measurements: Measurement) -> str:
+        (group,) = batch_groups(shown(*measurements, multiplied("csr/smart", 50.0)))
+        assert [m.kernel for m in group.ours] == ["csr/smart"]
+        assert group.single is group.of("csr/smart")
+        assert group.loop is not None
+        return group.loop.kernel
+
+    chain, launched = multiplied("cusparse/chain", 5.0), multiplied("cusparse/loop", 1.0)
+    ell = multiplied("ell/loop", 2.0), multiplied("ell/chain", 60.0)
+    assert loop(chain, launched, *ell) == "ell/loop"
+    assert loop(chain, launched) == "cusparse/loop"
+    assert loop(chain, refused("cusparse/loop", "too many")) == "cusparse/chain"
+    assert loop(refused("cusparse/loop", "too many"), refused("cusparse/chain", "too many")) == "cusparse/loop"
 
 
 def test_operations_do_not_mix_and_the_papers_comes_first() -> None:

@@ -41,6 +41,15 @@ def test_the_gain_over_the_loop_is_of_the_largest_batch_that_has_both() -> None:
     assert (both.low, both.high) == near((8, 20)), "of nos3 100 over 5 at 1000 problems"
 
 
+def test_every_loop_has_a_gain_of_its_own() -> None:
+    loops = [multiplied(name, rate, 100) for name, rate in (("cusparse/loop", 1.0), ("ell/loop", 2.0))]
+    assert [(gain.loop, gain.low) for gain in info(shown(*DATA.measurements, *loops)).gains] == [
+        ("cusparse/loop", near(40)),
+        ("cusparse/chain", near(8)),
+        ("ell/loop", near(20)),
+    ]
+
+
 def test_copies_come_before_mixed_batches_and_more_sizes_before_fewer() -> None:
     mix = [m for size in (10, 100, 1000) for m in mixed("west", "d2", problems=size)]
     own = [multiplied("csr/smart", 1.0, size, device="cpu") for size in (1, 2)]
@@ -71,6 +80,10 @@ def test_the_summary_has_one_gain_or_their_span() -> None:
     text = summary(Growth(info(DATA).series, gains)).replace(THIN, " ")
     assert "cpu, warm the fastest kernel of the paper is 2.00 × as fast as scipy/loop in" in text
     assert "is 2.00 × to 3.00 × as fast as" in text
+    gains = (LoopGain("cpu", "warm", "ell/loop", 2.0, 2.0), LoopGain("cpu", "warm", "scipy/loop", 3.0, 3.0))
+    assert "is 2.00 × as fast as ell/loop, 3.00 × as fast as scipy/loop in" in summary(
+        Growth(info(DATA).series, gains)
+    ).replace(THIN, " ")
 
 
 def test_more_matrices_than_panels_are_in_the_table() -> None:
