@@ -6,14 +6,19 @@ Source: batched SpMV paper, §3.2.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gpu_engine.batched.batch import Batch
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import array_module
 from gpu_engine.warps import WARP
 
-STAGED_COLUMNS = 48 * 1024 // 8
-"""Most columns of a problem whose x is copied into shared memory: 48 KB, what a block has without asking for more."""
+UNASKED_BYTES = 48 * 1024
+"""Shared memory that a block has without asking for more."""
+
+HOST_BLOCK_BYTES = 227 * 1024
+"""What a block may ask for where the batch lies on the host: an H200's."""
 
 LARGEST_BLOCK = 1024
 MOST_BLOCKS = 2**31 - 1
@@ -21,15 +26,17 @@ MOST_BLOCKS = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """One block a problem, all alike: what the largest problem of a batch asks for.
+    """One block a problem, all alike.
 
     count    problems
-    columns  most columns of a problem
-    threads  of a block
+    columns  x of a problem with at most so many columns lies in shared memory, that of others in global memory
+    every    whether no problem has more
+    threads  of a block: what the largest problem of a batch asks for
     """
 
     count: int
     columns: int
+    every: bool
     threads: int
 
     @staticmethod
@@ -38,14 +45,9 @@ class Blocks:
 
         threads  int [problems], how many each problem could keep busy
         """
-        xp = array_module(batch.cols)
-        most, columns = (int(part.max()) if batch.count else 0 for part in (threads, xp.diff(batch.cols)))
-        return Blocks(batch.count, columns, min(max(-(-most // WARP), 1) * WARP, LARGEST_BLOCK))
-
-    @property
-    def staged(self) -> bool:
-        """Whether x of every problem fits the shared memory."""
-        return self.columns <= STAGED_COLUMNS
+        most, widest = (_most(counts) for counts in (threads, array_module(batch.cols).diff(batch.cols)))
+        columns = staged_columns(batch)
+        return Blocks(batch.count, columns, widest <= columns, min(max(-(-most // WARP), 1) * WARP, LARGEST_BLOCK))
 
     def launch(self, source: CudaSource, kernel: str, adds: bool, arguments: tuple[Any, ...]) -> None:
         """Starts a kernel of `instantiations` on the current stream; raises KernelError for more blocks than fit."""
@@ -54,16 +56,44 @@ class Blocks:
                 f"{self.count} problems need a block each, and a GPU starts at most {MOST_BLOCKS}; split the batch."
             )
         if self.count:
-            function = source.function(instantiation(kernel, adds, self.staged))
-            function((self.count,), (self.threads,), arguments, shared_mem=8 * self.columns if self.staged else 0)
+            function = source.function(instantiation(kernel, adds, self.every))
+            if 8 * self.columns > UNASKED_BYTES:
+                function.max_dynamic_shared_size_bytes = 8 * self.columns
+            room = np.int32(self.columns)
+            function((self.count,), (self.threads,), (room, *arguments), shared_mem=8 * self.columns)
 
 
-def instantiation(kernel: str, adds: bool, staged: bool) -> str:
-    """The C++ name of a kernel that adds to y or writes it, with x in shared memory or not."""
-    return f"{kernel}<{str(adds).lower()}, {str(staged).lower()}>"
+def staged_columns(batch: Batch) -> int:
+    """Most columns of a problem whose x its block copies into shared memory; 0 where none fits.
+
+    Every block of a launch gets as much as one, and what is more than UNASKED_BYTES leaves a multiprocessor fewer than
+    five: it is asked for where the problems that need it have at least half of the entries. Otherwise these few read x
+    from global memory, and all others keep their neighbours.
+    """
+    xp = array_module(batch.cols)
+    columns, entries = xp.diff(batch.cols), xp.diff(batch.entries)
+    modest, most = (columns <= size // 8 for size in (UNASKED_BYTES, _block_bytes(batch)))
+    needed = int(entries[most & ~modest].sum())
+    return _most(columns[most if 2 * needed >= batch.nnz else modest])
+
+
+def _block_bytes(batch: Batch) -> int:
+    """Shared memory that a block may ask for on the device of the batch."""
+    if array_module(batch.cols) is np:
+        return HOST_BLOCK_BYTES
+    return int(batch.cols.device.attributes["MaxSharedMemoryPerBlockOptin"])
+
+
+def _most(counts: Any) -> int:
+    return int(counts.max()) if counts.size else 0
+
+
+def instantiation(kernel: str, adds: bool, every: bool) -> str:
+    """The C++ name of a kernel that adds to y or writes it, with x of every problem in shared memory or of some."""
+    return f"{kernel}<{str(adds).lower()}, {str(every).lower()}>"
 
 
 def instantiations(*kernels: str) -> tuple[str, ...]:
     """All that launches of these kernels may ask for."""
     both = (False, True)
-    return tuple(instantiation(kernel, adds, staged) for kernel in kernels for adds in both for staged in both)
+    return tuple(instantiation(kernel, adds, every) for kernel in kernels for adds in both for every in both)

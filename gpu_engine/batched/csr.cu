@@ -27,30 +27,31 @@ struct Problem {
 constexpr int AHEAD = 2;
 
 /// y[row] := A·x, one thread a row.
-template <bool ADDS, bool STAGED>
+template <bool ADDS, bool EVERY>
 __global__ void __launch_bounds__(1024)
-    batched_scalar(const long long *__restrict__ rows, const long long *__restrict__ cols,
+    batched_scalar(int room, const long long *__restrict__ rows, const long long *__restrict__ cols,
                    const long long *__restrict__ entries, const int *__restrict__ indptr,
                    const int *__restrict__ indices, const double *__restrict__ values, const double *__restrict__ x,
                    double *__restrict__ y) {
   const Problem problem(rows, cols, entries, indptr, indices, values, x, y);
-  const double *mine = stage<STAGED>(problem.x, problem.n_cols);
-  for (int row = threadIdx.x; row < problem.n_rows; row += blockDim.x) {
-    const int end = __ldg(problem.indptr + row + 1);
-    double total = 0.0;
+  stage<EVERY>(problem.x, problem.n_cols, room, [&](const auto &mine) {
+    for (int row = threadIdx.x; row < problem.n_rows; row += blockDim.x) {
+      const int end = __ldg(problem.indptr + row + 1);
+      double total = 0.0;
 #pragma unroll AHEAD
-    for (int entry = __ldg(problem.indptr + row); entry < end; ++entry) {
-      const int column = __ldg(problem.indices + entry);
-      total += __ldg(problem.values + entry) * (STAGED ? mine[column] : __ldg(mine + column));
+      for (int entry = __ldg(problem.indptr + row); entry < end; ++entry) {
+        const int column = __ldg(problem.indices + entry);
+        total += __ldg(problem.values + entry) * mine(column);
+      }
+      problem.y[row] = ADDS ? problem.y[row] + total : total;
     }
-    problem.y[row] = ADDS ? problem.y[row] + total : total;
-  }
+  });
 }
 
 /// y[row] := A·x, LANES (a power of two, at most 32) consecutive threads a row. A warp walks its rows as one, for all
 /// its lanes take part in the sums.
-template <int LANES, bool ADDS, bool STAGED>
-__device__ __forceinline__ void multiply_rows(const Problem &problem, const double *mine) {
+template <int LANES, bool ADDS, typename Gather>
+__device__ __forceinline__ void multiply_rows(const Problem &problem, const Gather &mine) {
   const int group = threadIdx.x % WARP / LANES, lane = threadIdx.x % LANES;
   for (int first = threadIdx.x / WARP * (WARP / LANES); first < problem.n_rows; first += blockDim.x / LANES) {
     const int row = first + group;
@@ -60,7 +61,7 @@ __device__ __forceinline__ void multiply_rows(const Problem &problem, const doub
 #pragma unroll AHEAD
       for (int entry = __ldg(problem.indptr + row) + lane; entry < end; entry += LANES) {
         const int column = __ldg(problem.indices + entry);
-        total += __ldg(problem.values + entry) * (STAGED ? mine[column] : __ldg(mine + column));
+        total += __ldg(problem.values + entry) * mine(column);
       }
     }
     total = sum_lanes<LANES>(total);
@@ -69,37 +70,37 @@ __device__ __forceinline__ void multiply_rows(const Problem &problem, const doub
 }
 
 /// y[row] := A·x, a warp a row.
-template <bool ADDS, bool STAGED>
+template <bool ADDS, bool EVERY>
 __global__ void __launch_bounds__(1024)
-    batched_vector(const long long *__restrict__ rows, const long long *__restrict__ cols,
+    batched_vector(int room, const long long *__restrict__ rows, const long long *__restrict__ cols,
                    const long long *__restrict__ entries, const int *__restrict__ indptr,
                    const int *__restrict__ indices, const double *__restrict__ values, const double *__restrict__ x,
                    double *__restrict__ y) {
   const Problem problem(rows, cols, entries, indptr, indices, values, x, y);
-  multiply_rows<WARP, ADDS, STAGED>(problem, stage<STAGED>(problem.x, problem.n_cols));
+  stage<EVERY>(problem.x, problem.n_cols, room, [&](const auto &mine) { multiply_rows<WARP, ADDS>(problem, mine); });
 }
 
 /// The same with as many lanes a row as the power of two from the problem's mean row up, at most LANES: each number has
 /// code of its own, for a loop whose step is not known unrolls nothing.
-template <int LANES, bool ADDS, bool STAGED>
-__device__ __forceinline__ void multiply_by_mean(const Problem &problem, const double *mine) {
+template <int LANES, bool ADDS, typename Gather>
+__device__ __forceinline__ void multiply_by_mean(const Problem &problem, const Gather &mine) {
   if constexpr (LANES == 1) {
-    multiply_rows<1, ADDS, STAGED>(problem, mine);
+    multiply_rows<1, ADDS>(problem, mine);
   } else {
     if (LANES / 2 * (long long)problem.n_rows < problem.nnz)
-      multiply_rows<LANES, ADDS, STAGED>(problem, mine);
+      multiply_rows<LANES, ADDS>(problem, mine);
     else
-      multiply_by_mean<LANES / 2, ADDS, STAGED>(problem, mine);
+      multiply_by_mean<LANES / 2, ADDS>(problem, mine);
   }
 }
 
 /// y[row] := A·x, as many lanes a row as the problem's mean row asks for.
-template <bool ADDS, bool STAGED>
+template <bool ADDS, bool EVERY>
 __global__ void __launch_bounds__(1024)
-    batched_smart(const long long *__restrict__ rows, const long long *__restrict__ cols,
+    batched_smart(int room, const long long *__restrict__ rows, const long long *__restrict__ cols,
                   const long long *__restrict__ entries, const int *__restrict__ indptr,
                   const int *__restrict__ indices, const double *__restrict__ values, const double *__restrict__ x,
                   double *__restrict__ y) {
   const Problem problem(rows, cols, entries, indptr, indices, values, x, y);
-  multiply_by_mean<WARP, ADDS, STAGED>(problem, stage<STAGED>(problem.x, problem.n_cols));
+  stage<EVERY>(problem.x, problem.n_cols, room, [&](const auto &mine) { multiply_by_mean<WARP, ADDS>(problem, mine); });
 }

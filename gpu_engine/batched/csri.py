@@ -11,7 +11,7 @@ import numpy as np
 
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
-from gpu_engine.batched.blocks import STAGED_COLUMNS, Blocks, instantiations
+from gpu_engine.batched.blocks import Blocks, instantiations, staged_columns
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module
 from gpu_engine.warps import WARP
@@ -74,11 +74,10 @@ class CsriBatch:
 def warps_for(problems: int, columns: int, multiprocessors: int, shared_bytes: int) -> int:
     """Warps of a problem: its share of all that a GPU holds, and so many that shared memory cannot leave them too few.
 
-    columns       of the largest problem, whose x lies in shared memory where it fits
+    columns       of x for which every block has shared memory
     shared_bytes  of a multiprocessor
     """
-    x_bytes = 8 * columns if columns <= STAGED_COLUMNS else 0
-    blocks = min(RESIDENT_BLOCKS, shared_bytes // (x_bytes + RESERVED_BYTES))
+    blocks = min(RESIDENT_BLOCKS, shared_bytes // (8 * columns + RESERVED_BYTES))
     least, share = -(-RESIDENT_WARPS // blocks), RESIDENT_WARPS * multiprocessors // max(problems, 1)
     return min(max(least, share), 32)
 
@@ -86,7 +85,7 @@ def warps_for(problems: int, columns: int, multiprocessors: int, shared_bytes: i
 def _warps(batch: Batch) -> int:
     """Warps of each problem of the batch on its device."""
     xp = array_module(batch.cols)
-    columns = int(xp.diff(batch.cols).max()) if batch.count else 0
+    columns = staged_columns(batch)
     if xp is np:
         return warps_for(batch.count, columns, HOST_MULTIPROCESSORS, HOST_SHARED_BYTES)
     device = batch.cols.device.attributes

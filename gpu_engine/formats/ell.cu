@@ -1,5 +1,5 @@
-/// y[row] = Σ values·x over all slots, or that and y[row] where it ADDS; one thread a row. Arrays are [width, n_rows], a
-/// padded slot has column −1.
+/// y[row] = Σ values·x over all slots, or that and y[row] where it ADDS; one thread a row. Arrays are [width, n_rows],
+/// a padded slot has column −1.
 template <bool ADDS>
 __global__ void ell_thread(int n_rows, int width, const int *__restrict__ columns, const double *__restrict__ values,
                            const double *__restrict__ x, double *__restrict__ y) {

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 
-from gpu_engine.batched.blocks import STAGED_COLUMNS
+from gpu_engine.batched.blocks import HOST_BLOCK_BYTES, UNASKED_BYTES
 from gpu_engine.batched.composition import Composition
 from gpu_engine.csr_matrix import CsrMatrix
 from tests.battery import BATTERY, WARP, with_row_lengths
+
+UNASKED_COLUMNS, MOST_COLUMNS = UNASKED_BYTES // 8, HOST_BLOCK_BYTES // 8
+"""Columns whose x a block has shared memory for: without asking, and at most, on an H200."""
 
 
 def _of(*names: str) -> Composition:
@@ -13,9 +16,9 @@ def _of(*names: str) -> Composition:
 
 
 def _everything() -> Composition:
-    """All of BATTERY with at most some thousand rows and an x that fits shared memory; no two neighbours are alike."""
+    """All of BATTERY with at most some thousand rows and an x that fits 48 KB; no two neighbours are alike."""
     matrices = [build() for build in BATTERY.values()]
-    return Composition.of([m for m in matrices if m.n_rows <= 5000 and m.n_cols <= STAGED_COLUMNS])
+    return Composition.of([m for m in matrices if m.n_rows <= 5000 and m.n_cols <= UNASKED_COLUMNS])
 
 
 def _wide(n_cols: int) -> CsrMatrix:
@@ -39,8 +42,11 @@ BATCHES: dict[str, Callable[[], Composition]] = {
     "thirty_three_rows": lambda: Composition.copies(with_row_lengths([3, *[2] * (WARP - 1), 40], 50, 31), 3),
     "one_dense_row": lambda: _of("small_by_hand", "one_dense_row", "one_row"),
     "explicit_zeros": lambda: _of("all_explicit_zeros", "explicit_zeros", "duplicates_summed"),
-    "x_just_fits_shared_memory": lambda: Composition.of([_wide(STAGED_COLUMNS), BATTERY["small_by_hand"]()]),
-    "x_just_too_long": lambda: Composition.of([BATTERY["small_by_hand"](), _wide(STAGED_COLUMNS + 1)]),
+    "x_just_fits_unasked": lambda: Composition.of([_wide(UNASKED_COLUMNS), BATTERY["small_by_hand"]()]),
+    "x_is_asked_for": lambda: Composition.of([BATTERY["small_by_hand"](), _wide(UNASKED_COLUMNS + 1)]),
+    "x_just_fits_all": lambda: Composition.of([_wide(MOST_COLUMNS), BATTERY["small_by_hand"]()]),
+    "x_just_too_long": lambda: Composition.of([BATTERY["small_by_hand"](), _wide(MOST_COLUMNS + 1), _wide(99)]),
+    "one_long_x_among_many": lambda: Composition.of([BATTERY["band"](), _wide(UNASKED_COLUMNS + 1), _wide(50)]),
     "more_rows_than_a_block_and_a_long_x": lambda: _of("tall", "wide", "small_by_hand", "every_row_one_entry"),
 }
 """Name → what the batch is made of, built anew by each call and the same each time."""

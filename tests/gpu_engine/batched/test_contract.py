@@ -1,6 +1,5 @@
 """KERNELS × BATCHES on the CPU, and what their launches on a GPU ask for."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from gpu_engine.batched import KERNELS, kernels_on
 from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch
-from gpu_engine.batched.blocks import LARGEST_BLOCK, MOST_BLOCKS, STAGED_COLUMNS, Blocks, instantiations
+from gpu_engine.batched.blocks import LARGEST_BLOCK, MOST_BLOCKS, Blocks, instantiations, staged_columns
 from gpu_engine.batched.composition import Composition
 from gpu_engine.batched.csr import CsrBatch
 from gpu_engine.batched.csri import CsriBatch, warps_for
@@ -19,7 +18,7 @@ from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.verify import POISON, check
 from gpu_engine.warps import WARP
 from tests.battery import BATTERY, dense, with_row_lengths
-from tests.gpu_engine.batched.batteries import BATCHES
+from tests.gpu_engine.batched.batteries import BATCHES, MOST_COLUMNS, UNASKED_COLUMNS
 from tests.gpu_engine.formats.contract import to_host
 
 kernels = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -128,13 +127,20 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What every launch asks for, in place of a GPU."""
     asked: list[dict[str, Any]] = []
 
-    def function(source: CudaSource, name: str) -> Callable[..., None]:
+    class Function:
+        max_dynamic_shared_size_bytes = 48 * 1024
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __call__(self, grid: Any, block: Any, arguments: Any, shared_mem: int = 0) -> None:
+            assert shared_mem <= self.max_dynamic_shared_size_bytes
+            assert arguments[0] == shared_mem // 8
+            asked.append({"name": self.name, "grid": grid, "threads": block[0], "shared": shared_mem})
+
+    def function(source: CudaSource, name: str) -> Function:
         assert name in source.instantiations
-
-        def launch(grid: Any, block: Any, arguments: Any, shared_mem: int = 0) -> None:
-            asked.append({"name": name, "grid": grid, "threads": block[0], "shared": shared_mem})
-
-        return launch
+        return Function(name)
 
     monkeypatch.setattr(CudaSource, "function", function)
     return asked
@@ -165,12 +171,15 @@ def test_a_launch_fits_the_largest_problem(name: str, launches: list[dict[str, A
         launch(kernel, Composition.of([BATTERY["small_by_hand"](), small]), adds)
         launch(kernel, Composition.of([small, BATTERY["one_dense_row"](), small]), adds)
         launch(kernel, Composition.of([small, BATTERY["wide"]()]), adds)
-    assert [asked["grid"] for asked in launches] == [(2,), (3,), (2,)] * 2
-    assert [asked["threads"] for asked in launches if asked["grid"] == (3,)] == [THREADS[name][1]] * 2
+        launch(kernel, BATCHES["one_long_x_among_many"](), adds)
+    assert [asked["grid"] for asked in launches] == [(2,), (3,), (2,), (3,)] * 2
+    assert [asked["threads"] for asked in launches[1::4]] == [THREADS[name][1]] * 2
     assert launches[0]["threads"] == THREADS[name][0]
-    assert [asked["shared"] for asked in launches] == [8 * 40, 8 * 5000, 0] * 2
+    # Most of the entries are in the wide problem, few in the long one.
+    assert [asked["shared"] for asked in launches] == [8 * 40, 8 * 5000, 8 * 9000, 8 * 1000] * 2
     variants = [asked["name"].partition("<")[2] for asked in launches]
-    assert variants == [f"{adds}, {staged}>" for adds in ("false", "true") for staged in ("true", "true", "false")]
+    staged = "true", "true", "true", "false"
+    assert variants == [f"{adds}, {every}>" for adds in ("false", "true") for every in staged]
 
 
 def test_blocks_end_where_threads_and_shared_memory_end() -> None:
@@ -185,8 +194,34 @@ def test_blocks_end_where_threads_and_shared_memory_end() -> None:
         1024,
         1024,
     ]
-    assert [blocks(n, 1).staged for n in (STAGED_COLUMNS, STAGED_COLUMNS + 1)] == [True, False]
-    assert (8 * STAGED_COLUMNS, LARGEST_BLOCK) == (49_152, 1024)
+    assert [blocks(n, 1).every for n in (MOST_COLUMNS, MOST_COLUMNS + 1)] == [True, False]
+    assert [blocks(n, 1).columns for n in (MOST_COLUMNS, MOST_COLUMNS + 1)] == [MOST_COLUMNS, 0]
+    assert (8 * UNASKED_COLUMNS, 8 * MOST_COLUMNS, LARGEST_BLOCK) == (49_152, 232_448, 1024)
+
+
+@pytest.mark.parametrize(
+    ("problems", "columns"),
+    [
+        ([(10, UNASKED_COLUMNS, 3)], UNASKED_COLUMNS),
+        ([(10, 7000, 3)], 7000),
+        ([(10, 7000, 3), (10, 100, 3)], 7000),  # half of the entries
+        ([(10, 7000, 3), (11, 100, 3), (1, 200, 1)], 200),  # less
+        ([(10, 7000, 3), (10, MOST_COLUMNS, 3), (1, 200, 1)], MOST_COLUMNS),
+        ([(10, MOST_COLUMNS + 1, 9), (1, 200, 1)], 200),  # what fits no block is no reason to ask
+        ([(10, MOST_COLUMNS + 1, 9), (10, 7000, 9), (1, 200, 1)], 200),
+        ([(5, 9, 0)], 9),
+        ([], 0),
+    ],
+)
+def test_more_shared_memory_is_asked_for_where_half_of_the_entries_need_it(
+    problems: list[tuple[int, int, int]], columns: int
+) -> None:
+    """Problems as rows, columns and entries a row."""
+    matrices = [with_row_lengths([length] * n_rows, n_cols, 1) for n_rows, n_cols, length in problems]
+    batch = Composition.of(matrices).batch(np)
+    assert staged_columns(batch) == columns
+    widest = max((n_cols for _, n_cols, _ in problems), default=0)
+    assert Blocks.of(batch, np.ones(batch.count, np.int64)).every == (widest == columns)
 
 
 def test_nothing_is_launched_for_no_problems(launches: list[dict[str, Any]]) -> None:
@@ -198,7 +233,7 @@ def test_nothing_is_launched_for_no_problems(launches: list[dict[str, Any]]) -> 
 def test_more_problems_than_blocks_are_refused() -> None:
     source = CudaSource("gpu_engine.batched", "csr.cu", instantiations("batched_scalar"))
     with pytest.raises(KernelError, match="2147483648 problems"):
-        Blocks(MOST_BLOCKS + 1, 1, 32).launch(source, "batched_scalar", False, ())
+        Blocks(MOST_BLOCKS + 1, 1, True, 32).launch(source, "batched_scalar", False, ())
 
 
 def test_lanes_of_smart_follow_the_mean_row_of_each_problem(launches: list[dict[str, Any]]) -> None:
@@ -241,8 +276,9 @@ def test_a_slot_of_ell_is_where_its_problem_is_column_major() -> None:
     [
         (10_000, 1024, 3),  # 25 blocks of 9,216 bytes to a multiprocessor
         (10_000, 100, 2),  # 32 blocks, for there are never more
-        (10_000, STAGED_COLUMNS, 16),  # four
-        (10_000, STAGED_COLUMNS + 1, 2),  # x is not in shared memory
+        (10_000, UNASKED_COLUMNS, 16),  # four
+        (10_000, MOST_COLUMNS, 32),  # one
+        (10_000, 0, 2),  # x is not in shared memory
         (1000, 100, 8),  # 8,448 warps shared by 1,000
         (1, 100, 32),
         (0, 0, 32),
