@@ -27,6 +27,10 @@ STATES: tuple[MeasurementState, ...] = get_args(MeasurementState)
 """`unconverged`: an iteration has a time, and did not come under ε in as many steps as it was given."""
 
 
+MIXTURE = "mixture"
+"""The axis of a case of several matrices together; its value tells them from any others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One measured combination of a study; a study lists its cases in a fixed order."""
@@ -233,6 +237,11 @@ class Measurement(Generic[D]):
         axes = dict(case.axes)
         names = details.study, case.matrix_id, device, case.format, case.kernel
         return cls(case.key, *names, state, case.cache, axes, details()).with_(**fields)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Ids of the matrices that a case of several is of together, of one matrix none."""
+        return tuple(filter(None, self.environment.get("matrices", "").split(", ")))
 
     def with_(self, **fields: Any) -> "Measurement[D]":
         """The same with some fields replaced, those of its details among them; raises TypeError on an unknown one."""

@@ -7,7 +7,7 @@ from sqlalchemy import func, null, select
 from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.records import Measurement, Trace, as_json, trace_from_json
+from gpu_engine.records import MIXTURE, Case, Measurement, Trace, as_json, trace_from_json
 from gpu_engine.studies import parse_measurement
 from server.models import JobRow, MatrixRow, MeasurementRow, TraceRow
 from server.responses import flatten, to_csv
@@ -42,6 +42,18 @@ def measurements(
             query = query.where(column.in_(values))
     rows = session.execute(query.order_by(MeasurementRow.id))
     return [parse_measurement({**record, "samples_s": taken or ()}) for record, taken in rows]
+
+
+def mixtures(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The mixtures of which these jobs have results: job id → mixture → the matrix that its cases belong to."""
+    query = select(MeasurementRow.job_id, MeasurementRow.case_key).where(
+        MeasurementRow.job_id.in_(job_ids), MeasurementRow.case_key.contains(f"{MIXTURE}=", autoescape=True)
+    )
+    found: dict[str, dict[str, str]] = {}
+    for job_id, key in session.execute(query.order_by(MeasurementRow.id)):
+        case = Case.parse(key)
+        found.setdefault(job_id, {})[dict(case.axes)[MIXTURE]] = case.matrix_id
+    return found
 
 
 def traces(session: Session, jobs: Sequence[JobRow]) -> Traces:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.records import Measurement
+from gpu_engine.records import MIXTURE, Measurement
 from server import recorded_results, results
 from server.jobs import queue
 from server.models import JobRow, JobState
@@ -83,14 +83,15 @@ def results_of(session: Session, study: str, selection: Selection, most: int = M
     newest = (here[0].matrix_ids if here else matrices)[:most]
     chosen_matrices = selection.matrix or (matrices[:VALUES_MAX] if selection.job else tuple(newest))
     chosen = selection.with_(device=chosen_devices, cache=selection.cache or CACHE_DEFAULT, matrix=chosen_matrices)
-    sources = _sources(here, chosen.matrix, chosen.device)
-    found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted)]
+    sources, mixtures = _sources(here, chosen.matrix, chosen.device), _mixtures(session, here, chosen.matrix)
+    found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted) if MIXTURE not in m.axes]
+    found += (m for of_job in mixtures.values() for m in of_job)
     found += recorded_results.measurements(session, study, chosen.matrix, elsewhere)
     found = [m for m in found if not chosen.kernel or m.kernel in chosen.kernel]
     return Results(
         study,
         chosen,
-        tuple(job for job in here if job.id in sources),
+        tuple(job for job in here if job.id in sources or job.id in mixtures),
         tuple(m for m in found if m.cache in chosen.cache),
         tuple(found),
         matrix_features(session, (*matrices, *chosen.matrix)),
@@ -128,6 +129,23 @@ def _sources(jobs: Sequence[JobRow], matrices: Sequence[str], devices: Sequence[
             for job in (whole or fitting)[:1]:
                 sources.setdefault(job.id, []).append(matrix)
     return sources
+
+
+def _mixtures(session: Session, jobs: Sequence[JobRow], matrices: Sequence[str]) -> dict[str, list[Measurement]]:
+    """Job id → what it says of mixtures of these matrices alone: of a mixture on a device one job, as in `_sources`."""
+    several = [job for job in jobs if len({*job.matrix_ids} & {*matrices}) > 1]
+    known = results.mixtures(session, [job.id for job in several]) if several else {}
+    sources: dict[tuple[str, str], str] = {}
+    for job in sorted(several, key=lambda job: job.state != JobState.SUCCEEDED):
+        for mixture in known.get(job.id, {}):
+            sources.setdefault((job.device, mixture), job.id)
+    found: dict[str, list[Measurement]] = {}
+    for (_, mixture), job_id in sources.items():
+        of_matrix = results.measurements(session, (job_id,), (known[job_id][mixture],))
+        own = [m for m in of_matrix if m.axes.get(MIXTURE) == mixture and {*m.members} <= {*matrices}]
+        if own:
+            found.setdefault(job_id, []).extend(own)
+    return found
 
 
 def _of_job(session: Session, job_id: str, matrices: Sequence[str]) -> list[Measurement]:

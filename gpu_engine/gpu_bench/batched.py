@@ -63,11 +63,7 @@ def measure_mixed(
 
 
 def mixtures(subjects: Sequence[Subject]) -> list[list[Subject]]:
-    """The matrices of each mixed batch: those of similar order, and all, unless these are the same or fewer than two.
-
-    All of them begin with one that is not of similar order, for cases of a mixed batch are named by its first matrix.
-    """
+    """The matrices of each mixed batch: those of similar order, and all, where these are others; two or more each."""
     paper = [subject for subject in subjects if subject.group == "batch paper"]
     similar = [subject for subject in paper if subject.name in SIMILAR]
-    everything = sorted(paper, key=lambda subject: subject.name in SIMILAR)
-    return [members for members in (similar, everything if similar != everything else []) if len(members) > 1]
+    return [members for members in (similar, paper if similar != paper else []) if len(members) > 1]

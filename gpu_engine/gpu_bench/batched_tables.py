@@ -12,6 +12,7 @@ from gpu_engine.findings.batched.groups import (
     bandwidth,
     batch_groups,
     is_ours,
+    name_of,
     operations,
 )
 from gpu_engine.findings.finding import gain, share
@@ -148,7 +149,7 @@ def auto(data: BenchmarkData) -> Iterator[Section]:
         found = [(b, b.auto, b.single) for b in _batches(data, cache) if b.auto and b.single]
         rows = (
             (
-                *(_group(data, b), data.name(b.matrix_id), str(b.problems), b.operation),
+                *(_group(data, b), name_of(b, data.study), str(b.problems), b.operation),
                 *(own.kernel, single.kernel, number(gain(single, own))),
             )
             for b, own, single in found

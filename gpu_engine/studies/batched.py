@@ -10,11 +10,12 @@ from gpu_engine.batched.composition import Composition
 from gpu_engine.batched.measuring import BatchDetails, BatchExperiment, BatchPlan
 from gpu_engine.competitors.batches import peer_names, peers_on
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import digest
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import batched
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
-from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.records import CACHES, MIXTURE, Cache, Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling import alike, measure
 
 ROWS_MAX = 16_384
@@ -47,22 +48,28 @@ class BatchedParams:
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """A batch to measure: the matrix that its cases belong to, its size, and what it is composed of."""
+    """A batch to measure: the ids of the matrices in it, and its size; one matrix is copied, several are mixed."""
 
-    matrix_id: str
+    matrix_ids: tuple[str, ...]
     batch: int
-    compose: Compose
+
+    @property
+    def compose(self) -> Compose:
+        """How it is composed."""
+        return "copies" if len(self.matrix_ids) == 1 else "mixed"
 
     def axes(self, params: BatchedParams) -> tuple[tuple[str, str], ...]:
         """What tells its cases from those of other batches."""
+        mixture = ((MIXTURE, mixture_of(self.matrix_ids)),) if self.compose == "mixed" else ()
         operation = params.operation.replace(" ", "")
-        return ("batch", str(self.batch)), ("compose", self.compose), ("operation", operation)
+        return ("batch", str(self.batch)), ("compose", self.compose), ("operation", operation), *mixture
 
 
 class BatchedStudy:
     """One product of a whole batch per kernel and cache state, all kernels of a batch in the same interleaved rounds.
 
-    The cases of a mixed batch belong to the first matrix in it; the others are named in the records.
+    The cases of a mixed batch belong to the first matrix in it by its id, and have the axis `mixture` for all of them,
+    whom the records name.
     """
 
     name = "batched"
@@ -84,7 +91,7 @@ class BatchedStudy:
                 f"A mixed batch needs two matrices of at most {ROWS_MAX} rows; add one, or take copies."
             )
         return (
-            Case(setting.matrix_id, kernel, cache, setting.axes(params))
+            Case(setting.matrix_ids[0], kernel, cache, setting.axes(params))
             for setting in settings
             for kernel in names
             for cache in params.caches
@@ -94,12 +101,10 @@ class BatchedStudy:
         """Compiling once, then per batch and kernel the conversion and the rounds."""
         kernels = len(chosen_kernels(params, device.backend)) + 4
         rate, overhead, start = (1e12, 0.02, 15.0) if device.backend == "cuda" else (6e9, 0.03, 10.0)
-        small = {m.id: m for m in matrices if _is_small(m.n_rows, m.nnz)}
-        mean = sum(m.nnz for m in small.values()) / max(len(small), 1)
+        small = {m.id: m.nnz for m in matrices if _is_small(m.n_rows, m.nnz)}
         products, seconds = params.rounds * len(params.caches) * 5, start
         for setting in _settings(params, matrices):
-            own = small[setting.matrix_id].nnz if setting.matrix_id in small else 0
-            nnz = setting.batch * (own if setting.compose == "copies" else mean)
+            nnz = setting.batch * sum(small.get(i, 0) for i in setting.matrix_ids) / len(setting.matrix_ids)
             seconds += kernels * (overhead * params.rounds * bool(nnz) + products * 14 * nnz / rate)
         return seconds
 
@@ -137,11 +142,16 @@ def _settings(params: BatchedParams, matrices: Sequence[MatrixInfo]) -> tuple[_S
     """The batches of a job, each once, in the order of its cases."""
     found: list[_Setting] = []
     if "copies" in params.compose:
-        found += (_Setting(m.id, batch, "copies") for m in matrices for batch in params.batches)
-    small = [m for m in matrices if _is_small(m.n_rows, m.nnz)]
+        found += (_Setting((m.id,), batch) for m in matrices for batch in params.batches)
+    small = tuple(sorted({m.id for m in matrices if _is_small(m.n_rows, m.nnz)}))
     if "mixed" in params.compose and len(small) > 1:
-        found += (_Setting(small[0].id, batch, "mixed") for batch in params.batches)
+        found += (_Setting(small, batch) for batch in params.batches)
     return tuple(dict.fromkeys(found))
+
+
+def mixture_of(matrix_ids: Sequence[str]) -> str:
+    """What a mixed batch of these matrices, ascending and equally often, is called in its cases: `12-3f2a9c01`."""
+    return f"{len(matrix_ids)}-{digest(' '.join(matrix_ids))[:8]}"
 
 
 def _is_small(n_rows: int, nnz: int) -> bool:
@@ -155,7 +165,7 @@ def _experiment(
     axes = dict(cases[0].axes)
     count = int(axes["batch"])
     if axes["compose"] == "mixed":
-        small = {name: found for name in matrices if _is_small((found := matrices[name]).n_rows, found.nnz)}
+        small = {name: found for name in sorted(matrices) if _is_small((found := matrices[name]).n_rows, found.nnz)}
         return BatchExperiment(
             plan, cases, lambda: Composition.mixed(tuple(small.values()), count), bench, tuple(small)
         )

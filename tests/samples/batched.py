@@ -4,7 +4,8 @@ from typing import Any
 
 from gpu_engine.batched.measuring import BatchDetails
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.records import Cache, Case, Measurement
+from gpu_engine.records import MIXTURE, Cache, Case, Measurement
+from gpu_engine.studies.batched import mixture_of
 
 WEST = MatrixFeatures("west0989", 989, 989, 3_537, 3.58, 2.38, 11.0)
 NOS3 = MatrixFeatures("nos3", 960, 960, 15_844, 16.5, 1.2, 12.0)
@@ -24,10 +25,11 @@ def multiplied(
     operation: str = "y=Ax+y",
     cache: Cache = "warm",
     device: str = "cuda:0",
+    mixture: str = "",
     **fields: Any,
 ) -> Measurement:
     """A batch of 5·10⁵ nonzeros at this rate: 10⁶ operations, so that 100 GFLOP/s take 10 µs; the floor takes 4."""
-    case = _case(kernel, problems, matrix, compose, operation, cache)
+    case = _case(kernel, problems, matrix, compose, operation, cache, mixture)
     time = 1e6 / (gflops * 1e9)
     values: dict[str, Any] = {
         "ci_low_s": time * 0.999,
@@ -75,8 +77,11 @@ def copies(matrix: str = "west", device: str = "cuda:0", problems: int = 1000) -
     return [multiplied(kernel, rate, problems, matrix, device=device) for kernel, rate in rates.items()]
 
 
-def mixed(*members: str, problems: int = 1000, device: str = "cuda:0") -> list[Measurement]:
-    """A mixed batch of these matrices: csri/warp leads; ell/thread stores seven times as much, most of it padding."""
+def mixed(*members: str, problems: int = 1000, device: str = "cuda:0", mixture: str | None = None) -> list[Measurement]:
+    """A mixed batch of these matrices: csri/warp leads; ell/thread stores seven times as much, most of it padding.
+
+    mixture  empty: as it was recorded before mixtures had names
+    """
     environment = {"matrices": ", ".join(members)}
     rates = {"coo/segmented": 80.0, "csri/warp": 100.0, "ell/thread": 25.0}
     return [
@@ -87,6 +92,7 @@ def mixed(*members: str, problems: int = 1000, device: str = "cuda:0") -> list[M
             members[0],
             "mixed",
             device=device,
+            mixture=mixture_of(members) if mixture is None else mixture,
             stored_bytes=42_000_000 if kernel == "ell/thread" else 6_000_000,
             moved_bytes=34_000_000 if kernel == "ell/thread" else 6_000_000,
             environment=environment,
@@ -102,6 +108,8 @@ def _case(
     compose: str = "copies",
     operation: str = "y=Ax+y",
     cache: Cache = "warm",
+    mixture: str = "",
 ) -> Case:
-    axes = ("batch", str(problems)), ("compose", compose), ("operation", operation)
+    of = ((MIXTURE, mixture),) if mixture else ()
+    axes = ("batch", str(problems)), ("compose", compose), ("operation", operation), *of
     return Case(matrix, kernel, cache, axes)

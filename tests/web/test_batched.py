@@ -50,7 +50,7 @@ def test_times_of_a_cpu_are_called_so(client: TestClient, batched: str) -> None:
 def test_a_batch_of_each_matrix_and_of_all_has_its_verdict_and_its_address(client: TestClient, batched: str) -> None:
     page = get(client, "/batched")
     assert [(line.finding.title, line.href) for line in page.context["findings"]] == [
-        ("2 matrices mixed, 1\u202f000 problems", "/batched?matrix=m1&matrix=m2&device=cuda%3A0&cache=warm"),
+        ("west0989 and nos3 mixed, 1\u202f000 problems", "/batched?matrix=m1&matrix=m2&device=cuda%3A0&cache=warm"),
         ("west0989, 1\u202f000 problems", "/batched?matrix=m1&device=cuda%3A0&cache=warm"),
         ("nos3, 1\u202f000 problems", "/batched?matrix=m2&device=cuda%3A0&cache=warm"),
     ]
@@ -98,8 +98,45 @@ def test_the_page_of_a_job_has_the_largest_batches_and_a_figure_of_what_it_measu
     assert "csr/smart on 1" in page["chart"].summary
 
 
+def titles(client: TestClient, address: str) -> list[str]:
+    return [line.finding.title.partition(",")[0] for line in get(client, address).context["findings"]]
+
+
+def test_a_newer_job_of_its_first_matrix_alone_does_not_hide_a_mixture(
+    client: TestClient, database: Database, batched: str
+) -> None:
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, copies("m1", problems=10), study="batched")
+    both = "/batched?matrix=m1&matrix=m2&device=cuda:0"
+    page = get(client, both)
+    assert titles(client, both) == ["west0989 and nos3 mixed", "west0989", "nos3"]
+    assert [line.finding.axes["batch"] for line in page.context["findings"]] == ["1000", "10", "1000"]
+    assert {link.href for link in page.context["jobs"]} == {"/jobs/j3", "/jobs/j4"}
+    # A mixture is neither of its first matrix nor of any other.
+    for matrix in ("m1", "m2"):
+        assert len(titles(client, f"/batched?matrix={matrix}&device=cuda:0")) == 1
+        assert all("mixed" not in line.finding.title for line in get(client, f"/matrices/{matrix}").context["findings"])
+
+
+def test_mixtures_of_one_first_matrix_stand_beside_each_other_each_of_its_newest_job(
+    client: TestClient, database: Database, batched: str, add_matrix: AddMatrix
+) -> None:
+    add_matrix(sample_matrix(), "arc130", "m3")
+    add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, mixed("m1", "m3"), ("m1", "m3"), study="batched")
+    add_job(database, "j5", "cuda:0", JobState.SUCCEEDED, mixed("m1", "m3", problems=10), ("m1", "m3"), study="batched")
+    failed = mixed("m1", "m2", problems=100)
+    add_job(database, "j6", "cuda:0", JobState.FAILED, failed, ("m1", "m2"), study="batched")
+    every = get(client, "/batched?matrix=m1&matrix=m2&matrix=m3&device=cuda:0").context["findings"]
+    mixtures = [line for line in every if "mixed" in line.finding.title]
+    assert {(line.finding.title.partition(",")[0], line.finding.axes["batch"]) for line in mixtures} == {
+        ("west0989 and nos3 mixed", "1000"),
+        ("west0989 and arc130 mixed", "10"),
+    }
+    assert titles(client, "/batched?matrix=m1&matrix=m3&device=cuda:0")[0] == "west0989 and arc130 mixed"
+    assert titles(client, "/batched?job=j4") == ["west0989 and arc130 mixed"]
+
+
 def test_recorded_batches_name_their_members(client: TestClient, database: Database, tmp_path: Path) -> None:
-    found = (*copies("grid", H200.id), *mixed("grid", "elsewhere", device=H200.id))
+    found = (*copies("grid", H200.id), *mixed("grid", "elsewhere", device=H200.id, mixture=""))
     recording = Recording("batched", "2026-11-20T12:00:00+00:00", H200, PROFILE, (grid(),), found, ())
     files.write(tmp_path / "recorded" / "h200" / "batched.json.gz", recording)
     import_recordings.run(database, tmp_path / "recorded")

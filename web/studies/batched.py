@@ -63,7 +63,7 @@ BATCHED = StudyPage(
     lead="Many small matrices, each with its own size, pattern and values, multiplied at once: which kernel is "
     "fastest, and what it gains over one product after the other.",
     invitation="Open a small matrix, choose the study batched and press Measure, or choose another device, cache "
-    "state, batch size or matrix. Mixed batches need a job of several matrices.",
+    "state, batch size or matrix. For mixed batches choose other matrices beside it there.",
     recorded_as="see batches",
     findings=_findings,
     figures=FIGURES,

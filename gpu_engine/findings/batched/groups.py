@@ -8,9 +8,9 @@ from gpu_engine.batched import KERNELS
 from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import PEERS
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.ranking import Ranking, rank
+from gpu_engine.findings.ranking import NAMED, Ranking, join, rank
 from gpu_engine.findings.units import count
-from gpu_engine.records import Measurement
+from gpu_engine.records import MIXTURE, Measurement
 
 ADDED = "y=Ax+y"
 """The paper's product: shown where the reader has chosen none."""
@@ -43,6 +43,7 @@ class BatchGroup:
     """The kernels that may be compared: on one batch, on one device, in one cache state.
 
     matrix_id     of the copies, or the first of a mixed batch
+    mixture       of which matrices a mixed batch is, told from any others; empty of copies and in older recordings
     compose       `copies` or `mixed`
     operation     `y=Ax+y` or `y=Ax`
     measurements  the fastest first, then those without a time
@@ -51,6 +52,7 @@ class BatchGroup:
     matrix_id: str
     device: str
     cache: str
+    mixture: str
     compose: str
     operation: str
     problems: int
@@ -100,8 +102,7 @@ class BatchGroup:
     @property
     def members(self) -> tuple[str, ...]:
         """Ids of the matrices in a mixed batch; none of copies."""
-        named = (m.environment.get("matrices", "") for m in self.measurements)
-        return tuple(filter(None, next(filter(None, named), "").split(", ")))
+        return next(filter(None, (m.members for m in self.measurements)), ())
 
     @property
     def floor_gflops(self) -> float | None:
@@ -121,14 +122,14 @@ class BatchGroup:
 def batch_groups(shown: StudyData, every_operation: bool = False) -> list[BatchGroup]:
     """The batches of the shown operation, or of all, in order of appearance, of a matrix by size; mixed ones first."""
     operations_shown = operations(shown) if every_operation else (operation_of(shown),)
-    found: dict[tuple[str, str, str, str, str, int], list[Measurement]] = {}
+    found: dict[tuple[str, str, str, str, str, str, int], list[Measurement]] = {}
     for m in shown.measurements:
         axes = m.axes
         if axes.get("operation") in operations_shown:
-            key = m.matrix_id, m.device, m.cache, axes["compose"], axes["operation"], int(axes["batch"])
-            found.setdefault(key, []).append(m)
+            place = m.matrix_id, m.device, m.cache, axes.get(MIXTURE, "")
+            found.setdefault((*place, axes["compose"], axes["operation"], int(axes["batch"])), []).append(m)
     groups = [BatchGroup(*key, tuple(sorted(group, key=_fastest_first))) for key, group in found.items()]
-    order = {key[:5]: place for place, key in reversed(list(enumerate(found)))}
+    order = {key[:6]: place for place, key in reversed(list(enumerate(found)))}
     return sorted(groups, key=lambda g: (g.compose != "mixed", order[_series(g)], g.problems))
 
 
@@ -166,9 +167,11 @@ def is_balanced(matrix: MatrixFeatures) -> bool | None:
 
 
 def name_of(group: BatchGroup, shown: StudyData) -> str:
-    """`west0989`, or `12 matrices mixed`."""
+    """`west0989`, or `arc130, ash292, nos3 and 9 others mixed`; `12 matrices mixed` in older recordings."""
     if group.compose != "mixed":
         return shown.matrix(group.matrix_id).name
+    if group.mixture:
+        return f"{join([shown.matrix(member).name for member in group.members], NAMED)} mixed"
     return f"{count(len(group.members))} matrices mixed" if group.members else "mixed"
 
 
@@ -185,8 +188,8 @@ def bandwidth(m: Measurement) -> float | None:
     return float((moved + m.details.vector_bytes) / m.median_s)
 
 
-def _series(group: BatchGroup) -> tuple[str, str, str, str, str]:
-    return group.matrix_id, group.device, group.cache, group.compose, group.operation
+def _series(group: BatchGroup) -> tuple[str, str, str, str, str, str]:
+    return group.matrix_id, group.device, group.cache, group.mixture, group.compose, group.operation
 
 
 def _fastest_first(m: Measurement) -> tuple[bool, float]:

@@ -53,8 +53,22 @@ def test_copies_by_matrix_and_batch_then_mixed_batches_of_the_small_matrices() -
             for name in ("large", "a", "empty", "b")
             for batch in (20, 3)
         ),
-        *(f"a|csr/scalar|warm|batch={batch},compose=mixed,{end}" for batch in (20, 3)),
+        *(f"a|csr/scalar|warm|batch={batch},compose=mixed,{end},mixture=2-c8687a08" for batch in (20, 3)),
     ]
+
+
+def test_a_mixture_is_told_by_all_its_matrices_in_any_order() -> None:
+    def mixtures(*matrices: MatrixInfo) -> set[str]:
+        found = keys(*matrices, compose=["mixed"], batches=[5])
+        assert all(key.startswith("a|") for key in found)
+        return {key.rpartition("mixture=")[2] for key in found}
+
+    c = MatrixInfo("c", "c", 3, 3, 4)
+    different = [mixtures(*matrices) for matrices in ((A, B), (A, c), (A, B, c))]
+    assert [len(names) for names in different] == [1, 1, 1]
+    assert len(set.union(*different)) == 3
+    # What is too large, or empty, is not in it.
+    assert mixtures(A, B) == mixtures(B, LARGE, EMPTY, A, B)
 
 
 def test_within_a_batch_kernels_in_the_order_of_the_lists_and_then_caches() -> None:

@@ -49,10 +49,11 @@ class Growth:
 
 def info(data: StudyData) -> Growth:
     """Batches with times; gains of the largest batch of each series that has both, for every loop."""
-    series: dict[tuple[str, str, str, str], list[BatchGroup]] = {}
+    series: dict[tuple[str, str, str, str, str], list[BatchGroup]] = {}
     for group in batch_groups(data):
         if group.timed:
-            series.setdefault((group.compose, group.matrix_id, group.device, group.cache), []).append(group)
+            key = group.compose, group.matrix_id, group.mixture, group.device, group.cache
+            series.setdefault(key, []).append(group)
     ordered = sorted(series.items(), key=lambda item: (item[0][0], -len(item[1])))
     growing = [groups for _, groups in ordered if len(groups) > 1]
     return Growth(

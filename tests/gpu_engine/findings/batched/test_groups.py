@@ -13,7 +13,7 @@ from gpu_engine.findings.batched.groups import (
 )
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.records import Measurement
-from tests.samples.batched import FEW, NOS3, WEST, copies, mixed, multiplied, refused, shown
+from tests.samples.batched import FEW, MATRICES, NOS3, WEST, copies, mixed, multiplied, refused, shown
 
 
 def test_an_axis_ends_at_its_first_equals_sign() -> None:
@@ -98,8 +98,28 @@ def test_a_matrix_is_balanced_where_sigma_is_below_a_tenth_of_the_mean() -> None
 
 
 def test_a_batch_has_a_name() -> None:
-    found = shown(*copies(), *mixed("west", "d2"), multiplied("csr/smart", 1.0, matrix="nos3", compose="mixed"))
-    assert [name_of(group, found) for group in batch_groups(found)] == ["2 matrices mixed", "mixed", "west0989"]
+    def names(*measurements: Measurement) -> list[str]:
+        found = shown(*measurements)
+        return [name_of(group, found) for group in batch_groups(found)]
+
+    assert names(*copies(), *mixed("west", "d2")) == ["west0989 and dense_2 mixed", "west0989"]
+    assert names(*mixed(*sorted(MATRICES))) == ["dense_2, dense_32, nos3 and 3 more mixed"]
+    # As recorded before mixtures had names.
+    unnamed = multiplied("csr/smart", 1.0, matrix="nos3", compose="mixed")
+    assert names(*mixed("west", "d2", mixture=""), unnamed) == ["2 matrices mixed", "mixed"]
+
+
+def test_two_mixtures_with_one_first_matrix_are_two_batches() -> None:
+    three = mixed("west", "nos3", "d2"), mixed("west", "d2"), mixed("west", "nos3")
+    assert len({m.case for of_one in three for m in of_one}) == 9
+    found = batch_groups(shown(*(m for of_one in three for m in of_one), *copies()))
+    assert [(g.compose, g.members) for g in found] == [
+        ("mixed", ("west", "nos3", "d2")),
+        ("mixed", ("west", "d2")),
+        ("mixed", ("west", "nos3")),
+        ("copies", ()),
+    ]
+    assert largest(found) == found
 
 
 def test_bandwidth_counts_what_is_read_and_both_vectors() -> None:

@@ -16,7 +16,11 @@ DATA = shown(*mixed("west", "nos3"), *mixed("west", "nos3", problems=10), *copie
 
 def test_a_mixture_has_rates_shares_and_bandwidths() -> None:
     (mixture,) = info(DATA).mixtures
-    assert (mixture.facet.name, mixture.problems, mixture.matrices) == ("2 matrices mixed", 1000, ("west0989", "nos3"))
+    assert (mixture.facet.name, mixture.problems, mixture.matrices) == (
+        "west0989 and nos3 mixed",
+        1000,
+        ("west0989", "nos3"),
+    )
     # 8 MB in 10 and 12.5 µs, 36 of 44 MB in 40 µs: what is read of padding is bandwidth and no rate.
     assert [(kernel.name, kernel.floor_share, kernel.bandwidth) for kernel in mixture.kernels] == [
         ("csri/warp", near(0.4), near(800e9)),
@@ -30,9 +34,9 @@ def test_a_mixture_has_rates_shares_and_bandwidths() -> None:
 def test_every_mixture_is_shown_with_the_chosen_size() -> None:
     data = shown(*mixed("west", "nos3"), *mixed("r2", "r16", "d2"), *mixed("west", "nos3", device="cpu"))
     assert titles(draw(info(data))) == [
-        "2 matrices mixed · cuda:0 · warm",
-        "3 matrices mixed · cuda:0 · warm",
-        "2 matrices mixed · cpu · warm",
+        "west0989 and nos3 mixed · cuda:0 · warm",
+        "rows_2, rows_16 and den… · cuda:0 · warm",
+        "west0989 and nos3 mixed · cpu · warm",
     ]
     assert [mixture.problems for mixture in info(shown(*DATA.measurements, batch=10)).mixtures] == [10]
 
@@ -49,7 +53,7 @@ def test_rate_and_bandwidth_stand_side_by_side_fastest_first() -> None:
 def test_the_table_and_the_summary() -> None:
     mixtures = info(DATA)
     assert [cell.replace(THIN, " ") for cell in table(mixtures).rows[0]] == [
-        *("2 matrices mixed", "cuda:0", "warm", "1 000", "csri/warp", "100.0", "40 %", "6.00 MB", "800 GB/s"),
+        *("west0989 and nos3 mixed", "cuda:0", "warm", "1 000", "csri/warp", "100.0", "40 %", "6.00 MB", "800 GB/s"),
         "west0989, nos3",
     ]
     assert "warm: csri/warp with 100" in summary(mixtures)
