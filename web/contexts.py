@@ -54,6 +54,7 @@ class MatrixPage:
 
     advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
     studies  that can be made of it; devices: with the time that each study takes there
+    others   matrices that a job can be of together with it
     """
 
     title: str
@@ -70,6 +71,7 @@ class MatrixPage:
     jobs: tuple[JobLine, ...]
     studies: tuple[Choice, ...]
     devices: tuple[Choice, ...]
+    others: tuple[Choice, ...]
     origin: Origin | None
 
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from server import catalogue
+from server.jobs.queue import get_job
 from tests.browser.conftest import Open
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import Lab, add_measurement
@@ -122,6 +123,23 @@ def test_measure_queues_a_job(lab: Lab, open_page: Open) -> None:
     page.get_by_role("button", name="Measure").click()
     page.wait_for_url("**/jobs/*")
     page.locator("#job-status", has_text="place 2 in the queue").wait_for()
+
+
+def test_several_matrices_are_measured_together_by_keyboard(lab: Lab, open_page: Open) -> None:
+    page = open_page("/matrices/m1", 390)
+    page.get_by_label("Study").select_option("batched")
+    page.get_by_text("Together with other matrices").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    chosen = page.locator(":focus")
+    other = chosen.get_attribute("value")
+    page.keyboard.press("Space")
+    expect(chosen).to_be_checked()
+    page.get_by_role("button", name="Measure").press("Enter")
+    page.wait_for_url("**/jobs/*")
+    with lab.database.read() as session:
+        job = get_job(session, page.url.rpartition("/")[2])
+        assert (job.study, job.matrix_ids) == ("batched", ["m1", other])
 
 
 def test_results_fill_in_as_they_arrive(lab: Lab, open_page: Open) -> None:

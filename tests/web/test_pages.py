@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.web.conftest import Lab, get, words
+from tests.conftest import AddMatrix
+from tests.web.conftest import Lab, get, sample_matrix, words
 from web import contexts
 from web.studies import PAGES as STUDY_PAGES
 
@@ -74,6 +75,15 @@ def test_a_matrix_is_measured_where_a_worker_lives(client: TestClient, lab: Lab)
     assert "NVIDIA H200 · about" in context["devices"][0].text
     assert {line.finding.device for line in context["findings"]} == {"cpu", "cuda:0"}
     assert get(client, "/matrices/ingesting").context["devices"] == ()
+
+
+def test_a_job_can_be_of_other_matrices_too(client: TestClient, lab: Lab, add_matrix: AddMatrix) -> None:
+    add_matrix(sample_matrix(), "a last one", "m9")
+    page = get(client, "/matrices/m1")
+    # Those with values, by name, and not the matrix itself.
+    assert [choice.value for choice in page.context["others"]] == [lab.hostile, "m9"]
+    assert page.text.count('name="matrix_ids"') == 2
+    assert get(client, "/matrices/ingesting").context["others"] == ()
 
 
 def test_a_matrix_page_says_what_was_wrong_with_its_file(client: TestClient, lab: Lab) -> None:

@@ -44,13 +44,15 @@ function key() {
   return { "Idempotency-Key": Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("") };
 }
 
-// data-type says what a field is in JSON; an empty optional field stays out.
+// data-type says what a field is in JSON; an empty optional field stays out, and checked ones of a list are added to it.
 function body(form) {
   const values = JSON.parse(form.dataset.body ?? "{}");
   for (const field of form.elements) {
     if (!field.name || field.closest("fieldset:disabled")) continue;
     if (field.dataset.type === "boolean") values[field.name] = field.checked;
-    else if (field.value === "") continue;
+    else if (field.dataset.type === "list") {
+      if (field.checked) values[field.name] = [...(values[field.name] ?? []), field.value];
+    } else if (field.value === "") continue;
     else if (field.dataset.type === "number") values[field.name] = Number(field.value);
     else values[field.name] = field.value;
   }

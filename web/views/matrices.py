@@ -15,6 +15,7 @@ from gpu_engine.recordings import kind_of
 from gpu_engine.records import DeviceInfo, MatrixInfo, dumps
 from gpu_engine.studies import STUDIES
 from server import catalogue, devices, recorded_results
+from server.documents import MATRICES_MAX
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
@@ -100,6 +101,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
         jobs=job_lines(session, jobs),
         studies=tuple(Choice(s.name, f"{s.name}: {s.question}", s is STUDIES[0]) for s in STUDIES),
         devices=_devices(session, row) if row.state == MatrixState.READY else (),
+        others=_others(session, row) if row.state == MatrixState.READY else (),
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
 
@@ -141,6 +143,13 @@ def _origin(session: Session, row: MatrixRow) -> Origin:
         collection=str(row.source.get("name", "")),
         twins=tuple(Link(twin.name, f"/matrices/{twin.id}") for twin in twins),
     )
+
+
+def _others(session: Session, row: MatrixRow) -> tuple[Choice, ...]:
+    """The newest matrices that a job can be of together with this one, by name."""
+    rows = catalogue.list_matrices(session, limit=MATRICES_MAX).items
+    ready = sorted((r for r in rows if r.state == MatrixState.READY and r is not row), key=lambda r: r.name)
+    return tuple(Choice(r.id, f"{r.name} ({units.count(r.n_rows)} rows)") for r in ready[: MATRICES_MAX - 1])
 
 
 def _devices(session: Session, row: MatrixRow) -> tuple[Choice, ...]:
