@@ -133,6 +133,11 @@ def test_mixtures_of_one_first_matrix_stand_beside_each_other_each_of_its_newest
     }
     assert titles(client, "/batched?matrix=m1&matrix=m3&device=cuda:0")[0] == "west0989 and arc130 mixed"
     assert titles(client, "/batched?job=j4") == ["west0989 and arc130 mixed"]
+    add_job(database, "j7", "cuda:0", JobState.SUCCEEDED, mixed("m1", "m2", "m3"), ("m1", "m2", "m3"), study="batched")
+    of_two = get(client, "/batched?matrix=m1&matrix=m2&device=cuda:0").context["findings"]
+    assert [line.finding.title for line in of_two if "mixed" in line.finding.title] == [
+        "west0989 and nos3 mixed, 1\u202f000 problems"
+    ]
 
 
 def test_recorded_batches_name_their_members(client: TestClient, database: Database, tmp_path: Path) -> None:
