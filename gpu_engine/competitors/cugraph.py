@@ -118,6 +118,8 @@ class CugraphRanks:
 
     def run(self, tolerance: float, iterations_max: int) -> tuple[Any, Any, bool]:
         """Pages and their ranks on the device, in an order of the library's, and whether it says that it converged."""
+        import cupy
+
         with _asked():
             pages, ranks, converged = self._library.pagerank(
                 self._handle,
@@ -132,6 +134,7 @@ class CugraphRanks:
                 do_expensive_check=False,
                 fail_on_nonconvergence=False,
             )
+            cupy.cuda.Stream.null.synchronize()
             return pages, ranks, bool(converged)
 
     def ranks(self, tolerance: float, iterations_max: int) -> tuple[Any, bool]:
