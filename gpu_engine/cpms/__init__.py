@@ -4,6 +4,17 @@ Source: CPMS PageRank paper, §IV.
 """
 
 from gpu_engine.cpms.convert import to_cpms, to_ieee
-from gpu_engine.cpms.layout import SEGMENTS, Segmented, allocate, padded, padded_size, read, write
+from gpu_engine.cpms.layout import SEGMENTS, SEPARATE, Segmented, allocate, padded, padded_size, read, write
 
-__all__ = ["SEGMENTS", "Segmented", "allocate", "padded", "padded_size", "read", "to_cpms", "to_ieee", "write"]
+__all__ = [
+    "SEGMENTS",
+    "SEPARATE",
+    "Segmented",
+    "allocate",
+    "padded",
+    "padded_size",
+    "read",
+    "to_cpms",
+    "to_ieee",
+    "write",
+]

@@ -34,6 +34,8 @@ def to_cpms(storage: Any, n: int, segments: int) -> Segmented:
 
 def to_ieee(segmented: Segmented) -> Any:
     """The values, joined in place: float64 [n], a view of the storage, which holds no segments from then on."""
+    if segmented.block_bytes != BLOCK_BYTES:
+        raise ParameterError(f"Blocks of {segmented.block_bytes} bytes are not converted in place; take {BLOCK_BYTES}.")
     if isinstance(segmented.storage, np.ndarray):
         _to_ieee(segmented.units, group_size(segmented.segments), segmented.segments, numba.get_num_threads())
     else:

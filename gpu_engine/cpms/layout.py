@@ -17,6 +17,9 @@ SEGMENTS = (2, 4)
 BLOCK_BYTES = 128
 """A block holds one segment of the values of a group, in one cache line of the GPUs that have the longest ones."""
 
+SEPARATE = 0
+"""The size of a block where each segment has an array of its own, as before the CPMS PageRank paper."""
+
 BITS = 64
 UNITS = {2: np.uint32, 4: np.uint16}
 """The type of a unit, which is one segment of one value, by the number of segments."""
@@ -27,19 +30,22 @@ class Segmented:
     """Values as segments in alternating blocks; raises ParameterError where the storage does not fit the rest.
 
     A group of m = 16·segments values is as many blocks as it has segments: first the top bits of all m, the heads, then
-    the next ones. Segment s of value i is unit (i div m)·m·segments + s·m + i mod m of the storage.
+    the next ones. Segment s of value i is unit (i div m)·m·segments + s·m + i mod m of the storage. Other sizes of a
+    block are for measuring what they do: m is then as many values as a block has units; SEPARATE is one group of all.
 
-    storage   float64 [whole groups], at least n and zero from n on; its elements are no numbers while it holds segments
-    n         values
-    segments  of a value: one of SEGMENTS
+    storage      float64 [whole groups], at least n and zero from n on; while it holds segments no numbers
+    n            values
+    segments     of a value: one of SEGMENTS
+    block_bytes  a power of two from 16 on, or SEPARATE; only blocks of BLOCK_BYTES can be converted in place
     """
 
     storage: Any
     n: int
     segments: int
+    block_bytes: int = BLOCK_BYTES
 
     def __post_init__(self) -> None:
-        size = padded_size(self.n, self.segments)
+        size = padded_size(self.n, self.segments, self.block_bytes)
         found = self.storage
         if found.dtype != np.float64 or found.shape != (size,) or not found.flags.c_contiguous:
             raise ParameterError(
@@ -52,26 +58,31 @@ class Segmented:
         """The storage as units: uint32 or uint16 [segments · whole groups], a view."""
         return self.storage.view(UNITS[self.segments])
 
+    @property
+    def apart(self) -> int:
+        """Units from a segment of a value to its next one."""
+        return group_size(self.segments, self.block_bytes) if self.block_bytes else int(self.storage.size)
 
-def group_size(segments: int) -> int:
+
+def group_size(segments: int, block_bytes: int = BLOCK_BYTES) -> int:
     """Values of a group: as many as a block holds units; raises ParameterError for another number of segments."""
     if segments not in SEGMENTS:
         known = " or ".join(map(str, SEGMENTS))
         raise ParameterError(f"A value cannot be split into {segments} segments; expected {known}.")
-    return BLOCK_BYTES * segments * 8 // BITS
+    return (block_bytes or BLOCK_BYTES) * segments * 8 // BITS
 
 
-def padded_size(n: int, segments: int) -> int:
+def padded_size(n: int, segments: int, block_bytes: int = BLOCK_BYTES) -> int:
     """Values of the whole groups that n values need; raises ParameterError for a negative n."""
     if n < 0:
         raise ParameterError(f"There cannot be {n} values; expected 0 or more.")
-    size = group_size(segments)
+    size = group_size(segments, block_bytes)
     return -(-n // size) * size
 
 
-def allocate(n: int, segments: int, xp: Any = np) -> Segmented:
+def allocate(n: int, segments: int, xp: Any = np, block_bytes: int = BLOCK_BYTES) -> Segmented:
     """n zeros in segments, on the device of the module `xp` (NumPy or CuPy)."""
-    return Segmented(xp.zeros(padded_size(n, segments)), n, segments)
+    return Segmented(xp.zeros(padded_size(n, segments, block_bytes)), n, segments, block_bytes)
 
 
 def padded(values: Any, segments: int) -> Any:
@@ -115,7 +126,7 @@ def _check_count(segmented: Segmented, k: int) -> None:
 
 def _places(segmented: Segmented, segment: int) -> Any:
     """The unit of that segment of each value: int64 [n]."""
-    values, size = array_module(segmented.storage).arange(segmented.n), group_size(segmented.segments)
+    values, size = array_module(segmented.storage).arange(segmented.n), segmented.apart
     return values // size * size * segmented.segments + segment * size + values % size
 
 

@@ -27,16 +27,22 @@ template <int SEGMENTS> __device__ __forceinline__ unsigned long long head_of(lo
   return (value - place) * SEGMENTS + place;
 }
 
-/// Value i of those at `base`, truncated to its first READ segments; `load` takes the address of a unit.
+/// A value whose units are `apart` from each other, truncated to its first READ segments; `load` takes the address of a
+/// unit.
 template <int SEGMENTS, int READ, typename Load>
-__device__ __forceinline__ double join_segments(const Unit<SEGMENTS> *base, long long i, Load load) {
+__device__ __forceinline__ double join_units(const Unit<SEGMENTS> *head, long long apart, Load load) {
   static_assert(1 <= READ && READ <= SEGMENTS, "a value has no such precision");
-  const Unit<SEGMENTS> *head = base + head_of<SEGMENTS>(i);
   unsigned long long bits = 0;
 #pragma unroll
   for (int segment = 0; segment < READ; ++segment)
-    bits |= (unsigned long long)load(head + segment * GROUP<SEGMENTS>) << shift_of<SEGMENTS>(segment);
+    bits |= (unsigned long long)load(head + segment * apart) << shift_of<SEGMENTS>(segment);
   return __longlong_as_double((long long)bits);
+}
+
+/// Value i of those at `base`, in blocks.
+template <int SEGMENTS, int READ, typename Load>
+__device__ __forceinline__ double join_segments(const Unit<SEGMENTS> *base, long long i, Load load) {
+  return join_units<SEGMENTS, READ>(base + head_of<SEGMENTS>(i), GROUP<SEGMENTS>, load);
 }
 
 /// Value i truncated to its first READ segments, kept in the caches, as a gathered x is.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpu_engine.cpms import SEGMENTS, Segmented, allocate, padded, read, to_cpms, write
+from gpu_engine.cpms import SEGMENTS, SEPARATE, Segmented, allocate, padded, read, to_cpms, to_ieee, write
 from gpu_engine.errors import ParameterError
 from tests.gpu_engine.cpms.bits import SPECIAL, bits_of, cut, units_of, values_of
 from tests.gpu_engine.cpms.kernels import PRECISIONS
@@ -89,6 +89,34 @@ def test_values_may_lie_apart() -> None:
     segmented = allocate(3, 2)
     write(segmented, np.array([1.0, 9.0, 2.0, 9.0, 3.0])[::2], 2)
     assert read(segmented, 2).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_block_of_32_bytes_has_eight_units_of_32_bits() -> None:
+    segmented = allocate(9, 2, block_bytes=32)
+    write(segmented, values_of([0x0123456789ABCDEF + i for i in range(9)]), 2)
+    heads, tails = [0x01234567] * 8, [0x89ABCDEF + i for i in range(8)]
+    padding = [0] * 7
+    assert segmented.units.tolist() == [*heads, *tails, heads[0], *padding, 0x89ABCDEF + 8, *padding]
+
+
+def test_segments_may_have_arrays_of_their_own() -> None:
+    segmented = allocate(33, 2, block_bytes=SEPARATE)
+    write(segmented, values_of([0x0123456789ABCDEF + i for i in range(33)]), 2)
+    padding = [0] * 31
+    tails = [0x89ABCDEF + i for i in range(33)]
+    assert segmented.units.tolist() == [*[0x01234567] * 33, *padding, *tails, *padding]
+    assert (segmented.apart, allocate(33, 2).apart) == (64, 32)
+
+
+@pytest.mark.parametrize("block_bytes", [32, 64, 256, SEPARATE])
+@precisions
+def test_unread_segments_are_zero_in_every_block(segments: int, k: int, block_bytes: int) -> None:
+    bits = [int(value) for value in np.random.default_rng(3).integers(0, 2**62, 150)]
+    segmented = allocate(len(bits), segments, block_bytes=block_bytes)
+    write(segmented, values_of(bits), segments)
+    assert bits_of(read(segmented, k)) == [cut(value, k, segments) for value in bits]
+    with pytest.raises(ParameterError, match=f"Blocks of {block_bytes} bytes are not converted in place; take 128"):
+        to_ieee(segmented)
 
 
 @pytest.mark.parametrize("segments", [0, 1, 3, 8])
