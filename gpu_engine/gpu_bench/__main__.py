@@ -18,7 +18,6 @@ from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import RECORDED, Recording
 from gpu_engine.records import Measurement, Record, Trace, as_json, dumps
-from gpu_engine.studies import study as find_study
 
 RESOURCES = "kernels.md"
 
@@ -86,7 +85,7 @@ def _measure(subjects: Sequence[Subject], matrix_cache: MatrixCache, arguments: 
     if not subjects:
         raise InputError("No matrix is left to measure: --only and --without exclude all of them.")
     benchmark, records = BENCHMARKS[arguments.study], list[Record]()
-    with open_bench(find_device(arguments.device, find_study(arguments.study).several)) as bench:
+    with open_bench(find_device(arguments.device, benchmark.several)) as bench:
         if bench.device.backend == "cuda" and benchmark.resources is not None:
             (arguments.folder / RESOURCES).write_text(benchmark.resources(), encoding="utf-8")
         if benchmark.measure_all is not None:

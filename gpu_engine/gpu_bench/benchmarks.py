@@ -1,4 +1,4 @@
-"""BENCHMARKS: of each study what is measured, how, and its tables."""
+"""BENCHMARKS: of each study what is measured, how, and its tables; `products` is no study, its records stay here."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +11,7 @@ from gpu_engine.gpu_bench import (
     formats_tables,
     pagerank,
     pagerank_tables,
+    products,
     scaling,
     scaling_tables,
 )
@@ -36,6 +37,7 @@ Measure = Callable[[Sequence[Subject], MatrixCache, Bench, int, Callable[[str], 
 class Benchmark:
     """The benchmark of one study: its matrices, how they are measured, the tables, and what is recorded of it.
 
+    several      whether it wants all GPUs
     sized        the same matrices with about so many nonzeros; None: they have a size
     measure_all  of what is measured of all matrices at once, before each by itself; None: nothing
     resources    a table of what the compiler made of the kernels, written beside the records; None: not asked for
@@ -47,6 +49,7 @@ class Benchmark:
     recorded: Callable[[Recording], Recording] = lambda recording: recording
     resources: Callable[[], str] | None = None
     measure_all: Measure | None = None
+    several: bool = False
     sized: Callable[[int], Sequence[Subject]] | None = None
 
 
@@ -59,7 +62,8 @@ def in_given_order(recording: Recording) -> Recording:
 BENCHMARKS = {
     "formats": Benchmark(SUBJECTS, formats.measure, formats_tables.TABLES, in_given_order, resources_table),
     "pagerank": Benchmark(GRAPH_SUBJECTS, pagerank.measure, pagerank_tables.TABLES),
+    "products": Benchmark(GRAPH_SUBJECTS, products.measure, products.TABLES),
     "batched": Benchmark(BATCH_SUBJECTS, batched.measure, batched_tables.TABLES, measure_all=batched.measure_mixed),
-    "scaling": Benchmark(SHARED_SUBJECTS, scaling.measure, scaling_tables.TABLES, sized=shared_subjects),
+    "scaling": Benchmark(SHARED_SUBJECTS, scaling.measure, scaling_tables.TABLES, several=True, sized=shared_subjects),
 }
-"""By the name of the study."""
+"""By the name of the study, or of what is measured beside it."""

@@ -96,7 +96,8 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
     """pylibcugraph, its pool, and NumPy as CuPy with a default stream."""
     library = Library()
     streams = {
-        name: SimpleNamespace(use=lambda name=name: setattr(library, "stream", name)) for name in ("ours", "default")
+        name: SimpleNamespace(use=lambda name=name: setattr(library, "stream", name), synchronize=lambda: None)
+        for name in ("ours", "default")
     }
     cuda = SimpleNamespace(
         get_current_stream=lambda: streams[library.stream], Stream=SimpleNamespace(null=streams["default"])
