@@ -11,7 +11,7 @@ from gpu_engine.studies import study
 from tests.battery import BATTERY
 from tests.samples.batched import copies, mixed
 from tests.samples.formats import study_of
-from tests.samples.pagerank import luxembourg
+from tests.samples.pagerank import luxembourg, ran
 from tests.samples.scaling import shared
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
@@ -43,7 +43,9 @@ def _products(matrices: Sequence[str], device: str) -> Records:
 
 
 def _runs(matrices: Sequence[str], device: str) -> Records:
-    found = [run for matrix in matrices for run in luxembourg(device, matrix)]
+    """With the paper's kernels beside one of the fused ones."""
+    unfused = [ran("csr/thread+unfused-fp64", 113, 0.2, matrix, device) for matrix in matrices]
+    found = [run for matrix in matrices for run in luxembourg(device, matrix)] + unfused
     measurements = [run if isinstance(run, Measurement) else run[0] for run in found]
     return measurements, [run[1] for run in found if isinstance(run, tuple)]
 

@@ -97,7 +97,7 @@ def test_tables_stand_below_the_figure_they_belong_to_and_below_all(client: Test
 
 def test_downloads_have_the_traces(client: TestClient, ranked: str) -> None:
     document = client.get("/pagerank.json?job=j2").json()
-    assert [len(trace["arrays"]["gamma"]) for trace in document["traces"]] == [113] * 4
+    assert [len(trace["arrays"]["gamma"]) for trace in document["traces"]] == [113] * 5
 
 
 def test_a_run_without_a_time_says_why(client: TestClient, ranked: str) -> None:
