@@ -148,8 +148,11 @@ class CugraphRanks:
         return ranks, converged
 
     def iterations(self, tolerance: float, most: int) -> int:
-        """The fewest iterations with which the library says that it converged, `most` where it never does."""
-        return 1 + bisect_left(range(1, most), True, key=lambda count: self.run(tolerance, count)[2])
+        """Iterations after which the library says that it converged, `most` where it never does.
+
+        It says so of a run that could have gone on, and not of one that came under the tolerance in its last iteration.
+        """
+        return 1 + bisect_left(range(1, most), True, key=lambda count: self.run(tolerance, count + 1)[2])
 
 
 def loosest_tolerance(is_right: Callable[[float], bool], epsilon: float) -> float:

@@ -31,9 +31,12 @@ narrow one keeps neighbours near. Without values padding costs a third, so there
 LINKS_AHEAD = (4, 8)
 """Links of a page in flight in SELL-C-σ: few where rows are short, for more would only be instructions there."""
 
-CSR_BLOCKS, LONG = (64, 1024), 16
-"""Threads of a block of CSR, one thread a page, where pages have few links and where they have more than LONG in the
-mean: of such large blocks fewer are at work at a time, and what their threads will read next stays in the cache.
+LONG = 16
+"""Links of a page, in the mean, from which rows of CSR are long for one thread."""
+
+CSR_BLOCK, CSR_BLOCKS = 256, (6, 3)
+"""Threads of a block in CSR, one thread a page, and blocks of a multiprocessor where rows are short and where they are
+long: they take one page after the other, and are so few that what their threads read next is still in the cache.
 """
 
 LANES_A_PAGE = (2, 8, 32)
@@ -111,7 +114,8 @@ class CsrPull:
         self._n = np.int32(graph.n)
         self._pointer = pointer_of(pull)
         self._indptr, self.links, self.values = pull.indptr, pull.indices, pull.values
-        self._block = CSR_BLOCKS[pull.nnz > LONG * graph.n]
+        resident = CSR_BLOCKS[pull.nnz > LONG * graph.n] * multiprocessors(xp)
+        self._block, self._blocks = CSR_BLOCK, min(-(-graph.n // CSR_BLOCK), resident)
         self.nbytes = int(self._indptr.nbytes + self.links.nbytes)
 
     @staticmethod
@@ -125,12 +129,11 @@ class CsrPull:
         return (f"csr_thread<{pointer}, {types}>",)
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
-        """One thread a page."""
+        """One thread for one page after the other."""
         self._each_page(source.function(self.names(self._pointer, types)[0]), values, ranks)
 
     def _each_page(self, kernel: Any, values: Any, ranks: tuple[Any, ...]) -> None:
-        blocks = -(-int(self._n) // self._block)
-        kernel((blocks,), (self._block,), (self._n, self._indptr, self.links, values, *ranks))
+        kernel((self._blocks,), (self._block,), (self._n, self._indptr, self.links, values, *ranks))
 
 
 class VectorPull(CsrPull):
@@ -140,7 +143,7 @@ class VectorPull(CsrPull):
         super().__init__(graph, xp, free)
         links = graph.pull.nnz / max(graph.n, 1)
         self._choice = sum(lanes < links for lanes in LANES_A_PAGE[:-1])
-        self._block = BLOCK
+        self._block, self._blocks = BLOCK, -(-graph.n // BLOCK)
 
     @staticmethod
     def names(pointer: str, types: str) -> tuple[str, ...]:
@@ -254,6 +257,11 @@ PULLS: dict[str, type[Pull]] = {
     "sellp/thread": SellpPull,
     "split/tile": TilePull,
 }
+
+
+def multiprocessors(xp: Any) -> int:
+    """Of the current device of CuPy; NumPy has one."""
+    return 1 if xp is np else int(xp.cuda.Device().attributes["MultiProcessorCount"])
 
 
 def pointer_of(pull: CsrMatrix) -> str:

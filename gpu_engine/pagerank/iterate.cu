@@ -1,4 +1,5 @@
 #include "slots.cuh"
+#include "thread_row.cuh"
 #include "tile_entries.cuh"
 #include "tiles.cuh"
 
@@ -64,7 +65,8 @@ sum_links(int length, long long first, long long step, const int *__restrict__ c
       [p](int column) { return Read::load(p, column); });
 }
 
-/// next := damping·Aᵀ·p + base, one thread a page; the rows of Aᵀ in CSR.
+/// next := damping·Aᵀ·p + base, one thread a page or several, one after the other; the rows of Aᵀ in CSR. AHEAD links
+/// of a page are in flight.
 template <typename Pointer, typename Values, typename Read, typename Write>
 __global__ void
 csr_thread(int n, const Pointer *__restrict__ indptr, const int *__restrict__ indices,
@@ -72,22 +74,16 @@ csr_thread(int n, const Pointer *__restrict__ indptr, const int *__restrict__ in
            const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next, double damping, int norm,
            const State *__restrict__ state, unsigned long long *__restrict__ changes,
            unsigned long long *__restrict__ lost, unsigned long long *__restrict__ masses) {
-  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
-  if (row < n) {
+  for (long long row = thread; row < n; row += (long long)gridDim.x * blockDim.x) {
     finish.ask(row), finish.turn();
-    // A thread's next links lie in the sector that it has just read, so all loads stay in the caches; more than one
-    // link in flight a thread would push these sectors out.
-    const Pointer begin = indptr[row], end = indptr[row + 1];
-    double total = 0.0;
-    for (Pointer link = begin; link < end; ++link) {
-      const int column = __ldg(indices + link);
-      const double value = Values::load(values, link);
-      if (column >= 0) total += value * Read::load(p, column);
-    }
-    finish.take(row, total);
+    const Pointer begin = indptr[row];
+    finish.take(row, sum_row((int)(indptr[row + 1] - begin), begin, indices,
+                             [values](long long at) { return Values::load(values, at); },
+                             [p](int column) { return Read::load(p, column); }));
   }
-  finish.add(changes, lost, masses, row / WARP);
+  finish.add(changes, lost, masses, thread / WARP);
 }
 
 /// The same, LANES threads a page: they take its links in turns. A warp has as many pages as threads, one after the
@@ -136,15 +132,20 @@ ell_thread(int n, int width, const int *__restrict__ columns, const typename Val
   finish.add(changes, lost, masses, row / WARP);
 }
 
+/// Blocks of a multiprocessor: with values in segments of 16 bits as many as leave registers for several links in
+/// flight. Left to itself, the compiler takes one link after the other there.
+template <typename Values> constexpr int SLICES_AT_ONCE = sizeof(typename Values::Unit) == 2 ? 10 : 16;
+
 /// The same in SELL-C-σ: a slice of WARP pages lies column by column from offsets[slice] on, padded with column −1.
 /// Ranks are in the order of the rows.
 template <int AHEAD, typename Values, typename Read, typename Write>
-__global__ void
-sellp_thread(int n, const long long *__restrict__ offsets, const int *__restrict__ columns,
-             const typename Values::Unit *__restrict__ values, const typename PageOf<Values>::Type *__restrict__ pages,
-             const typename Read::Unit *__restrict__ p, typename Write::Unit *__restrict__ next, double damping,
-             int norm, const State *__restrict__ state, unsigned long long *__restrict__ changes,
-             unsigned long long *__restrict__ lost, unsigned long long *__restrict__ masses) {
+__global__ void __launch_bounds__(128, SLICES_AT_ONCE<Values>)
+    sellp_thread(int n, const long long *__restrict__ offsets, const int *__restrict__ columns,
+                 const typename Values::Unit *__restrict__ values,
+                 const typename PageOf<Values>::Type *__restrict__ pages, const typename Read::Unit *__restrict__ p,
+                 typename Write::Unit *__restrict__ next, double damping, int norm, const State *__restrict__ state,
+                 unsigned long long *__restrict__ changes, unsigned long long *__restrict__ lost,
+                 unsigned long long *__restrict__ masses) {
   const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   Finish<Values, Read, Write> finish(pages, p, next, damping, norm, state);
   if (row < n) {

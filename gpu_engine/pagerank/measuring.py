@@ -39,7 +39,7 @@ class PageRankDetails(Details):
     links: int | None = described("Of the operator: all of the matrix, or its strict lower triangle.", None)
     dangling_pages: int | None = described("Pages of the operator without a link.", None)
     iterations: int | None = described(
-        "Until γ < ε, or the most allowed; of a library the fewest with which it says that it has converged.", None
+        "Until γ < ε, or the most allowed; of a library those after which it says that it has converged.", None
     )
     tolerance: float | None = described("At what change a library was told to stop; null for our kernels.", None)
     iterations_by_segments: tuple[int, ...] = described(

@@ -1,5 +1,6 @@
 #include "segments.cuh"
 #include "slots.cuh"
+#include "thread_row.cuh"
 
 /// fp64 in SEGMENTS segments of which the first K are used, in blocks of BLOCK_BYTES; of 0 bytes: each segment in an
 /// array of its own, `apart` units long. K of 0: numbers.
@@ -46,13 +47,14 @@ __global__ void csr_thread(int n, const Pointer *__restrict__ indptr, const int 
                            long long ranks_apart) {
   using Values = Stored<SEGMENTS, READ_A, BLOCK_BYTES>;
   using Ranks = Stored<SEGMENTS, READ_P, BLOCK_BYTES>;
-  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= n) return;
-  const Pointer end = indptr[row + 1];
-  double total = 0.0;
-  for (Pointer link = indptr[row]; link < end; ++link)
-    total += Values::load(values, values_apart, link) * Ranks::load(p, ranks_apart, __ldg(indices + link));
-  Ranks::store(y, ranks_apart, row, total);
+  const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  for (long long row = thread; row < n; row += (long long)gridDim.x * blockDim.x) {
+    const Pointer begin = indptr[row];
+    const double total = sum_row((int)(indptr[row + 1] - begin), begin, indices,
+                                 [=](long long at) { return Values::load(values, values_apart, at); },
+                                 [=](int column) { return Ranks::load(p, ranks_apart, column); });
+    Ranks::store(y, ranks_apart, row, total);
+  }
 }
 
 /// The same in ELLPACK: columns and values [width, n], padded with column −1.

@@ -127,23 +127,24 @@ __global__ void join_pages(int n_cut, const int *__restrict__ rows, const int *_
   pass.add(changes, lost, number);
 }
 
-/// A pass over the rows as CSR has them, one thread a page: for a graph without links, which has no tiles.
+/// A pass over the rows as CSR has them, one thread for one page after the other: for a graph without links, which has
+/// no tiles.
 template <typename Pointer, typename Pass>
 __global__ void csr_thread(int n, const Pointer *__restrict__ indptr, const int *__restrict__ indices, const double *,
                            const int *__restrict__ degrees, const typename Pass::Type *__restrict__ read,
                            decltype(Pass::write) write, decltype(Pass::rest) rest, double damping, double weight,
                            const State *__restrict__ state, unsigned long long *__restrict__ changes,
                            unsigned long long *__restrict__ lost) {
-  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   Pass pass(degrees, read, write, rest, damping, weight, state);
-  if (row < n) {
+  for (long long row = thread; row < n; row += (long long)gridDim.x * blockDim.x) {
     pass.ask(row), pass.turn();
     double total = 0.0;
     for (Pointer link = indptr[row]; link < indptr[row + 1]; ++link)
       total += __ldg(read + indices[link]);
     pass.take(row, total);
   }
-  pass.add(changes, lost, row / WARP);
+  pass.add(changes, lost, thread / WARP);
 }
 
 /// p := p + d.

@@ -1,7 +1,6 @@
 #include "ranks.cuh"
 #include "slots.cuh"
-
-constexpr int BLOCK = 256;
+#include "thread_row.cuh"
 
 /// What every page gets without a link: teleport and its share of the rank `lost` on dangling pages.
 __device__ __forceinline__ double base_of(double teleport, double spread, const double *__restrict__ lost) {
@@ -14,13 +13,14 @@ __global__ void csr_thread(int n, const Pointer *__restrict__ indptr, const int 
                            const typename Values::Unit *__restrict__ values, const typename Read::Unit *__restrict__ p,
                            typename Write::Unit *__restrict__ next, double damping, double teleport, double spread,
                            const double *__restrict__ lost) {
-  const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= n) return;
-  const Pointer end = indptr[row + 1];
-  double total = 0.0;
-  for (Pointer link = indptr[row]; link < end; ++link)
-    total += Values::load(values, link) * Read::load(p, __ldg(indices + link));
-  Write::store(next, row, damping * total + base_of(teleport, spread, lost));
+  const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  for (long long row = thread; row < n; row += (long long)gridDim.x * blockDim.x) {
+    const Pointer begin = indptr[row];
+    const double total = sum_row((int)(indptr[row + 1] - begin), begin, indices,
+                                 [values](long long at) { return Values::load(values, at); },
+                                 [p](int column) { return Read::load(p, column); });
+    Write::store(next, row, damping * total + base_of(teleport, spread, lost));
+  }
 }
 
 /// The same in ELLPACK: columns and values [width, n], padded with column −1.

@@ -20,7 +20,7 @@ NORMS = {"L1": 0, "L2": 1, "Linf": 2}
 """As ranks.cuh numbers them."""
 
 BLOCK = 256
-"""As unfused.cu has it."""
+"""As ranks.cuh has it."""
 
 PARTS = 1024
 """Blocks of the first step of a norm at most: no GPU of today runs more of them at once."""

@@ -88,7 +88,9 @@ class Library:
             new = alpha * (links @ shares) + (1 - alpha + alpha * p[out == 0].sum()) / n
             count, change, p = count + 1, np.abs(new - p).sum(), new
         order = np.arange(n)[::-1]
-        return order, p[order] * (1 + self.wrong), bool(change < self.looser * epsilon) and not self.doubts
+        # It doubts what has come under ε in the last iteration that it may make.
+        sure = bool(change < self.looser * epsilon) and count < max_iterations and not self.doubts
+        return order, p[order] * (1 + self.wrong), sure
 
 
 @pytest.fixture
