@@ -150,11 +150,23 @@ class CudaRanks:
         """Launches what makes γ and the base of the next iteration."""
         if self._n == 0:
             return
+        arguments = (*self._settled_by, np.int32(self._stored.raised), self._state, *self._sums)
+        BETWEEN.function("next_iteration")((1,), (SETTLE_BLOCK,), arguments)
+
+    def settle_or_end(self, kernel: Any, rule: tuple[Any, ...]) -> None:
+        """Launches a kernel of converge.cu in the place of `settle`; rule: its last arguments."""
+        kernel((1,), (SETTLE_BLOCK,), (*self._settled_by, self._state, *self._sums, *rule))
+
+    @property
+    def _settled_by(self) -> tuple[Any, ...]:
+        """Pages, damping, the share of dangling pages, and the norm, as kernels take them."""
         rule = np.float64(self._params.damping), np.float64(self._params.dangling_factor)
-        flags = np.int32(NORMS[self._params.norm]), np.int32(self._stored.raised)
-        BETWEEN.function("next_iteration")(
-            (1,), (SETTLE_BLOCK,), (np.int32(self._n), *rule, *flags, self._state, *self._sums)
-        )
+        return np.int32(self._n), *rule, np.int32(NORMS[self._params.norm])
+
+    def turned(self, iterations: int) -> None:
+        """Says that so many iterations were made since a reset: of an odd number p is where the host has next."""
+        if iterations % 2:
+            self._stored = replace(self._stored, p=self._stored.next, next=self._stored.p)
 
     def gamma(self) -> float:
         """γ of the iteration before, of the values as stored; waits for it."""

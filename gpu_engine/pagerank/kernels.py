@@ -9,7 +9,7 @@ matrix values: the rank vector is scaled by 1/out-degree), and `free-cpms2`, `fr
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,8 +21,11 @@ from gpu_engine.pagerank import cuda_refined, refinement, run, unfused
 from gpu_engine.pagerank.cuda_pulls import BETWEEN, FP32, FP64, Storage, source_of
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.refinement import Refinement
-from gpu_engine.pagerank.run import PLAIN, Procedure
+from gpu_engine.pagerank.run import PLAIN, Procedure, Run
 from gpu_engine.pagerank.schedule import Schedule
+
+if TYPE_CHECKING:
+    from gpu_engine.pagerank.converging import Converging
 
 CPU_LAYOUTS = {"csr/thread": "csr", "ell/thread": "ell"}
 
@@ -103,6 +106,14 @@ class RankKernel:
         from gpu_engine.pagerank import cpu, cpu_ranks
 
         return digest(inspect.getsource(cpu) + inspect.getsource(cpu_ranks))
+
+    def converging(self, ranks: Any, run: Run, params: PageRankParams, xp: Any) -> "Converging | None":
+        """A run of these ranks that ends by itself on the device; None where this kernel or run has none."""
+        if xp is np or self.segments or self.refined or not self.fused or not run.converged:
+            return None
+        from gpu_engine.pagerank.converging import converging
+
+        return converging(ranks, len(run.gammas), params, xp)
 
     def ranks(self, graph: TransitionMatrix, params: PageRankParams, xp: Any, convert: bool = True) -> Any:
         """The state that the procedure drives, on the device of the module `xp`, NumPy or CuPy.

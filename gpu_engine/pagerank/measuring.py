@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
@@ -20,6 +20,9 @@ from gpu_engine.pagerank.run import PHASES, PLAIN, Run, State
 from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.pagerank.verify import Verification, Verifier, top_pages
 from gpu_engine.records import Cache, Case, Details, Trace, described
+
+if TYPE_CHECKING:
+    from gpu_engine.pagerank.converging import Converging
 
 PARTS_REPEATS = 3
 """Runs timed part by part; each part's median counts."""
@@ -40,6 +43,11 @@ class PageRankDetails(Details):
     dangling_pages: int | None = described("Pages of the operator without a link.", None)
     iterations: int | None = described(
         "Until γ < ε, or the most allowed; of a library those after which it says that it has converged.", None
+    )
+    iterations_timed: int | None = described(
+        "Those of the timed run: on a GPU one in fp64 or fp32 ends by itself, a look at γ costs as much as a short "
+        "iteration, and it may make a few more; others are replayed.",
+        None,
     )
     tolerance: float | None = described("At what change a library was told to stop; null for our kernels.", None)
     iterations_by_segments: tuple[int, ...] = described(
@@ -134,6 +142,7 @@ class PageRankCandidate(Candidate):
         self.bytes_needed = min(self._needed, self._bench.layout_bytes)
         self._ranks: State | None = None
         self._run: Run | None = None
+        self._converging: Converging | None = None
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -147,17 +156,19 @@ class PageRankCandidate(Candidate):
             raise ParameterError(NEEDS_L1)
         self._ranks = self._kernel.ranks(self._experiment.graph, self._params, self._bench.xp, self._convert)
         self._run = run = self._kernel.procedure.iterate(self._ranks, self._params, self._schedule)
+        self._converging = self._kernel.converging(self._ranks, run, self._params, self._bench.xp)
         written = iterations_by_segments(run.written, self._schedule) if self._kernel.precisions else ()
         self.fields = {
             **self._experiment.operator,
             "iterations": len(run.gammas),
             "iterations_by_segments": written,
             "stored_bytes": self._ranks.stored_bytes,
+            "iterations_timed": self._ended() if self._converging else len(run.gammas),
         }
         return partial(self._verified, self._ranks.ranks(), run)
 
     def turns(self, cache: Cache) -> Callable[[], float]:
-        """Turns of the same steps, without a look at γ."""
+        """Turns of runs that end by themselves, or else of the same steps without a look at γ."""
         return self._bench.turns(self._play, self._rewinder())(cache)
 
     def least_s(self, cache: Cache) -> float:
@@ -215,8 +226,16 @@ class PageRankCandidate(Candidate):
     def _rewinder(self) -> Callable[[], None]:
         return self._ready()[0].rewinder(self._schedule.first)
 
+    def _ended(self) -> int:
+        """Iterations of a run that ended by itself; its ranks are those that are verified."""
+        self._bench.stopwatch.time_parts([self._play], self._rewinder())
+        return self._converging.ended() if self._converging else 0
+
     def _play(self) -> None:
         ranks, run = self._ready()
+        if self._converging:
+            self._converging.launch()
+            return
         for _, _, act in self._kernel.procedure.replayed(ranks, self._schedule, run.steps):
             act()
 

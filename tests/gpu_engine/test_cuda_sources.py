@@ -38,8 +38,9 @@ RANKS = whole(
 UNFUSED = whole("unfused.cu", (unfused.source_of(k.layout, k.segments, p) for k, p in KINDS if not k.fused))
 REFINED = whole("refine.cu", (cuda_refined.source_of(k.layout, k.refined, p) for k, p in KINDS if k.refined))
 PRODUCTS = whole("products.cu", (products.source_of(layout, p) for layout in products.LAYOUTS for p in POINTERS))
+CONVERGE = CudaSource("gpu_engine.pagerank", "converge.cu", ("next_or_end<32, 8>",))
 SEVERAL = (cuda_device.SEGMENTS, cuda_device.ENTRIES, cuda_rank_steps.SOURCE)
-OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, UNFUSED, REFINED, PRODUCTS, *SEVERAL)
+OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, UNFUSED, REFINED, PRODUCTS, CONVERGE, *SEVERAL)
 """The sources that belong to no kernel of a list."""
 
 LISTED = {k.source for f in FORMATS for k in f.kernels} | {k.source for k in batched.KERNELS}
@@ -54,6 +55,7 @@ SOURCES_CHANGED = pytest.mark.full(
         "gpu_engine/pagerank/cuda*",
         "gpu_engine/pagerank/unfused*",
         "gpu_engine/pagerank/refine*",
+        "gpu_engine/pagerank/converge*",
         "gpu_engine/pagerank/products*",
     ),
     *("gpu_engine/multigpu/cuda*", "tests/gpu_engine/test_cuda_sources.py"),
