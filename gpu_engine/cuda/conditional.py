@@ -95,10 +95,12 @@ def _node(kind: int, handle: int) -> Iterator[None]:
     inner = cupy.cuda.Stream(non_blocking=True)
     body = ctypes.c_void_p(params.of.conditional.bodies[0])
     _call("cuStreamBeginCaptureToGraph", ctypes.c_void_p(inner.ptr), body, None, None, ctypes.c_size_t(0), RELAXED)
+    # Left by `with`, a stream that was made current by `use` would not be current again.
+    inner.use()
     try:
-        with inner:
-            yield
+        yield
     finally:
+        outer.use()
         _call("cuStreamEndCapture", ctypes.c_void_p(inner.ptr), ctypes.byref(ctypes.c_void_p()))
     nodes = (ctypes.c_void_p * 1)(node.value)
     one = ctypes.c_size_t(1)

@@ -31,8 +31,9 @@ def test_a_run_ends_where_the_host_would_end_it(kernel: RankKernel, graph: str, 
     epsilon = 1e-5 if kernel.single else 1e-9
     params = parse_params(PageRankParams, {"epsilon": epsilon, "iterations_max": most})
     matrix = transition_matrix(generate(family, fields), params)
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream:
+    own, stream = cupy.cuda.get_current_stream(), cupy.cuda.Stream(non_blocking=True)
+    stream.use()
+    try:
         ranks, schedule = kernel.ranks(matrix, params, cupy), kernel.schedule({})
         run = kernel.procedure.iterate(ranks, params, schedule)
         expected, rewind = ranks.ranks(), ranks.rewinder(schedule.first)
@@ -55,6 +56,8 @@ def test_a_run_ends_where_the_host_would_end_it(kernel: RankKernel, graph: str, 
                 np.testing.assert_array_equal(ranks.ranks(), expected)
             else:
                 assert np.abs(ranks.ranks() - expected).sum() < 10 * epsilon
+    finally:
+        own.use()
 
 
 def test_what_is_not_captured_has_no_conditions() -> None:
