@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from gpu_engine.gpu_bench.batch_subjects import is_similar
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.measuring import measure_passes
-from gpu_engine.gpu_bench.subjects import SIMILAR, Group, Subject
+from gpu_engine.gpu_bench.subjects import Group, Subject
 from gpu_engine.measure import Bench
 from gpu_engine.records import Measurement, Trace
 from gpu_engine.studies.batched import BatchedParams, BatchedStudy, chosen_kernels
@@ -42,7 +43,7 @@ def measure(
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParams]:
     """Batches of copies of a subject: those of the figure or the target that it stands for. Energy is left out."""
     for fields in PASSES[subject.group]:
-        chosen = fields | ({"batches": GROWING} if subject.name in SIMILAR else {})
+        chosen = fields | ({"batches": GROWING} if is_similar(subject.name) else {})
         kernels = () if subject.group == "batch random" and chosen["batches"] == (MEDIUM,) else apart(backend)
         yield BatchedParams(kernels=kernels, compose=("copies",), rounds=rounds, energy_s=0.0, **chosen)
 
@@ -65,5 +66,5 @@ def measure_mixed(
 def mixtures(subjects: Sequence[Subject]) -> list[list[Subject]]:
     """The matrices of each mixed batch: those of similar order, and all, where these are others; two or more each."""
     paper = [subject for subject in subjects if subject.group == "batch paper"]
-    similar = [subject for subject in paper if subject.name in SIMILAR]
+    similar = [subject for subject in paper if is_similar(subject.name)]
     return [members for members in (similar, paper if similar != paper else []) if len(members) > 1]

@@ -16,8 +16,9 @@ from gpu_engine.findings.batched.groups import (
     operations,
 )
 from gpu_engine.findings.finding import gain, share
+from gpu_engine.gpu_bench.batch_subjects import is_similar
 from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables, lowest, mean, number, section, us
-from gpu_engine.gpu_bench.subjects import SIMILAR
+from gpu_engine.gpu_bench.subjects import STAND_IN
 from gpu_engine.records import CACHES, Cache, Measurement
 
 CHAIN, BRANCHES = "cusparse/chain", "cusparse/branches"
@@ -56,7 +57,7 @@ def _against_libraries(data: BenchmarkData, b: BatchGroup) -> Sequence[str]:
 def growing(data: BenchmarkData) -> Iterator[Section]:
     """Figure 3: batches of growing size against one call after the other."""
     for cache in CACHES:
-        found = [b for b in _copies(data, "batch paper", cache) if b.matrix_id in SIMILAR and b.ours]
+        found = [b for b in _copies(data, "batch paper", cache) if is_similar(b.matrix_id) and b.ours]
         rivals = [name for name in (*LOOPS, BRANCHES, BEST) if any(b.of(name) for b in found)]
         loops = [name for name in rivals if name in LOOPS]
         heads = " | ".join(
@@ -130,8 +131,8 @@ def mixed(data: BenchmarkData) -> Iterator[Section]:
     for cache in CACHES:
         for b in _batches(data, cache):
             if b.compose == "mixed":
-                is_similar = set(b.members) <= set(SIMILAR)
-                what = "of similar order (Figure 6)" if is_similar else "of the paper (Figure 7)"
+                similar = all(map(is_similar, b.members))
+                what = "of similar order (Figure 6)" if similar else "of the paper (Figure 7)"
                 rows = (
                     (m.kernel, _rate(m), number(_in_gb(bandwidth(m)), 0), number(share(m.floor_s, m)), m.note)
                     for m in b.timed
@@ -139,7 +140,13 @@ def mixed(data: BenchmarkData) -> Iterator[Section]:
                 title = f"{b.problems:,} problems, {len(b.members)} matrices {what}, {cache}"
                 ratio = _ratio(b, BEST)
                 note = f"Over {BEST}: {number(ratio)}." if ratio else ""
-                yield from section(title, "kernel | GFLOP/s | GB/s | of floor | note", rows, note)
+                yield from section(title, "kernel | GFLOP/s | GB/s | of floor | note", rows, note, _stand_ins(b))
+
+
+def _stand_ins(b: BatchGroup) -> str:
+    """Which members of a mixed batch were generated in the kind of a matrix that was not there; empty of none."""
+    found = [name.removesuffix(STAND_IN) for name in b.members if name.endswith(STAND_IN)]
+    return f"Stand-ins for {len(found)} of {len(b.members)} matrices: {', '.join(found)}." if found else ""
 
 
 def auto(data: BenchmarkData) -> Iterator[Section]:

@@ -15,11 +15,11 @@ from gpu_engine.gpu_bench import (
     scaling,
     scaling_tables,
 )
+from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS
 from gpu_engine.gpu_bench.markdown import Tables
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.resources import resources_table
 from gpu_engine.gpu_bench.subjects import (
-    BATCH_SUBJECTS,
     GRAPH_SUBJECTS,
     SHARED_SUBJECTS,
     SUBJECTS,

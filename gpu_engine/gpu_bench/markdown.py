@@ -39,8 +39,8 @@ class BenchmarkData:
 
     @cached_property
     def groups(self) -> dict[str, str]:
-        """The group of a subject by its name, which is the id of its matrix."""
-        return {subject.name: subject.group for subject in self.subjects}
+        """The group of a subject by its name, which is the id of its matrix, and by that of its stand-in."""
+        return {name: subject.group for subject in self.subjects for name in subject.names}
 
     @cached_property
     def study(self) -> StudyData:

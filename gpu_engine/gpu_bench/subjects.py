@@ -25,6 +25,10 @@ Group = Literal[
 ]
 
 
+STAND_IN = " (stand-in)"
+"""What the name of a matrix ends with that was generated in the kind of another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A matrix to measure.
@@ -52,7 +56,12 @@ class Subject:
         """The subject of its stand-in, by a name that says so; None where there is none."""
         if self.stand_in is None:
             return None
-        return replace(self, name=f"{self.name} (stand-in)", source=self.stand_in, stand_in=None)
+        return replace(self, name=self.name + STAND_IN, source=self.stand_in, stand_in=None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its own, and that of its stand-in where it has one."""
+        return (self.name,) if self.substitute is None else (self.name, self.substitute.name)
 
     @property
     def is_natural(self) -> bool:
@@ -216,87 +225,6 @@ SUBJECTS: tuple[Subject, ...] = (
     *(Subject(name, "small", generated(family, params)) for name, family, params in FEW),
     *(Subject(name, "held out", generated(family, params)) for name, family, params in HELD_OUT),
 )
-
-RANDOM: tuple[tuple[int, float], ...] = (
-    (1000, 5.0),
-    (1000, 20.0),
-    (1000, 60.0),
-    (100, 8.0),
-)
-"""(rows, mean row length) of the random matrices; row lengths scatter as those of entries thrown at random."""
-
-LENGTHS = (2, 4, 8, 16, 32, 64)
-"""Mean row lengths of Figure 4 of the batched paper."""
-
-PAPER = (
-    "MathWorks/pivtol",
-    "MathWorks/tomography",
-    "HB/west0989",
-    "Gset/G45",
-    "Pajek/GD02_a",
-    "PARSEC/Si2",
-    "Bai/ck656",
-    "FIDAP/ex25",
-    "HB/jgl011",
-    "HB/lock_700",
-    "HB/fs_541_1",
-    "HB/mbeacxc",
-    "HB/dwt_918",
-    "HB/mcfe",
-    "HB/dwt_607",
-    "Bai/rbsa480",
-    "HB/gr_30_30",
-    "Boeing/bcsstk34",
-    "vanHeukelum/cage8",
-    "FIDAP/ex27",
-    "HB/can_838",
-    "Boeing/bcsstm34",
-    "Pajek/USAir97",
-    "HB/bp_1600",
-    "Morandini/rotor2",
-    "Boeing/msc00726",
-    "HB/nos3",
-    "Gset/G2",
-    "HB/dwt_992",
-    "FIDAP/ex2",
-    "Bai/tols90",
-    "HB/bcsstk02",
-)
-"""The matrices of the batched paper, §4.1, in its order."""
-
-SIMILAR = (
-    "west0989",
-    "G45",
-    "ex25",
-    "dwt_918",
-    "gr_30_30",
-    "cage8",
-    "ex27",
-    "can_838",
-    "bp_1600",
-    "nos3",
-    "G2",
-    "dwt_992",
-)
-"""The twelve of order 800 to 1,024: those of Figures 3 and 6."""
-
-
-def _batches() -> Iterable[Subject]:
-    for n, mean in RANDOM:
-        params = {"n": n, "lengths": "lognormal", "mean": mean, "sigma": round(mean**0.5, 1), "max_length": n}
-        yield Subject(f"random-{n}-{mean:g}", "batch random", generated("rows", params))
-    for length in LENGTHS:
-        constant = {"n": 1024, "lengths": "constant", "mean": float(length), "max_length": 1024}
-        yield Subject(f"balanced-{length}", "batch balanced", generated("rows", constant))
-    for length in LENGTHS:
-        few = {"n": 1024, "dense": length, "mean": 0.0}
-        yield Subject(f"few-rows-{length}", "batch few rows", generated("dense_rows", few))
-    for name in PAPER:
-        yield Subject(name.partition("/")[2], "batch paper", collected(name))
-
-
-BATCH_SUBJECTS: tuple[Subject, ...] = tuple(_batches())
-"""The small matrices of study `batched`."""
 
 SHARED_NNZ = 1_000_000_000
 """About as many nonzeros as one GPU multiplies in three milliseconds."""

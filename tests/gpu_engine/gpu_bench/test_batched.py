@@ -18,16 +18,53 @@ from gpu_engine.findings.batched import PAPER_GAIN
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import batched
+from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS, PAPER, SIMILAR, is_similar
 from gpu_engine.gpu_bench.batched import apart, mixtures, passes
 from gpu_engine.gpu_bench.batched_tables import TABLES
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
-from gpu_engine.gpu_bench.subjects import BATCH_SUBJECTS, PAPER, SIMILAR, Subject
+from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import MatrixRecord, Recording, collected, generated
 from gpu_engine.records import BandwidthPoint, Cache, Case, DeviceInfo, DeviceProfile, Measurement
 from gpu_engine.studies.batched import BatchedParams, chosen_kernels
 from tests.battery import BATTERY
 from tests.gpu_engine.gpu_bench.test_formats_tables import rows
+
+SIZES = {
+    "pivtol": (102, 306),
+    "tomography": (500, 28_726),
+    "west0989": (989, 3537),
+    "G45": (1000, 19_980),
+    "GD02_a": (23, 87),
+    "Si2": (769, 17_801),
+    "ck656": (656, 3884),
+    "ex25": (848, 24_369),
+    "jgl011": (11, 76),
+    "lock_700": (700, 22_175),
+    "fs_541_1": (541, 4285),
+    "mbeacxc": (496, 49_920),
+    "dwt_918": (918, 7384),
+    "mcfe": (765, 24_382),
+    "dwt_607": (607, 5131),
+    "rbsa480": (480, 17_088),
+    "gr_30_30": (900, 7744),
+    "bcsstk34": (588, 21_418),
+    "cage8": (1015, 11_003),
+    "ex27": (974, 40_782),
+    "can_838": (838, 10_010),
+    "bcsstm34": (588, 24_270),
+    "USAir97": (332, 4252),
+    "bp_1600": (822, 4841),
+    "rotor2": (791, 10_685),
+    "msc00726": (726, 34_518),
+    "nos3": (960, 15_844),
+    "G2": (800, 38_352),
+    "dwt_992": (992, 16_744),
+    "ex2": (441, 26_839),
+    "tols90": (90, 1746),
+    "bcsstk02": (66, 4356),
+}
+"""(rows, nonzeros) of the paper's matrices, those of both triangles where they are symmetric."""
 
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
 BY_NAME = {subject.name: subject for subject in BATCH_SUBJECTS}
@@ -58,14 +95,40 @@ def test_copies_are_multiplied_as_one_matrix_in_one_batch_alone() -> None:
 
 def test_every_subject_is_a_small_matrix_with_a_name_of_its_own() -> None:
     assert len(BY_NAME) == len(BATCH_SUBJECTS) == 4 + 6 + 6 + 32
-    assert len(set(PAPER)) == 32
-    assert set(SIMILAR) <= {name.partition("/")[2] for name in PAPER}
-    assert len(set(SIMILAR)) == 12
+    assert len({name for name, _, _ in PAPER}) == 32
     few = generate("dense_rows", BY_NAME["few-rows-4"].source["params"])
     assert sorted(set((few.indptr[1:] - few.indptr[:-1]).tolist())) == [0, 1024]
     assert few.nnz == 4 * 1024
     balanced = generate("rows", BY_NAME["balanced-4"].source["params"])
     assert set((balanced.indptr[1:] - balanced.indptr[:-1]).tolist()) == {4}
+
+
+def test_each_matrix_of_the_paper_has_a_stand_in_of_its_size() -> None:
+    paper = {subject.name: subject for subject in BATCH_SUBJECTS if subject.group == "batch paper"}
+    assert set(paper) == set(SIZES)
+    for name, (rows_, nnz) in SIZES.items():
+        substitute = paper[name].substitute
+        assert substitute is not None
+        assert (substitute.name, substitute.group) == (f"{name} (stand-in)", "batch paper")
+        matrix = generate(substitute.source["family"], substitute.source["params"])
+        assert matrix.n_rows == pytest.approx(rows_, rel=0.01), name
+        assert matrix.nnz == pytest.approx(nnz, rel=0.06), name
+        assert is_similar(name) == is_similar(substitute.name) == (800 <= matrix.n_rows <= 1024), name
+
+
+def test_a_stand_in_takes_the_place_of_its_matrix() -> None:
+    substitutes = [s.substitute for s in BATCH_SUBJECTS if s.substitute]
+    similar, everything = mixtures(substitutes)
+    assert {s.name for s in similar} == {f"{name} (stand-in)" for name in SIMILAR}
+    assert (len(similar), len(everything)) == (12, 32)
+    some = mixtures([BY_NAME["nos3"], *(s for s in substitutes if s.name == "ex25 (stand-in)"), BY_NAME["Si2"]])
+    assert [[s.name for s in members] for members in some] == [
+        ["nos3", "ex25 (stand-in)"],
+        ["nos3", "ex25 (stand-in)", "Si2"],
+    ]
+    for name in ("nos3", "Si2"):
+        (own,), (other,) = (passes(s, "cuda", 9) for s in (BY_NAME[name], BY_NAME[name].substitute or BY_NAME[name]))
+        assert other == own
 
 
 def test_mixtures_are_of_the_matrices_of_similar_order_and_of_all() -> None:
@@ -84,6 +147,7 @@ MATRICES = {
     "random-100-8": 800,
     "balanced-4": 4096,
     "nos3": 15_844,
+    "ex25 (stand-in)": 25_120,
     "west0989": 3518,
     "Si2": 17_801,
 }
@@ -192,6 +256,18 @@ def test_mixed_batches_have_a_bandwidth_of_what_is_read_and_vectors() -> None:
     assert "Figure 5" not in text
 
 
+def test_tables_call_a_stand_in_by_its_name() -> None:
+    text = tables(
+        measurement("ex25 (stand-in)", "csr/smart", 10.0, batch=10_000),
+        measurement("nos3", "ell/thread", 20.0, batch=10_000, names="nos3, ex25 (stand-in), dwt_918 (stand-in)"),
+    )
+    (grown,) = rows(text, "Batches of growing size (Figure 3), warm")
+    (rate,) = rows(text, "10,000 problems of the paper's matrices (Figure 5), GFLOP/s, warm")
+    assert grown[0] == rate[0] == "ex25 (stand-in)"
+    assert len(rows(text, "10,000 problems, 3 matrices of similar order (Figure 6), warm")) == 1
+    assert "Stand-ins for 2 of 3 matrices: ex25, dwt_918." in text
+
+
 def test_what_chooses_by_itself_is_held_against_the_fastest_that_does_not() -> None:
     text = tables(
         measurement("nos3", "auto/flexible", 20.0),
@@ -218,7 +294,7 @@ def test_what_has_no_time_is_in_no_table() -> None:
 TINY = (
     Subject("random-9", "batch random", generated("rows", {"n": 9, "mean": 2.0, "sigma": 1.0, "max_length": 9})),
     Subject("nos3", "batch paper", collected("HB/nos3")),
-    Subject("west0989", "batch paper", collected("HB/west0989")),
+    Subject("west0989", "batch paper", collected("HB/west0989"), stand_in=generated("stencil", {"nx": 5, "ny": 4})),
     Subject("Si2", "batch paper", collected("PARSEC/Si2")),
 )
 
@@ -247,18 +323,22 @@ def test_from_matrices_to_tables_and_a_recording(
     arguments: Sequence[str] = (*fixed, "--rounds", "9", "--record", "this-cpu")
     assert command.main(arguments, TINY) == 0
     out, err = capsys.readouterr()
-    assert "left out: west0989, whose file is not there" in err
-    assert "measuring nos3, Si2\n" in err
+    assert "generated in its kind: west0989, whose file is not there" in err
+    assert "measuring nos3, west0989 (stand-in)\n" in err
+    assert "measuring nos3, west0989 (stand-in), Si2\n" in err
     assert rows(out, "Random matrices, y=Ax+y, warm")[0][:2] == ["random-9", "3"]
     found = recordings.parse(json.loads((tmp_path / "batched.json").read_text(encoding="utf-8")))
     assert {m.state for m in found.measurements} == {"ok"}
     alone = [m for m in found.measurements if "compose=copies" in m.case]
     assert {(m.matrix_id, m.kernel, m.details.problems) for m in alone} == {
-        (name, kernel, 3) for name in ("random-9", "nos3", "Si2") for kernel in ("csr/scalar", "scipy/loop")
+        (name, kernel, 3)
+        for name in ("random-9", "nos3", "west0989 (stand-in)", "Si2")
+        for kernel in ("csr/scalar", "scipy/loop")
     }
     mixed = [m for m in found.measurements if "compose=mixed" in m.case]
     assert {(m.matrix_id, m.details.problems, m.environment["matrices"]) for m in mixed} == {
-        ("Si2", size, "Si2, nos3") for size in (2, 5)
+        *(("Si2", size, "Si2, nos3, west0989 (stand-in)") for size in (2, 5)),
+        *(("nos3", size, "nos3, west0989 (stand-in)") for size in (2, 5)),
     }
     recorded = recordings.read(tmp_path / "recorded" / "this-cpu" / "batched.json.gz")
     assert [m.case for m in recorded.measurements] == [m.case for m in found.measurements]
