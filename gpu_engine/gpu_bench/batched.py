@@ -5,7 +5,7 @@ from typing import Any
 
 from gpu_engine.gpu_bench.batch_subjects import is_similar
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.measuring import measure_passes
+from gpu_engine.gpu_bench.measuring import ENERGY_S, measure_passes
 from gpu_engine.gpu_bench.subjects import Group, Subject
 from gpu_engine.measure import Bench
 from gpu_engine.records import Measurement, Trace
@@ -41,11 +41,11 @@ def measure(
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParams]:
-    """Batches of copies of a subject: those of the figure or the target that it stands for. Energy is left out."""
+    """Batches of copies of a subject: those of the figure or the target that it stands for."""
     for fields in PASSES[subject.group]:
         chosen = fields | ({"batches": GROWING} if is_similar(subject.name) else {})
         kernels = () if subject.group == "batch random" and chosen["batches"] == (MEDIUM,) else apart(backend)
-        yield BatchedParams(kernels=kernels, compose=("copies",), rounds=rounds, energy_s=0.0, **chosen)
+        yield BatchedParams(kernels=kernels, compose=("copies",), rounds=rounds, energy_s=ENERGY_S, **chosen)
 
 
 def apart(backend: str) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def measure_mixed(
 ) -> Iterator[Measurement | Trace]:
     """The measurements of Figures 6 and 7: mixed batches of the paper's matrices of similar order, and of all."""
     kernels = apart(bench.device.backend)
-    params = BatchedParams(kernels, (MEDIUM, LARGE), ("mixed",), rounds=rounds, energy_s=0.0)
+    params = BatchedParams(kernels, (MEDIUM, LARGE), ("mixed",), rounds=rounds, energy_s=ENERGY_S)
     for members in mixtures(subjects):
         yield from measure_passes(BatchedStudy(), [params], members, matrix_cache, bench, say)
 

@@ -9,6 +9,11 @@ from gpu_engine.measure import Bench
 from gpu_engine.records import MatrixInfo, Measurement, Trace
 from gpu_engine.studies.base import Study
 
+ENERGY_S = 0.1
+"""Seconds of repeats for the energy of a case: the counter of an H200 has a new value about every 20 to 100 ms, and
+thousands of cases cost no more than some minutes.
+"""
+
 
 def measure_passes(
     study: Study,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gpu_engine.competitors.cugraph import peer_names
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.measuring import measure_passes
+from gpu_engine.gpu_bench.measuring import ENERGY_S, measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.kernels import kernels_on
@@ -41,7 +41,7 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankPara
 
     Of the paper's graphs what the paper measures.
     """
-    fixed = {"rounds": rounds, "energy_s": 0.0}
+    fixed = {"rounds": rounds, "energy_s": ENERGY_S}
     if subject.group == "paper graph":
         yield PagerankParams(kernels=PAPER, part="lower", **fixed)  # type: ignore[arg-type]
         return

@@ -102,10 +102,14 @@ class CudaStopwatch:
         if cache == "cold":
             graph, events = self._capture([self._flush, None] * COLD_SAMPLES, call, 1)
             return lambda: self._replay(graph, events, 1)
-        once = min(self._replay(*self._capture([None], call, 1), 1))
-        repeats = max(1, min(REPEATS_MAX, round(SAMPLE_S / max(once, 1e-7))))
+        repeats = self._repeats(call, SAMPLE_S)
         graph, events = self._capture([None] * WARM_SAMPLES, call, repeats)
         return lambda: self._replay(graph, events, repeats)
+
+    def _repeats(self, call: Callable[[], None], seconds: float) -> int:
+        """How many calls take about so long, as many as a graph may hold at most."""
+        once = min(self._replay(*self._capture([None], call, 1), 1))
+        return max(1, min(REPEATS_MAX, round(seconds / max(once, 1e-7))))
 
     def _launched(self, before: Callable[[], None], call: Callable[[], None]) -> float:
         """Seconds of a call that the host launches to an idle device, from its begin to the end of its last kernel."""
@@ -219,15 +223,15 @@ class CudaStopwatch:
             return None
         if before is not None:
             return self._energy_after(before, call, seconds)
-        graph, events = self._capture([None], call, REPEATS_MAX)
-        once = self._replay(graph, events, REPEATS_MAX)[0] * REPEATS_MAX
-        launches = max(1, round(seconds / once))
+        repeats = self._repeats(call, seconds)
+        graph, events = self._capture([None], call, repeats)
+        launches = max(1, round(seconds / (self._replay(graph, events, repeats)[0] * repeats)))
         begin = self._energy_mj()
         with translated():
             for _ in range(launches):
                 graph.launch(self._stream)
             self._stream.synchronize()
-        return (self._energy_mj() - begin) * 1e-3 / (launches * REPEATS_MAX)
+        return (self._energy_mj() - begin) * 1e-3 / (launches * repeats)
 
     def _energy_after(self, before: Callable[[], None], call: Callable[[], None], seconds: float) -> float:
         """Joules of a call: those of as many times `before` and the call, less those of `before` alone."""

@@ -19,14 +19,15 @@ from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import batched
 from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS, PAPER, SIMILAR, is_similar
-from gpu_engine.gpu_bench.batched import apart, mixtures, passes
+from gpu_engine.gpu_bench.batched import apart, measure_mixed, mixtures, passes
 from gpu_engine.gpu_bench.batched_tables import TABLES
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
+from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import MatrixRecord, Recording, collected, generated
 from gpu_engine.records import BandwidthPoint, Cache, Case, DeviceInfo, DeviceProfile, Measurement
-from gpu_engine.studies.batched import BatchedParams, chosen_kernels
+from gpu_engine.studies.batched import BatchedParams, BatchedStudy, chosen_kernels
 from tests.battery import BATTERY
 from tests.gpu_engine.gpu_bench.test_formats_tables import rows
 
@@ -82,8 +83,22 @@ def test_the_batches_are_those_of_the_figures() -> None:
     assert asked("nos3") == [((10, 100, 1000, 10_000), "y = Ax + y")]
     assert asked("Si2") == [((10_000,), "y = Ax + y")]
     for params in passes(BY_NAME["nos3"], "cuda", 11):
-        assert (params.rounds, params.energy_s, params.compose, params.loop_max) == (11, 0.0, ("copies",), 1000)
+        assert (params.rounds, params.energy_s, params.compose, params.loop_max) == (11, 0.1, ("copies",), 1000)
         assert params.kernels == apart("cuda")
+
+
+def test_mixed_batches_are_of_two_sizes_with_the_energy_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[BatchedParams] = []
+
+    def note(study: BatchedStudy, passes: list[BatchedParams], *_: Any) -> list[Measurement]:
+        asked.extend(passes)
+        return []
+
+    monkeypatch.setattr(batched, "measure_passes", note)
+    with open_bench(DeviceInfo("cpu", "cpu", "A CPU", 1, 1)) as bench:
+        assert list(measure_mixed([BY_NAME["Si2"], BY_NAME["nos3"]], MatrixCache(Path()), bench, 11, print)) == []
+    (params,) = asked
+    assert (params.batches, params.compose, params.rounds, params.energy_s) == ((1000, 10_000), ("mixed",), 11, 0.1)
 
 
 def test_copies_are_multiplied_as_one_matrix_in_one_batch_alone() -> None:
