@@ -67,7 +67,7 @@ class Statement(Generic[Group]):
         held = sum(trial.holds for _, trial in trials)
         enough = held == len(trials) or (self.mostly and 2 * held > len(trials))
         says: Says = "agrees" if enough else "in part" if held else "disagrees"
-        numbers = f"Holds for {held} of {len(trials)}{_mean(trials)}: {_examples(trials)}."
+        numbers = f"Holds for {held} of {len(trials)}{_mean(trials)}. {_examples(trials)}"
         return Conclusion(self.text, says, numbers, device, cache)
 
 
@@ -86,8 +86,9 @@ def _mean(trials: Sequence[tuple[str, Trial]]) -> str:
 
 
 def _examples(trials: Sequence[tuple[str, Trial]]) -> str:
-    """What does not hold first: it is what a reader looks for."""
-    ordered = sorted(trials, key=lambda entry: entry[1].holds)
-    named = [f"{name} {trial.number}" for name, trial in ordered[:EXAMPLES]]
-    more = f"; {len(trials) - EXAMPLES} more" if len(trials) > EXAMPLES else ""
-    return "; ".join(named) + more
+    """The cases for which it does not hold, which a reader looks for; where there are none, those for which it does."""
+    failures = [entry for entry in trials if not entry[1].holds]
+    word, shown = ("Not for", failures) if failures else ("For", list(trials))
+    named = "; ".join(f"{name} {trial.number}" for name, trial in shown[:EXAMPLES])
+    more = f"; {len(shown) - EXAMPLES} more" if len(shown) > EXAMPLES else ""
+    return f"{word} {named}{more}."

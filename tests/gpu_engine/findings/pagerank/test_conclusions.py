@@ -46,14 +46,18 @@ def test_what_the_sample_says_of_every_statement() -> None:
         **dict.fromkeys((TWO_OF_FOUR, THREE, BETTER), "disagrees"),
         ALIKE: "no data",
     }
-    assert found[MORE][1] == "Holds for 1 of 1: luxembourg_osm in csr 113, 113 and 113."
+    assert found[MORE][1] == "Holds for 1 of 1. For luxembourg_osm in csr 113 in fp64, 113 and 113 in segments."
     assert found[HEADS_OF_TWO][1].endswith("luxembourg_osm in csr 1.67 ×.")
     assert found[NEVER][1].endswith("1.14 × (faster).")
 
 
 def test_iterations_are_counted_by_segments() -> None:
     assert judged(*three(full=112))[MORE][0] == "agrees"
-    assert judged(*three(full=111))[MORE] == ("disagrees", "Holds for 0 of 1: luxembourg_osm in csr 111, 113 and 113.")
+    assert judged(*three(full=111))[MORE] == (
+        "disagrees",
+        "Holds for 0 of 1. Not for luxembourg_osm in csr 111 in fp64, 113 and 113 in segments.",
+    )
+    assert judged(*three())[FEW][1].endswith("in csr 1/46/61/5 iterations in 16/32/48/64 bits.")
     assert judged(*three(four=(2, 46, 60, 5)))[SINGLE][0] == "disagrees"
     assert judged(*three(four=(1, 46, 50, 11)))[FEW][0] == "disagrees"
     assert judged(*three(two=(60, 53)))[FULL][0] == "disagrees"
@@ -65,8 +69,8 @@ def test_products_are_held_against_the_same_kernel_in_fp64() -> None:
         full, with_pulls(two, {1: 0.75e-3, 2: 1e-3}), with_pulls(four, {1: 0.56e-3, 2: 0.8e-3, 3: 1.1e-3, 4: 1})
     )
     assert (slow[HEADS_OF_TWO][0], slow[HEADS_OF_FOUR][0]) == ("disagrees", "disagrees")
-    assert slow[TWO_OF_FOUR] == ("agrees", "Holds for 1 of 1: luxembourg_osm in csr 1.25 × to 1.33 ×.")
-    assert slow[THREE] == ("agrees", "Holds for 1 of 1: luxembourg_osm in csr 0.91 ×.")
+    assert slow[TWO_OF_FOUR] == ("agrees", "Holds for 1 of 1. For luxembourg_osm in csr 1.25 × to 1.33 ×.")
+    assert slow[THREE] == ("agrees", "Holds for 1 of 1. For luxembourg_osm in csr 0.91 ×.")
 
 
 def test_whole_runs() -> None:
@@ -74,13 +78,13 @@ def test_whole_runs() -> None:
     assert (equal[NEVER][0], equal[TENTH][0], equal[BETTER][0]) == ("agrees", "disagrees", "disagrees")
     assert (slower[NEVER][0], slower[BETTER][0]) == ("disagrees", "agrees")
     both = (*three(), *three(layout="ell/thread", times=(1.0, 0.85, 0.9)))
-    assert judged(*both)[ALIKE] == ("agrees", "Holds for 1 of 1: luxembourg_osm in csr 1.11 × and 1.18 × in ell.")
+    assert judged(*both)[ALIKE] == ("agrees", "Holds for 1 of 1. For luxembourg_osm in csr 1.11 × and 1.18 × in ell.")
     assert judged(*three(), *three(layout="ell/thread", times=(1.0, 0.7, 0.9)))[ALIKE][0] == "disagrees"
 
 
 def test_ratios_of_several_have_a_geometric_mean() -> None:
     numbers = judged(*three(times=(1.0, 0.8, 1.0)), *three(layout="ell/thread", times=(1.0, 0.5, 1.0)))[TENTH][1]
-    assert numbers.startswith("Holds for 2 of 2, 1.58 × in geometric mean: luxembourg_osm in csr 1.25 ×; ")
+    assert numbers.startswith("Holds for 2 of 2, 1.58 × in geometric mean. For luxembourg_osm in csr 1.25 ×; ")
 
 
 def test_only_the_papers_layouts_schedule_and_right_ranks_count() -> None:
