@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gpu_engine.competitors.cugraph import peer_names
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.measuring import ENERGY_S, measure_passes
+from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.kernels import kernels_on
@@ -15,6 +15,9 @@ EVEN = ("delaunay", "rgg", "road", "stencil", "fem")
 """Families in which no page has many more links than others. Elsewhere one thread a page waits for the links of a
 popular page: it runs in two precisions there, no more.
 """
+
+ENERGY_S = 0.5
+"""Seconds of repeats for the energy of a run: it is the difference of two, with what goes before a run and without."""
 
 FEW = ("fp64", "cpms2")
 

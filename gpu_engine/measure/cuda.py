@@ -233,8 +233,11 @@ class CudaStopwatch:
             self._stream.synchronize()
         return (self._energy_mj() - begin) * 1e-3 / (launches * repeats)
 
-    def _energy_after(self, before: Callable[[], None], call: Callable[[], None], seconds: float) -> float:
-        """Joules of a call: those of as many times `before` and the call, less those of `before` alone."""
+    def _energy_after(self, before: Callable[[], None], call: Callable[[], None], seconds: float) -> float | None:
+        """Joules of a call: those of as many times `before` and the call, less those of `before` alone.
+
+        None where the counter, which stands still for up to 0.1 s, was read too early to see the calls.
+        """
         before()
         graph, events = self._capture([None], call, 1)
         times = max(1, round(seconds / self._replay(graph, events, 1)[0]))
@@ -248,7 +251,7 @@ class CudaStopwatch:
                         graph.launch(self._stream)
                 self._stream.synchronize()
             spent.append(self._energy_mj() - begin)
-        return (spent[0] - spent[1]) * 1e-3 / times
+        return (spent[0] - spent[1]) * 1e-3 / times if spent[0] > spent[1] else None
 
     def _energy_mj(self) -> float:
         return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(self._nvml))

@@ -130,8 +130,8 @@ def test_the_papers_conclusions_stand_beside_what_the_shown_device_says(client: 
     says, numbers, _, _ = next(cells for text, cells in found.items() if text.startswith("Baseline is the slowest"))
     assert (says, numbers.replace(THIN, " ")) == (
         "agrees",
-        "Holds for 2 of 2. For web_graph pCSR p* 2.00 × baseline (faster), p*-opt 1.25 × p* (faster); fem3 pCSR p* 2.00 × "
-        "baseline (faster), p*-opt 1.25 × p* (faster).",
+        "Holds for 2 of 2. For web_graph pCSR p* 2.00 × baseline (faster), p*-opt 1.25 × p* (faster); "
+        "fem3 pCSR p* 2.00 × baseline (faster), p*-opt 1.25 × p* (faster).",
     )
     assert "The paper’s conclusions, and these devices" in page.text
     assert {row[3] for row in get(client, "/scaling?device=cpu").context["conclusions"].tables[0].table.rows} == {
