@@ -22,7 +22,8 @@ __global__ void __launch_bounds__(BLOCK)
   *iterations = total;
   const int allowed = iterations_max - total;
   int needed = 0;
-  if (!(gamma < epsilon)) needed = gamma < before ? (int)fmin(ceil(log(epsilon / gamma) / log(gamma / before)), 1e6) : 1;
+  if (!(gamma < epsilon))
+    needed = gamma < before ? (int)fmin(ceil(log(epsilon / gamma) / log(gamma / before)), 1e6) : 1;
   if (!(gamma < epsilon) && needed < 1) needed = 1;
   needed = needed < allowed ? needed : allowed;
   if (many) cudaGraphSetConditional(many, needed >= LONG + 1);

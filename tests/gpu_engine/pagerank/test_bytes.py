@@ -1,5 +1,7 @@
 """The bytes of an iteration against numbers worked out by hand."""
 
+import dataclasses
+
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
@@ -34,6 +36,26 @@ def test_each_number_moves_once_in_the_segments_that_are_read_or_written(
 ) -> None:
     graph = transition_matrix(TRIANGLE, PageRankParams())
     assert iteration_bytes(graph, KERNEL[f"csr/thread+{precision}"], read, write) == expected
+
+
+# A page's out-degree, the correction that is gathered and the one that is written, its residual, of Chebyshev's passes
+# the correction before; of a pass in fp64 its rank, the residual and the first correction.
+@pytest.mark.parametrize(
+    ("name", "read", "expected"),
+    [
+        ("sellp/thread+refined32", 1, 4 + 3 * 4),
+        ("sellp/thread+refined32", 2, 4 + 8 + 2 * 4),
+        ("sellp/thread+refined64", 1, 4 + 3 * 8),
+        ("sellp/thread+refined64", 2, 4 + 8 + 2 * 8),
+    ],
+)
+def test_a_refinement_moves_corrections_and_residuals(name: str, read: int, expected: int) -> None:
+    graph = transition_matrix(TRIANGLE, PageRankParams())
+    assert not graph.undirected
+    assert iteration_bytes(graph, KERNEL[name], read, read) == 32 + 3 * expected
+    both_ways = dataclasses.replace(graph, undirected=True)
+    more = KERNEL[name].refined / 8 if read == 1 else 0
+    assert iteration_bytes(both_ways, KERNEL[name], read, read) == 32 + 3 * (expected + more)
 
 
 @pytest.mark.parametrize("precision", ["fp64", "fp32", "free"])

@@ -115,3 +115,12 @@ def test_what_becomes_of_dangling_rank(dangling: str, factor: float) -> None:
 def test_parameters_have_bounds(wrong: dict[str, float | str]) -> None:
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         parse_params(PageRankParams, wrong)
+
+
+def test_undirected_is_what_has_every_link_both_ways_and_no_page_without_one() -> None:
+    both_ways, one_way = dense([[0, 1, 1], [1, 0, 0], [1, 0, 0]]), dense([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    assert transition_matrix(both_ways, PageRankParams()).undirected
+    assert not transition_matrix(both_ways, PageRankParams(weights="use")).undirected
+    assert not transition_matrix(both_ways, PageRankParams(part="lower")).undirected
+    assert not transition_matrix(one_way, PageRankParams()).undirected
+    assert not transition_matrix(dense([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), PageRankParams()).undirected

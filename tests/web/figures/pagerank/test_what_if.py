@@ -65,3 +65,9 @@ def test_a_schedule_that_is_none_is_refused(name: str, value: str) -> None:
 
 def test_a_kernel_without_a_trace_is_not_replayed() -> None:
     assert replayed(replay="ell/thread+fp64").panels.panels == ()
+
+
+def test_a_refinement_is_not_replayed() -> None:
+    runs = ran("sellp/thread+refined32", (103, 3)), ran("sellp/thread+refined64", 106), ran("csr/thread+fp64", 113)
+    assert info(shown(*runs)).kernels == ("csr/thread+fp64",)
+    assert info(shown(*runs[:2])).kernels == ()
