@@ -50,7 +50,7 @@ def test_times_of_a_cpu_are_called_so(client: TestClient, batched: str) -> None:
 def test_a_batch_of_each_matrix_and_of_all_has_its_verdict_and_its_address(client: TestClient, batched: str) -> None:
     page = get(client, "/batched")
     assert [(line.finding.title, line.href) for line in page.context["findings"]] == [
-        ("west0989 and nos3 mixed, 1\u202f000 problems", "/batched?matrix=m1&matrix=m2&device=cuda%3A0&cache=warm"),
+        ("2 matrices mixed (west0989 and nos3), 1\u202f000 problems", "/batched?matrix=m1&matrix=m2&device=cuda%3A0&cache=warm"),
         ("west0989, 1\u202f000 problems", "/batched?matrix=m1&device=cuda%3A0&cache=warm"),
         ("nos3, 1\u202f000 problems", "/batched?matrix=m2&device=cuda%3A0&cache=warm"),
     ]
@@ -108,7 +108,7 @@ def test_a_newer_job_of_its_first_matrix_alone_does_not_hide_a_mixture(
     add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, copies("m1", problems=10), study="batched")
     both = "/batched?matrix=m1&matrix=m2&device=cuda:0"
     page = get(client, both)
-    assert titles(client, both) == ["west0989 and nos3 mixed", "west0989", "nos3"]
+    assert titles(client, both) == ["2 matrices mixed (west0989 and nos3)", "west0989", "nos3"]
     assert [line.finding.axes["batch"] for line in page.context["findings"]] == ["1000", "10", "1000"]
     assert {link.href for link in page.context["jobs"]} == {"/jobs/j3", "/jobs/j4"}
     # A mixture is neither of its first matrix nor of any other.
@@ -128,15 +128,15 @@ def test_mixtures_of_one_first_matrix_stand_beside_each_other_each_of_its_newest
     every = get(client, "/batched?matrix=m1&matrix=m2&matrix=m3&device=cuda:0").context["findings"]
     mixtures = [line for line in every if "mixed" in line.finding.title]
     assert {(line.finding.title.partition(",")[0], line.finding.axes["batch"]) for line in mixtures} == {
-        ("west0989 and nos3 mixed", "1000"),
-        ("west0989 and arc130 mixed", "10"),
+        ("2 matrices mixed (west0989 and nos3)", "1000"),
+        ("2 matrices mixed (west0989 and arc130)", "10"),
     }
-    assert titles(client, "/batched?matrix=m1&matrix=m3&device=cuda:0")[0] == "west0989 and arc130 mixed"
-    assert titles(client, "/batched?job=j4") == ["west0989 and arc130 mixed"]
+    assert titles(client, "/batched?matrix=m1&matrix=m3&device=cuda:0")[0] == "2 matrices mixed (west0989 and arc130)"
+    assert titles(client, "/batched?job=j4") == ["2 matrices mixed (west0989 and arc130)"]
     add_job(database, "j7", "cuda:0", JobState.SUCCEEDED, mixed("m1", "m2", "m3"), ("m1", "m2", "m3"), study="batched")
     of_two = get(client, "/batched?matrix=m1&matrix=m2&device=cuda:0").context["findings"]
     assert [line.finding.title for line in of_two if "mixed" in line.finding.title] == [
-        "west0989 and nos3 mixed, 1\u202f000 problems"
+        "2 matrices mixed (west0989 and nos3), 1\u202f000 problems"
     ]
 
 

@@ -167,12 +167,14 @@ def is_balanced(matrix: MatrixFeatures) -> bool | None:
 
 
 def name_of(group: BatchGroup, shown: StudyData) -> str:
-    """`west0989`, or `arc130, ash292, nos3 and 9 others mixed`; `12 matrices mixed` in older recordings."""
+    """`west0989`, or `12 matrices mixed (arc130, ash292, nos3 and 9 more)`, without their names in older recordings."""
     if group.compose != "mixed":
         return shown.matrix(group.matrix_id).name
-    if group.mixture:
-        return f"{join([shown.matrix(member).name for member in group.members], NAMED)} mixed"
-    return f"{count(len(group.members))} matrices mixed" if group.members else "mixed"
+    if not group.members:
+        return "mixed"
+    # The number first: titles are cut, and a mixture is not to look like its first matrix.
+    names = f" ({join([shown.matrix(member).name for member in group.members], NAMED)})" if group.mixture else ""
+    return f"{count(len(group.members))} matrices mixed{names}"
 
 
 def bandwidth(m: Measurement) -> float | None:

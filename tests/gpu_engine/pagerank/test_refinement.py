@@ -72,7 +72,7 @@ def test_a_replay_of_the_passes_gives_the_same_ranks(bits: int) -> None:
 
 def test_a_run_gives_up_where_no_correction_helps_and_at_the_most_passes() -> None:
     for bits in (32, 64):
-        hopeless = iterate(on(grid(), bits), PageRankParams(epsilon=1e-18), Refinement(bits))  # type: ignore[arg-type]
+        hopeless = iterate(on(grid(), bits), PageRankParams(epsilon=1e-18), Refinement(bits))
         assert not hopeless.converged
         assert hopeless.gammas[-1] > 1e-18
         assert len(hopeless.gammas) < 300

@@ -27,11 +27,7 @@ def rated(matrix: str, compose: str = "copies", **rates: float) -> list[Measurem
 def test_coo_on_mixed_batches() -> None:
     assert judged(mixed("west", "nos3"))[COO] == (
         "disagrees",
-        "Holds for 0 of 1. Not for west0989 and nos3 mixed 0.80 × csri/warp.",
-    )
-    assert judged(rated("west", "mixed", coo=5, csri=4))[COO] == (
-        "agrees",
-        "Holds for 1 of 1. For mixed 1.25 × csri/warp.",
+        "Holds for 0 of 1. Not for 2 matrices mixed (west0989 and nos3) 0.80 × csri/warp.",
     )
     assert judged(rated("west", coo=5))[COO] == ("no data", "No mixed batch here has the times.")
 

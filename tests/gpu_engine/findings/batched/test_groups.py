@@ -102,8 +102,8 @@ def test_a_batch_has_a_name() -> None:
         found = shown(*measurements)
         return [name_of(group, found) for group in batch_groups(found)]
 
-    assert names(*copies(), *mixed("west", "d2")) == ["west0989 and dense_2 mixed", "west0989"]
-    assert names(*mixed(*sorted(MATRICES))) == ["dense_2, dense_32, nos3 and 3 more mixed"]
+    assert names(*copies(), *mixed("west", "d2")) == ["2 matrices mixed (west0989 and dense_2)", "west0989"]
+    assert names(*mixed(*sorted(MATRICES))) == ["6 matrices mixed (dense_2, dense_32, nos3 and 3 more)"]
     # As recorded before mixtures had names.
     unnamed = multiplied("csr/smart", 1.0, matrix="nos3", compose="mixed")
     assert names(*mixed("west", "d2", mixture=""), unnamed) == ["2 matrices mixed", "mixed"]

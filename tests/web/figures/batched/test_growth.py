@@ -56,7 +56,7 @@ def test_copies_come_before_mixed_batches_and_more_sizes_before_fewer() -> None:
     assert [series.facet[:2] for series in info(shown(*mix, *own, *DATA.measurements)).series] == [
         ("west0989", "cuda:0"),
         ("west0989", "cpu"),
-        ("west0989 and dense_2 mixed", "cuda:0"),
+        ("2 matrices mixed (west0989 and dense_2)", "cuda:0"),
     ]
 
 

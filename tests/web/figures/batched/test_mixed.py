@@ -17,7 +17,7 @@ DATA = shown(*mixed("west", "nos3"), *mixed("west", "nos3", problems=10), *copie
 def test_a_mixture_has_rates_shares_and_bandwidths() -> None:
     (mixture,) = info(DATA).mixtures
     assert (mixture.facet.name, mixture.problems, mixture.matrices) == (
-        "west0989 and nos3 mixed",
+        "2 matrices mixed (west0989 and nos3)",
         1000,
         ("west0989", "nos3"),
     )
@@ -34,9 +34,9 @@ def test_a_mixture_has_rates_shares_and_bandwidths() -> None:
 def test_every_mixture_is_shown_with_the_chosen_size() -> None:
     data = shown(*mixed("west", "nos3"), *mixed("r2", "r16", "d2"), *mixed("west", "nos3", device="cpu"))
     assert titles(draw(info(data))) == [
-        "west0989 and nos3 mixed · cuda:0 · warm",
-        "rows_2, rows_16 and den… · cuda:0 · warm",
-        "west0989 and nos3 mixed · cpu · warm",
+        "2 matrices mixed (west0… · cuda:0 · warm",
+        "3 matrices mixed (rows_… · cuda:0 · warm",
+        "2 matrices mixed (west0… · cpu · warm",
     ]
     assert [mixture.problems for mixture in info(shown(*DATA.measurements, batch=10)).mixtures] == [10]
 
@@ -53,7 +53,7 @@ def test_rate_and_bandwidth_stand_side_by_side_fastest_first() -> None:
 def test_the_table_and_the_summary() -> None:
     mixtures = info(DATA)
     assert [cell.replace(THIN, " ") for cell in table(mixtures).rows[0]] == [
-        *("west0989 and nos3 mixed", "cuda:0", "warm", "1 000", "csri/warp", "100.0", "40 %", "6.00 MB", "800 GB/s"),
+        *("2 matrices mixed (west0989 and nos3)", "cuda:0", "warm", "1 000", "csri/warp", "100.0", "40 %", "6.00 MB", "800 GB/s"),
         "west0989, nos3",
     ]
     assert "warm: csri/warp with 100" in summary(mixtures)
