@@ -177,5 +177,7 @@ def _copies(matrix: CsrMatrix, count: int) -> Composition:
     if not matrix.nnz:
         raise ParameterError("the matrix has no entries")
     if matrix.n_rows > ROWS_MAX:
-        raise ParameterError(f"the matrix has {matrix.n_rows} rows; a batch is of matrices up to {ROWS_MAX}")
+        raise ParameterError(
+            f"the matrix has {matrix.n_rows} rows; batches, mixed ones too, are of matrices of at most {ROWS_MAX}"
+        )
     return Composition.copies(matrix, count)

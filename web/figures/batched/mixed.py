@@ -11,6 +11,7 @@ from gpu_engine.findings.finding import share
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
+from gpu_engine.studies.batched import ROWS_MAX as SMALL_ROWS
 from web.figures import marks
 from web.figures.base import blank, escape
 from web.figures.batched.marks import FACET, Facet, facet, hover, rows_axis
@@ -18,7 +19,10 @@ from web.figures.panels import panels
 from web.palette import batch_style
 
 ROW_PX = 26
-NONE = "No mixed batch has a time here: choose two or more small matrices for a job to measure one."
+NONE = (
+    "No mixed batch has a time here: a job makes one of its matrices of at most "
+    f"{units.count(SMALL_ROWS)} rows where there are two or more."
+)
 
 
 @dataclass(frozen=True, slots=True)
