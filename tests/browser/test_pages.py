@@ -131,6 +131,16 @@ def test_a_batch_size_is_chosen_and_kept_in_the_address(lab: Lab, batches: str, 
     page.locator("#verdicts", has_text="with 1\u202f000 problems").wait_for()
 
 
+def test_a_legend_of_many_kernels_is_whole_on_a_narrow_screen(lab: Lab, batches: str, open_page: Open) -> None:
+    legend = open_page(f"/batched?job={batches}", 390).locator("#batched-winners-chart .legend")
+    expect(legend.locator(".traces")).to_have_count(9)
+    expect(legend.locator(".scrollbar")).to_have_attribute("height", "0")
+    last = legend.locator(".traces").last.bounding_box()
+    figure = legend.page.locator("#batched-winners-chart .plot").bounding_box()
+    assert last and figure
+    assert last["y"] + last["height"] <= figure["y"] + figure["height"]
+
+
 def test_phases_are_shown_as_shares_and_a_number_of_devices_is_chosen(lab: Lab, works: str, open_page: Open) -> None:
     page = open_page(f"/scaling?job={works}")
     page.locator("#verdicts", has_text="These devices are virtual").wait_for()

@@ -50,7 +50,10 @@ def test_times_of_a_cpu_are_called_so(client: TestClient, batched: str) -> None:
 def test_a_batch_of_each_matrix_and_of_all_has_its_verdict_and_its_address(client: TestClient, batched: str) -> None:
     page = get(client, "/batched")
     assert [(line.finding.title, line.href) for line in page.context["findings"]] == [
-        ("2 matrices mixed (west0989 and nos3), 1\u202f000 problems", "/batched?matrix=m1&matrix=m2&device=cuda%3A0&cache=warm"),
+        (
+            "2 matrices mixed (west0989 and nos3), 1\u202f000 problems",
+            "/batched?matrix=m1&matrix=m2&device=cuda%3A0&cache=warm",
+        ),
         ("west0989, 1\u202f000 problems", "/batched?matrix=m1&device=cuda%3A0&cache=warm"),
         ("nos3, 1\u202f000 problems", "/batched?matrix=m2&device=cuda%3A0&cache=warm"),
     ]

@@ -13,7 +13,7 @@ TOP_PX, BOTTOM_PX = 32, 48
 """The first title; the axis title below the last panel."""
 
 LEGEND_LINE_PX, LEGEND_PER_LINE = 24, 6
-"""A legend below that; a narrow screen has fewer entries a line and takes the rest from the panels."""
+"""A legend below that; a narrow screen has fewer entries a line, and static/charts.js makes the figure taller."""
 
 
 def panels(
@@ -24,7 +24,8 @@ def panels(
     columns  panels side by side that share their y axis; a title stands on the left, over the first of them
     """
     inner = sum(heights) + GAP_PX * (len(heights) - 1)
-    below = BOTTOM_PX + LEGEND_LINE_PX * -(-legend // LEGEND_PER_LINE)
+    legend_px = LEGEND_LINE_PX * -(-legend // LEGEND_PER_LINE)
+    below = BOTTOM_PX + legend_px
     figure = make_subplots(
         rows=len(heights),
         cols=columns,
@@ -42,6 +43,7 @@ def panels(
         height=inner + TOP_PX + below,
         margin={"l": 8, "r": 16, "t": TOP_PX, "b": below},
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
+        meta={"legend_px": legend_px},
         **options,
     )
     return figure

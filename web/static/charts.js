@@ -45,6 +45,12 @@ async function draw(figure) {
 async function paint(Plotly, plot) {
   const { data, layout } = themed(structuredClone(plot.source));
   await Plotly.react(plot, data, layout, CONFIG);
+  // A legend of more lines than the server has left room for takes the rest from the panels, and is cut at half the figure.
+  const entries = plot.querySelector(".legend .scrollbox");
+  const lacking = entries ? entries.getBBox().height - layout.meta?.legend_px : 0;
+  if (!(lacking > 0)) return;
+  const height = layout.height + lacking;
+  await Plotly.relayout(plot, { height, "margin.b": layout.margin.b + lacking, "legend.maxheight": height });
 }
 
 // How the marks of each role take on the theme; those whose colours say what they are keep them.

@@ -172,4 +172,7 @@ def test_a_matrix_with_too_many_rows_is_skipped_with_the_reason(bench: Bench) ->
     params = BatchedParams(kernels=("csr/scalar",), batches=(4,), caches=("warm",))
     cases = tuple(BatchedStudy().cases(params, infos(large), bench.device))
     (m,) = (r for r in BatchedStudy().run(params, cases, large, bench) if isinstance(r, Measurement))
-    assert (m.state, m.note) == ("skipped", "the matrix has 16385 rows; batches, mixed ones too, are of matrices of at most 16384")
+    assert (m.state, m.note) == (
+        "skipped",
+        "the matrix has 16385 rows; batches, mixed ones too, are of matrices of at most 16384",
+    )

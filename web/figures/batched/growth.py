@@ -11,7 +11,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.tables import Head, Table
 from web.figures.base import blank, log_axis
-from web.figures.batched.marks import FACET, Facet, Point, facet, in_order, line_panels
+from web.figures.batched.marks import FACET, Facet, Point, facet, in_order, line_panels, loops_end, loops_max
 
 PANEL_PX = 260
 PANELS_MAX = 6
@@ -41,10 +41,14 @@ class LoopGain:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Series of two sizes or more, copies before mixed batches, those of the most sizes first."""
+    """Series of two sizes or more, copies before mixed batches, those of the most sizes first.
+
+    loops_max  most problems on which one product after the other has a time, where larger batches are without; else 0
+    """
 
     series: tuple[Series, ...]
     gains: tuple[LoopGain, ...]
+    loops_max: int = 0
 
 
 def info(data: StudyData) -> Growth:
@@ -59,16 +63,19 @@ def info(data: StudyData) -> Growth:
     return Growth(
         tuple(Series(facet(groups[0], data), tuple(_point(group) for group in groups)) for groups in growing),
         _loop_gains(growing),
+        loops_max(group for groups in growing for group in groups),
     )
 
 
 def draw(info: Growth) -> go.Figure:
-    """GFLOP/s over the number of problems, a line a kernel, a panel a matrix; the floor's rate dotted."""
+    """GFLOP/s over the number of problems, both log, a line a kernel, a panel a matrix; the floor's rate dotted."""
     series = info.series[:PANELS_MAX]
     if not series:
         return blank(ONE_SIZE)
     figure = line_panels([own.facet.title for own in series], [own.points for own in series], PANEL_PX)
     figure.update_xaxes(**log_axis([point.x for own in series for point in own.points]).settings)
+    for row, own in enumerate(series, start=1):
+        figure.update_yaxes(**log_axis([rate for point in own.points for rate in point.rates]).settings, row=row, col=1)
     figure.update_xaxes(title_text="problems of a batch", title_standoff=4, row=len(series), col=1)
     return figure
 
@@ -101,6 +108,7 @@ def summary(info: Growth) -> str:
         here = [over for over in info.gains if (over.device, over.cache) == (device, cache)]
         text += f" On {device}, {cache} the fastest kernel of the paper is {', '.join(map(_said, here))} "
         text += "in the largest batches that have both."
+    text += loops_end(info.loops_max)
     if len(info.series) > PANELS_MAX:
         text += f" Drawn are {PANELS_MAX} of {len(info.series)}, those of the most sizes; the table has all."
     return text
@@ -112,7 +120,7 @@ def _point(group: BatchGroup) -> Point:
 
 
 def _said(over: LoopGain) -> str:
-    low, high = units.ratio(over.low), units.ratio(over.high)
+    low, high = (f"{units.number(gain)}{units.THIN}×" for gain in (over.low, over.high))
     return f"{low if low == high else f'{low} to {high}'} as fast as {over.loop}"
 
 

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings.batched.groups import BatchGroup, name_of
+from gpu_engine.findings.batched.groups import LOOPS, BatchGroup, name_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import share
 from gpu_engine.findings.tables import Head
-from gpu_engine.findings.units import gflops, percent, seconds
+from gpu_engine.findings.units import count, gflops, percent, seconds
 from gpu_engine.records import Measurement
 from web.figures.base import escape, shorten
 from web.figures.panels import Legend, panels
@@ -48,6 +48,11 @@ class Point:
     kernels: Mapping[str, Measurement]
     floor: float | None = None
 
+    @property
+    def rates(self) -> list[float]:
+        """All that are drawn at it, in GFLOP/s."""
+        return [rate for rate in (*(m.gflops for m in self.kernels.values()), self.floor) if rate]
+
 
 def facet(group: BatchGroup, data: StudyData) -> Facet:
     """Of a batch."""
@@ -68,9 +73,8 @@ def line_panels(titles: Sequence[str], lines: Sequence[Sequence[Point]], px: int
     for row, points in enumerate(lines, start=1):
         # Libraries are drawn first, behind our own.
         for kernel in reversed(kernels):
-            own = [point for point in points if kernel in point.kernels]
-            if own:
-                figure.add_trace(_line(kernel, own, legend), row=row, col=1)
+            if any(kernel in point.kernels for point in points):
+                figure.add_trace(_line(kernel, points, legend), row=row, col=1)
         if any(point.floor for point in points):
             figure.add_trace(_floor_line(points, legend), row=row, col=1)
     figure.update_layout(legend_traceorder="reversed")
@@ -109,35 +113,53 @@ def hover(m: Measurement, of: str) -> str:
     return f"<b>{escape(m.kernel)}</b> on {escape(of)}<br>{gflops(m.gflops)}{floor}<br>median {seconds(m.median_s)}"
 
 
-def left_out(most: int, count: int) -> str:
+def loops_max(groups: Iterable[BatchGroup]) -> int:
+    """Most problems on which one product after the other has a time, where larger batches are without; else 0."""
+    found = [
+        (m.median_s is not None, group.problems) for group in groups for m in group.measurements if m.kernel in LOOPS
+    ]
+    most = max((problems for is_timed, problems in found if is_timed), default=0)
+    return most if any(problems > most for _, problems in found) else 0
+
+
+def loops_end(most: int) -> str:
+    """A sentence on where they end, which `loops_max` has found; empty where they do not."""
+    if not most:
+        return ""
+    return f" One product after the other is measured up to {count(most)} problems: it launches something for each."
+
+
+def left_out(most: int, every: int) -> str:
     """A sentence on what is not drawn; empty where all is."""
-    return f" Drawn are the first {most} of {count}; the table has all." if count > most else ""
+    return f" Drawn are the first {most} of {every}; the table has all." if every > most else ""
 
 
 def _line(kernel: str, points: Sequence[Point], legend: Legend) -> go.Scatter:
-    look = batch_style(kernel)
+    look, own = batch_style(kernel), [point.kernels.get(kernel) for point in points]
+    # A place for every point: Plotly reports an error where lines of a narrow figure with log axes differ in theirs.
     return go.Scatter(
         **legend.entry(escape(kernel)),
         x=[point.x for point in points],
-        y=[point.kernels[kernel].gflops for point in points],
+        y=[m and m.gflops for m in own],
         mode="lines+markers",
+        connectgaps=True,
         line={"color": look.color, "dash": look.dash, "width": 1.5},
         marker=marker(kernel, 7),
-        hovertext=[hover(point.kernels[kernel], point.name) for point in points],
+        hovertext=[m and hover(m, point.name) for m, point in zip(own, points, strict=True)],
         hoverinfo="text",
         meta={"role": "point", "kernel": kernel},
     )
 
 
 def _floor_line(points: Sequence[Point], legend: Legend) -> go.Scatter:
-    rates = [(point.x, point.floor) for point in points if point.floor]
     return go.Scatter(
         **legend.entry("floor"),
-        x=[x for x, _ in rates],
-        y=[rate for _, rate in rates],
+        x=[point.x for point in points],
+        y=[point.floor or None for point in points],
         mode="lines",
+        connectgaps=True,
         line={"dash": "dot", "width": 1.5},
-        hovertext=[f"floor: {gflops(rate)}" for _, rate in rates],
+        hovertext=[f"floor: {gflops(point.floor)}" for point in points],
         hoverinfo="text",
         meta={"role": "roof"},
     )

@@ -16,7 +16,18 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING
 from gpu_engine.records import Measurement
 from web.figures.base import blank, escape, shorten
-from web.figures.batched.marks import FACET, NO_TIME, hover, in_order, left_out, marker, marks, rows_axis
+from web.figures.batched.marks import (
+    FACET,
+    NO_TIME,
+    hover,
+    in_order,
+    left_out,
+    loops_end,
+    loops_max,
+    marker,
+    marks,
+    rows_axis,
+)
 from web.figures.panels import Legend, panels
 
 ROW_PX, LEAST_PX = 22, 120
@@ -66,9 +77,13 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Winners:
-    """The largest batches first: rates at different sizes are not to be compared."""
+    """The largest batches first: rates at different sizes are not to be compared.
+
+    loops_max  most problems on which one product after the other has a time, where larger batches are without; else 0
+    """
 
     panels: tuple[Panel, ...]
+    loops_max: int = 0
 
 
 def info(data: StudyData) -> Winners:
@@ -77,7 +92,8 @@ def info(data: StudyData) -> Winners:
     places: dict[tuple[str, str, int], list[BatchGroup]] = {}
     for group in sorted(largest(copies, data.batch), key=lambda group: -group.problems):
         places.setdefault((group.device, group.cache, group.problems), []).append(group)
-    return Winners(tuple(_panel(place, groups, data) for place, groups in places.items()))
+    panels = tuple(_panel(place, groups, data) for place, groups in places.items())
+    return Winners(panels, loops_max(batch_groups(data)))
 
 
 def draw(info: Winners) -> go.Figure:
@@ -139,7 +155,7 @@ def summary(info: Winners) -> str:
             f" Fastest on {panel.device}, {panel.cache}, of {matrices} with {units.count(panel.problems)} problems: "
         )
         text += f"{counts}."
-    return text + left_out(ROWS_MAX, max(len(panel.rows) for panel in info.panels))
+    return text + loops_end(info.loops_max) + left_out(ROWS_MAX, max(len(panel.rows) for panel in info.panels))
 
 
 def _panel(place: tuple[str, str, int], groups: Sequence[BatchGroup], data: StudyData) -> Panel:

@@ -65,7 +65,15 @@ def test_libraries_lie_behind_our_own_and_the_floor_is_dotted() -> None:
     assert [line["name"] for line in traces(figure, "point")] == ["cusparse/chain", "csr/smart"]
     assert [floor["line"]["dash"] for floor in traces(figure, "roof")] == ["dot"]
     assert (figure.layout.xaxis.type, figure.layout.xaxis.title.text) == ("log", "problems of a batch")
+    low, high = figure.layout.yaxis.range
+    assert (figure.layout.yaxis.type, 10**low < 4.0, 10**high > 250.0) == ("log", True, True)
     assert (figure.layout.yaxis.title.text, titles(figure)) == ("GFLOP/s", ["west0989 · cuda:0 · warm"])
+
+
+def test_a_line_has_a_place_for_every_size() -> None:
+    chain, smart = traces(draw(info(DATA)), "point")
+    assert (chain["x"], chain["y"]) == ([10, 100, 1000], [4.0, 5.0, None])
+    assert (smart["y"], chain["hovertext"][2], chain["connectgaps"]) == ([10.0, 40.0, 80.0], None, True)
 
 
 def test_the_table_has_a_column_a_size() -> None:
@@ -78,12 +86,21 @@ def test_the_table_has_a_column_a_size() -> None:
 def test_the_summary_has_one_gain_or_their_span() -> None:
     gains = (LoopGain("cpu", "warm", "scipy/loop", 2.0, 2.0), LoopGain("cpu", "cold", "scipy/loop", 2.0, 3.0))
     text = summary(Growth(info(DATA).series, gains)).replace(THIN, " ")
+    assert text.endswith("that have both.")
     assert "cpu, warm the fastest kernel of the paper is 2.00 × as fast as scipy/loop in" in text
     assert "is 2.00 × to 3.00 × as fast as" in text
-    gains = (LoopGain("cpu", "warm", "ell/loop", 2.0, 2.0), LoopGain("cpu", "warm", "scipy/loop", 3.0, 3.0))
-    assert "is 2.00 × as fast as ell/loop, 3.00 × as fast as scipy/loop in" in summary(
+    gains = (LoopGain("cpu", "warm", "ell/loop", 812.82, 812.82), LoopGain("cpu", "warm", "scipy/loop", 3.0, 3.0))
+    assert "is 813 × as fast as ell/loop, 3.00 × as fast as scipy/loop in" in summary(
         Growth(info(DATA).series, gains)
     ).replace(THIN, " ")
+
+
+def test_the_summary_says_where_loops_end_and_why() -> None:
+    growth = info(DATA)
+    assert growth.loops_max == 100
+    assert summary(growth).endswith("measured up to 100 problems: it launches something for each.")
+    every = info(shown(*DATA.measurements, multiplied("cusparse/loop", 5.0, 1000)))
+    assert (every.loops_max, summary(every).endswith("that have both.")) == (0, True)
 
 
 def test_more_matrices_than_panels_are_in_the_table() -> None:

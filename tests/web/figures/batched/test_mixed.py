@@ -53,7 +53,17 @@ def test_rate_and_bandwidth_stand_side_by_side_fastest_first() -> None:
 def test_the_table_and_the_summary() -> None:
     mixtures = info(DATA)
     assert [cell.replace(THIN, " ") for cell in table(mixtures).rows[0]] == [
-        *("2 matrices mixed (west0989 and nos3)", "cuda:0", "warm", "1 000", "csri/warp", "100.0", "40 %", "6.00 MB", "800 GB/s"),
+        *(
+            "2 matrices mixed (west0989 and nos3)",
+            "cuda:0",
+            "warm",
+            "1 000",
+            "csri/warp",
+            "100.0",
+            "40 %",
+            "6.00 MB",
+            "800 GB/s",
+        ),
         "west0989, nos3",
     ]
     assert "warm: csri/warp with 100" in summary(mixtures)

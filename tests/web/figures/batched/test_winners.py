@@ -66,6 +66,13 @@ def test_the_table_and_the_summary() -> None:
     assert summary(winners).endswith("3 matrices with 1\u202f000 problems: auto/shared on 2 and ell/thread on 1.")
 
 
+def test_the_summary_says_up_to_where_loops_take_part() -> None:
+    data = shown(*copies(problems=1000), multiplied("csr/smart", 1.0, 10_000), refused("scipy/loop", "many", 10_000))
+    winners = info(data)
+    assert winners.loops_max == 1000
+    assert "up to 1 000 problems: it launches something for each." in summary(winners).replace(THIN, " ")
+
+
 def test_more_matrices_than_rows_are_in_the_table() -> None:
     ids = [f"m{i}" for i in range(ROWS_MAX + 1)]
     data = StudyData([multiplied("csr/smart", 1.0, matrix=i) for i in ids], {i: MatrixFeatures(i) for i in ids})
