@@ -54,7 +54,7 @@ class MatrixPage:
 
     advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
     studies  that can be made of it; devices: with the time that each study takes there
-    others   matrices that a job can be of together with it
+    others   matrices that a job can be of together with it; mixed_rows: most rows of one in a mixed batch
     """
 
     title: str
@@ -72,6 +72,7 @@ class MatrixPage:
     studies: tuple[Choice, ...]
     devices: tuple[Choice, ...]
     others: tuple[Choice, ...]
+    mixed_rows: str
     origin: Origin | None
 
 

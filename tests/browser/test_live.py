@@ -135,6 +135,9 @@ def test_several_matrices_are_measured_together_by_keyboard(lab: Lab, open_page:
     other = chosen.get_attribute("value")
     page.keyboard.press("Space")
     expect(chosen).to_be_checked()
+    together = page.locator("#together > summary")
+    together.click()
+    expect(together).to_have_text("Together with other matrices (1 chosen)")
     page.get_by_role("button", name="Measure").press("Enter")
     page.wait_for_url("**/jobs/*")
     with lab.database.read() as session:

@@ -137,7 +137,8 @@ def test_a_legend_of_many_kernels_is_whole_on_a_narrow_screen(lab: Lab, batches:
     expect(legend.locator(".scrollbar")).to_have_attribute("height", "0")
     last = legend.locator(".traces").last.bounding_box()
     figure = legend.page.locator("#batched-winners-chart .plot").bounding_box()
-    assert last and figure
+    assert last
+    assert figure
     assert last["y"] + last["height"] <= figure["y"] + figure["height"]
 
 

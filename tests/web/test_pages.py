@@ -83,6 +83,7 @@ def test_a_job_can_be_of_other_matrices_too(client: TestClient, lab: Lab, add_ma
     # Those with values, by name, and not the matrix itself.
     assert [choice.value for choice in page.context["others"]] == [lab.hostile, "m9"]
     assert page.text.count('name="matrix_ids"') == 2
+    assert "mixes those of at most 16\u202f384 rows" in page.text
     assert get(client, "/matrices/ingesting").context["others"] == ()
 
 

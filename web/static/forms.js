@@ -1,17 +1,30 @@
 // Forms that post JSON: measure a matrix, generate one.
 import { call, complain } from "./actions.js";
 
+const COUNTED = "details:has(> summary > [data-chosen])";
+
 export function wireForms() {
   for (const select of document.querySelectorAll("[data-family-select]")) {
     select.addEventListener("change", () => showFamily(select));
     showFamily(select);
   }
+  for (const details of document.querySelectorAll(COUNTED)) showCount(details);
+  document.addEventListener("change", (event) => {
+    const details = event.target.closest(COUNTED);
+    if (details) showCount(details);
+  });
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (!form.matches("[data-json-form]")) return;
     event.preventDefault();
     send(form);
   });
+}
+
+// A closed list says how many are chosen in it; some browsers keep the choices of a page that is loaded again.
+function showCount(details) {
+  const chosen = details.querySelectorAll("input:checked").length;
+  details.querySelector("[data-chosen]").textContent = chosen ? `(${chosen} chosen)` : "";
 }
 
 function showFamily(select) {

@@ -14,6 +14,7 @@ from gpu_engine.generators import GENERATORS
 from gpu_engine.recordings import kind_of
 from gpu_engine.records import DeviceInfo, MatrixInfo, dumps
 from gpu_engine.studies import STUDIES
+from gpu_engine.studies.batched import ROWS_MAX
 from server import catalogue, devices, recorded_results
 from server.documents import MATRICES_MAX
 from server.jobs import queue
@@ -102,6 +103,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
         studies=tuple(Choice(s.name, f"{s.name}: {s.question}", s is STUDIES[0]) for s in STUDIES),
         devices=_devices(session, row) if row.state == MatrixState.READY else (),
         others=_others(session, row) if row.state == MatrixState.READY else (),
+        mixed_rows=units.count(ROWS_MAX),
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
 
