@@ -12,7 +12,7 @@ from gpu_engine.findings.tables import Head, Table
 EXAMPLES = 3
 """Most cases that are named."""
 
-Says = Literal["agrees", "in part", "disagrees", "no data"]
+Says = Literal["agrees", "mostly", "seldom", "disagrees", "no data"]
 
 Group = TypeVar("Group")
 """What a statement is judged on, one case after the other."""
@@ -22,7 +22,7 @@ Group = TypeVar("Group")
 class Conclusion:
     """A statement of the paper and what the records of one device in one cache state say of it.
 
-    says     of all cases that it is about: they agree, some do, none does, or there is none
+    says     of all cases that it is about: they agree, most or few do, none does, or there is none
     numbers  what that is taken from, in words
     """
 
@@ -65,8 +65,9 @@ class Statement(Generic[Group]):
         if not trials:
             return Conclusion(self.text, "no data", f"No {self.about} here has the times.", device, cache)
         held = sum(trial.holds for _, trial in trials)
-        enough = held == len(trials) or (self.mostly and 2 * held > len(trials))
-        says: Says = "agrees" if enough else "in part" if held else "disagrees"
+        most = 2 * held > len(trials)
+        enough = held == len(trials) or (self.mostly and most)
+        says: Says = "agrees" if enough else "mostly" if most else "seldom" if held else "disagrees"
         numbers = f"Holds for {held} of {len(trials)}{_mean(trials)}. {_examples(trials)}"
         return Conclusion(self.text, says, numbers, device, cache)
 

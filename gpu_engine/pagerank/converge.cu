@@ -4,8 +4,8 @@
 extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);
 
 /// What next_iteration does after the last of `made` iterations, then whether and how the run goes on. γ falls by about
-/// the same factor in every iteration, so it tells how many are still needed: whether LONG
-/// more, SHORT ones, one of a pair, or the second of the pair; a condition of 0 is none.
+/// the same factor in every iteration, so it tells how many are still needed: whether LONG more, SHORT ones, one of a
+/// pair, or the second of the pair; a condition of 0 is none.
 template <int LONG, int SHORT>
 __global__ void __launch_bounds__(BLOCK)
     next_or_end(int n, double damping, double spread, int norm, State *__restrict__ state,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.cuda.conditional import if_true, new_handle, supported, while_true
-from gpu_engine.cuda.load import CudaSource
+from gpu_engine.pagerank.cuda_pulls import CHUNKS, CONVERGE
 from gpu_engine.pagerank.cuda_ranks import CudaRanks
 from gpu_engine.pagerank.graph import PageRankParams
 from gpu_engine.pagerank.run import PLAIN
@@ -18,13 +18,7 @@ from gpu_engine.pagerank.run import PLAIN
 FIRST = 4
 """Iterations without a look: of two γ the factor is not known well."""
 
-CHUNKS = (32, 8)
-"""Iterations between two looks, where so many are needed and one more."""
-
 FULL = PLAIN.segments
-
-KERNEL = f"next_or_end<{CHUNKS[0]}, {CHUNKS[1]}>"
-SOURCE = CudaSource(__package__, "converge.cu", (KERNEL,))
 
 
 def converging(ranks: CudaRanks, iterations: int, params: PageRankParams, xp: Any) -> "Converging | None":
@@ -65,4 +59,4 @@ class Converging:
         self._ranks.pull(FULL, FULL)
         rule = np.float64(self._params.epsilon), np.int32(self._params.iterations_max), np.int32(length)
         handles = (np.uint64(handle) for handle in (*conditions, 0)[:4])
-        self._ranks.settle_or_end(SOURCE.function(KERNEL), (*rule, self._iterations, *handles))
+        self._ranks.settle_or_end(CONVERGE.function(CONVERGE.instantiations[0]), (*rule, self._iterations, *handles))

@@ -18,7 +18,7 @@ from gpu_engine.cuda.load import digest
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.pagerank import cuda_refined, refinement, run, unfused
-from gpu_engine.pagerank.cuda_pulls import BETWEEN, FP32, FP64, Storage, source_of
+from gpu_engine.pagerank.cuda_pulls import BETWEEN, CONVERGE, FP32, FP64, Storage, source_of
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.refinement import Refinement
 from gpu_engine.pagerank.run import PLAIN, Procedure, Run
@@ -102,7 +102,8 @@ class RankKernel:
         if backend == "cuda" and not self.fused:
             return digest(unfused.source_of(self.layout, self.segments, POINTERS[0]).text + CONVERT.text)
         if backend == "cuda":
-            return digest(source_of(self.layout, self.storage, self.free, POINTERS[0]).text + BETWEEN.text)
+            between = BETWEEN.text if self.segments else BETWEEN.text + CONVERGE.text
+            return digest(source_of(self.layout, self.storage, self.free, POINTERS[0]).text + between)
         from gpu_engine.pagerank import cpu, cpu_ranks
 
         return digest(inspect.getsource(cpu) + inspect.getsource(cpu_ranks))

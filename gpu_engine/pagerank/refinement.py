@@ -106,7 +106,7 @@ def iterate(ranks: RefinedRanks, params: PageRankParams, refinement: Refinement)
     while len(steps) < params.iterations_max:
         last, gamma = gamma, done(Pass(2))
         converged = gamma < params.epsilon
-        if converged or gamma >= last:
+        if converged or gamma >= last or len(steps) == params.iterations_max:
             break
         enough = max(GAIN[refinement.bits] * gamma, MARGIN * params.epsilon)
         changes = (done(Pass(1, weight)) for weight in _weights(ranks.undirected, params.damping))
@@ -119,7 +119,7 @@ def iterate(ranks: RefinedRanks, params: PageRankParams, refinement: Refinement)
 def _until(changes: Iterator[float], enough: float, most: int) -> None:
     """Takes changes up to one that is small enough, or while they become smaller."""
     best, since = math.inf, 0
-    for change in itertools.islice(changes, max(most, 1)):
+    for change in itertools.islice(changes, most):
         best, since = (change, 0) if change < best else (best, since + 1)
         if change <= enough or since == PATIENCE:
             break

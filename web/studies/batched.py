@@ -81,7 +81,8 @@ BATCHED = StudyPage(
         lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
         (
             "A statement holds for a batch where the kernel is the fastest of those that the statement is about, or "
-            "the same as the fastest; the ratio is to the best of the others. In part: it holds for some.",
+            "the same as the fastest; the ratio is to the best of the others. Mostly: for more than half; seldom: for "
+            "fewer.",
         ),
         prose=True,
     ),

@@ -131,8 +131,8 @@ PAGERANK = StudyPage(
         lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
         (
             "Judged by runs of the paper's kernels and schedule with the right ranks, one thread a page in CSR and in "
-            "ELL, each beside the same kernel in fp64. In part: it holds for some; of what the paper says of most, "
-            "more than half is enough.",
+            "ELL, each beside the same kernel in fp64. Mostly: it holds for more than half of them; seldom: for "
+            "fewer.",
         ),
         prose=True,
     ),

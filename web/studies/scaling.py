@@ -118,7 +118,8 @@ SCALING = StudyPage(
         lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
         (
             "The paper measured products from the host on six and eight V100. Each statement is judged by our own "
-            "product, matrix by matrix and cut by cut; what does not hold is named first. In part: it holds for some.",
+            "product, matrix by matrix and cut by cut; what does not hold is named. Mostly: it holds for more than "
+            "half; seldom: for fewer; where the paper speaks of most cases, more than half is enough.",
         ),
         prose=True,
     ),

@@ -14,14 +14,15 @@ def said(statement: Statement[None], *held: bool) -> str:
 
 
 def test_a_statement_agrees_where_all_do_and_one_on_most_where_more_than_half_do() -> None:
-    assert [said(STATEMENT, *held) for held in ((True, True), (True, False), (False, False))] == [
+    assert [said(STATEMENT, *held) for held in ((True, True), (True, True, False), (True, False), (False, False))] == [
         "agrees",
-        "in part",
+        "mostly",
+        "seldom",
         "disagrees",
     ]
     assert [said(MOST, *held) for held in ((True, True, False), (True, False), (False,))] == [
         "agrees",
-        "in part",
+        "seldom",
         "disagrees",
     ]
 
