@@ -134,12 +134,13 @@ ell_thread(int n, int width, const int *__restrict__ columns, const typename Val
 
 /// Blocks of a multiprocessor: with values in segments of 16 bits as many as leave registers for several links in
 /// flight. Left to itself, the compiler takes one link after the other there.
-template <typename Values> constexpr int SLICES_AT_ONCE = sizeof(typename Values::Unit) == 2 ? 10 : 16;
+template <typename Values, typename Read>
+constexpr int SLICES_AT_ONCE = sizeof(typename Values::Unit) == 2 ? 10 : (sizeof(typename Read::Unit) == 2 ? 12 : 16);
 
 /// The same in SELL-C-σ: a slice of WARP pages lies column by column from offsets[slice] on, padded with column −1.
 /// Ranks are in the order of the rows.
 template <int AHEAD, typename Values, typename Read, typename Write>
-__global__ void __launch_bounds__(128, SLICES_AT_ONCE<Values>)
+__global__ void __launch_bounds__(128, SLICES_AT_ONCE<Values, Read>)
     sellp_thread(int n, const long long *__restrict__ offsets, const int *__restrict__ columns,
                  const typename Values::Unit *__restrict__ values,
                  const typename PageOf<Values>::Type *__restrict__ pages, const typename Read::Unit *__restrict__ p,

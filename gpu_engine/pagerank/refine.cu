@@ -35,6 +35,7 @@ template <typename Number, typename Stored> struct Page {
 /// r := G(p) − p in fp64, kept as `rest`; the first correction is r itself.
 template <typename Number> struct Residual : Page<Number, double> {
   using Page<Number, double>::Page;
+  static constexpr int TILES_AT_ONCE = 12;
   __device__ __forceinline__ void take(long long row, double total) {
     const double links = this->links(), rest = this->damping * total + this->base - this->old * links;
     this->rest[row] = (Number)rest;
@@ -47,6 +48,8 @@ template <typename Number> struct Residual : Page<Number, double> {
 /// is written.
 template <typename Number, bool ACCELERATED> struct Sweep : Page<Number, Number> {
   using Page<Number, Number>::Page;
+  /// Blocks of a multiprocessor in tiles: as many as leave the registers that these numbers need.
+  static constexpr int TILES_AT_ONCE = ACCELERATED && sizeof(Number) == 8 ? 10 : 12;
   Number remainder = 0, next_remainder = 0, previous = 0, next_previous = 0;
   __device__ __forceinline__ void ask(long long row) {
     Page<Number, Number>::ask(row);
@@ -95,7 +98,7 @@ __global__ void sellp_thread(int n, const long long *__restrict__ offsets, const
 
 /// A pass in tiles, but for the pages whose rows are cut: multiply_tile, then join_pages.
 template <typename Pointer, int THREADS, int ITEMS, typename Pass>
-__global__ void __launch_bounds__(THREADS, 12)
+__global__ void __launch_bounds__(THREADS, Pass::TILES_AT_ONCE)
     tile_pages(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
                const Pointer *__restrict__ indptr, const int *__restrict__ indices, const double *,
                double *__restrict__ first_sums, double *__restrict__ last_sums, const int *__restrict__ degrees,
