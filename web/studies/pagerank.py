@@ -132,7 +132,7 @@ PAGERANK = StudyPage(
         (
             "Judged by runs of the paper's kernels and schedule with the right ranks, one thread a page in CSR and in "
             "ELL, each beside the same kernel in fp64. Mostly: it holds for more than half of them; seldom: for "
-            "fewer.",
+            "fewer; where the paper speaks of most, more than half is enough to agree.",
         ),
         prose=True,
     ),

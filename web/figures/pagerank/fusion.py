@@ -18,7 +18,7 @@ from web.figures.pagerank.facets import Panels, axis_end, bar_panels, panels_of
 from web.palette import OTHERS, style
 
 NO_PAIR = (
-    "No graph here has a run of the paper's kernels one after the other (`unfused-…`) beside one of the fused kernels: "
+    "No graph here has a run of the paper's kernels one after the other (unfused-…) beside one of the fused kernels: "
     "a study of all kernels on a GPU measures both."
 )
 
