@@ -184,24 +184,35 @@ def _branches(layout: SeparateMatrices, x: Any, y: Any, adds: bool) -> None:
         current.wait_event(stream.record(cupy.cuda.Event(disable_timing=True)))
 
 
+def _captured(loop: BatchKernel, name: str) -> BatchKernel:
+    """The same launches, replayed."""
+    return replace(loop, name=name, summary="The same, captured in one CUDA graph.", captured=True)
+
+
+CUSPARSE_LOOP = BatchKernel(
+    "cusparse/loop",
+    "cuSPARSE on one problem after the other, each launched by the host while the clock runs.",
+    _with_cusparse,
+    _csr_bytes,
+    cuda=_chain,
+    libraries=cusparse.version,
+    captured=False,
+)
+
+ELL_LOOP = BatchKernel(
+    "ell/loop",
+    "Our kernel of single matrices in ELL on one problem after the other, each launched by the host.",
+    _with_ell,
+    bytes_needed,
+    cuda=_one_by_one(ell.bind),
+    source=ell.SOURCE,
+    moved_bytes=_ell_bytes_moved,
+    captured=False,
+)
+
 PEERS: tuple[BatchKernel, ...] = (
-    BatchKernel(
-        "cusparse/loop",
-        "cuSPARSE on one problem after the other, each launched by the host while the clock runs.",
-        _with_cusparse,
-        _csr_bytes,
-        cuda=_chain,
-        libraries=cusparse.version,
-        captured=False,
-    ),
-    BatchKernel(
-        "cusparse/chain",
-        "The same, captured in one CUDA graph.",
-        _with_cusparse,
-        _csr_bytes,
-        cuda=_chain,
-        libraries=cusparse.version,
-    ),
+    CUSPARSE_LOOP,
+    _captured(CUSPARSE_LOOP, "cusparse/chain"),
     BatchKernel(
         "cusparse/branches",
         f"The same on {BRANCHES} streams at once.",
@@ -210,25 +221,8 @@ PEERS: tuple[BatchKernel, ...] = (
         cuda=_branches,
         libraries=cusparse.version,
     ),
-    BatchKernel(
-        "ell/loop",
-        "Our kernel of single matrices in ELL on one problem after the other, each launched by the host.",
-        _with_ell,
-        bytes_needed,
-        cuda=_one_by_one(ell.bind),
-        source=ell.SOURCE,
-        moved_bytes=_ell_bytes_moved,
-        captured=False,
-    ),
-    BatchKernel(
-        "ell/chain",
-        "The same, captured in one CUDA graph.",
-        _with_ell,
-        bytes_needed,
-        cuda=_one_by_one(ell.bind),
-        source=ell.SOURCE,
-        moved_bytes=_ell_bytes_moved,
-    ),
+    ELL_LOOP,
+    _captured(ELL_LOOP, "ell/chain"),
     BatchKernel(
         "scipy/loop",
         "SciPy on one problem after the other.",

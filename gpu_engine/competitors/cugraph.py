@@ -1,7 +1,7 @@
 """cuGraph's PageRank through pylibcugraph: whole calls, told our ε, and then what brings its ranks under it.
 
-A call cannot be captured in a CUDA graph: it asks the device after each iteration whether to go on. It is timed by the
-clock of the host, on a graph that the library has renumbered and stored before.
+A call cannot be captured in a CUDA graph: it asks the device after each iteration whether to go on. It is timed as it
+is launched, on a graph that the library has renumbered and stored before.
 """
 
 import functools

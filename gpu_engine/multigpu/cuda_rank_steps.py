@@ -14,12 +14,10 @@ from gpu_engine.formats import tiles
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.formats.split import ITEMS, JOIN, THREADS
 from gpu_engine.multigpu.rank_steps import Update
-from gpu_engine.pagerank.cuda_pulls import FP64, head
+from gpu_engine.pagerank.cuda_pulls import FP64, NORMS, head
 
 BLOCK, BLOCKS = 256, 512
 SUMS = 2 + 2 * BLOCKS
-NORMS = {"L1": 0, "L2": 1, "Linf": 2}
-"""As ranks.cuh numbers them."""
 
 HEADS = tuple(head(segments, k) for segments in SEGMENTS for k in range(1, segments + 1))
 STEPS = (

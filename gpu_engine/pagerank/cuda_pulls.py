@@ -46,6 +46,9 @@ BLOCK, WARP, PROBE_BLOCK, PROBE_LINKS = 128, 32, 256, 4
 SLOTS, SETTLE_BLOCK = 1024, 256
 """As ranks.cuh has them."""
 
+NORMS = {"L1": 0, "L2": 1, "Linf": 2}
+"""As ranks.cuh numbers them."""
+
 NEVER = 0.5e300
 """A sum that no probe finds: it writes its sum if it equals this, so the compiler keeps the loads."""
 

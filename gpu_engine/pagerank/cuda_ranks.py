@@ -4,6 +4,7 @@ Used as those of cpu_ranks.py. An iteration is two steps: the pull, with all tha
 block that turns the sums into γ and the base of the next iteration.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,7 @@ from gpu_engine.pagerank.cuda_pulls import (
     FP32,
     FP64,
     NONE,
+    NORMS,
     PULLS,
     SETTLE_BLOCK,
     SLOTS,
@@ -28,7 +30,6 @@ from gpu_engine.pagerank.cuda_pulls import (
 )
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 
-NORMS = {"L1": 0, "L2": 1, "Linf": 2}
 STATE = ("base", "gamma", "factor")
 """Fields of the State of ranks.cuh."""
 
@@ -50,7 +51,30 @@ class Stored:
     raised: bool = False
 
 
-class CudaRanks:
+class Rewindable(ABC):
+    """Ranks of which `_stored` says what is where."""
+
+    _stored: Any
+
+    @abstractmethod
+    def reset(self, first: int = 1) -> None:
+        """p := e/n in the first segments."""
+
+    def rewinder(self, first: int = 1) -> Callable[[], None]:
+        """A reset that holds for a captured run too, whose replays change the memory but nothing on the host.
+
+        To be asked for at the end of a run of the same steps.
+        """
+        end = self._stored
+
+        def rewind() -> None:
+            self._stored = end
+            self.reset(first)
+
+        return rewind
+
+
+class CudaRanks(Rewindable):
     """Ranks in fp64, fp32 or segments; the matrix in a layout of PULLS, its values stored alike or, `free`, absent.
 
     Without values what is stored is p over the out-degree, so every link of a page must weigh the same. At a change of
@@ -120,19 +144,6 @@ class CudaRanks:
             sums.fill(0)
         spread = self._params.dangling_factor * value * self._count
         self._state[:] = self._xp.asarray([(1.0 - self._params.damping + spread) / n, 0.0, 1.0])
-
-    def rewinder(self, first: int = 1) -> Callable[[], None]:
-        """A reset that holds for a captured run too, whose replays change the memory but nothing on the host.
-
-        To be asked for at the end of a run of the same steps.
-        """
-        end = self._stored
-
-        def rewind() -> None:
-            self._stored = end
-            self.reset(first)
-
-        return rewind
 
     def pull(self, read: int, write: int) -> None:
         """Launches a pull that reads and writes so many segments."""

@@ -19,6 +19,7 @@ from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.pagerank import cuda_refined, refinement, run, unfused
 from gpu_engine.pagerank.cuda_pulls import BETWEEN, CONVERGE, FP32, FP64, Storage, source_of
+from gpu_engine.pagerank.cuda_ranks import CudaRanks
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.refinement import Refinement
 from gpu_engine.pagerank.run import PLAIN, Procedure, Run
@@ -85,6 +86,11 @@ class RankKernel:
         return 2 if self.refined == 32 else self.segments
 
     @property
+    def ends_itself(self) -> bool:
+        """Whether a GPU can have runs of it that test their convergence on the device."""
+        return self.fused and not self.segments and not self.refined
+
+    @property
     def procedure(self) -> Procedure:
         """What drives its ranks: `iterate` and `replayed`."""
         return refinement if self.refined else run
@@ -102,7 +108,7 @@ class RankKernel:
         if backend == "cuda" and not self.fused:
             return digest(unfused.source_of(self.layout, self.segments, POINTERS[0]).text + CONVERT.text)
         if backend == "cuda":
-            between = BETWEEN.text if self.segments else BETWEEN.text + CONVERGE.text
+            between = BETWEEN.text + CONVERGE.text if self.ends_itself else BETWEEN.text
             return digest(source_of(self.layout, self.storage, self.free, POINTERS[0]).text + between)
         from gpu_engine.pagerank import cpu, cpu_ranks
 
@@ -110,7 +116,7 @@ class RankKernel:
 
     def converging(self, ranks: Any, run: Run, params: PageRankParams, xp: Any) -> "Converging | None":
         """A run of these ranks that ends by itself on the device; None where this kernel or run has none."""
-        if xp is np or self.segments or self.refined or not self.fused or not run.converged:
+        if xp is np or not self.ends_itself or not run.converged:
             return None
         from gpu_engine.pagerank.converging import converging
 
@@ -126,8 +132,6 @@ class RankKernel:
         if not self.fused:
             return unfused.UnfusedRanks(graph, params, self.layout, self.segments, xp, convert)
         if xp is not np:
-            from gpu_engine.pagerank.cuda_ranks import CudaRanks
-
             return CudaRanks(graph, params, self.layout, self.storage, xp, self.free, convert)
         from gpu_engine.pagerank.cpu_ranks import FreeRanks, PlainRanks, SegmentedRanks
 

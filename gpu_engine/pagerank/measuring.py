@@ -157,13 +157,16 @@ class PageRankCandidate(Candidate):
         self._ranks = self._kernel.ranks(self._experiment.graph, self._params, self._bench.xp, self._convert)
         self._run = run = self._kernel.procedure.iterate(self._ranks, self._params, self._schedule)
         self._converging = self._kernel.converging(self._ranks, run, self._params, self._bench.xp)
+        if self._converging:
+            # Its ranks are those that are verified.
+            self._bench.stopwatch.time_parts([self._play], self._rewinder())
         written = iterations_by_segments(run.written, self._schedule) if self._kernel.precisions else ()
         self.fields = {
             **self._experiment.operator,
             "iterations": len(run.gammas),
             "iterations_by_segments": written,
             "stored_bytes": self._ranks.stored_bytes,
-            "iterations_timed": self._ended() if self._converging else len(run.gammas),
+            "iterations_timed": self._converging.ended() if self._converging else len(run.gammas),
         }
         return partial(self._verified, self._ranks.ranks(), run)
 
@@ -225,11 +228,6 @@ class PageRankCandidate(Candidate):
 
     def _rewinder(self) -> Callable[[], None]:
         return self._ready()[0].rewinder(self._schedule.first)
-
-    def _ended(self) -> int:
-        """Iterations of a run that ended by itself; its ranks are those that are verified."""
-        self._bench.stopwatch.time_parts([self._play], self._rewinder())
-        return self._converging.ended() if self._converging else 0
 
     def _play(self) -> None:
         ranks, run = self._ready()

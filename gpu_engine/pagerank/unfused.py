@@ -5,7 +5,7 @@ of p and the conversion of values and ranks follow one another, so that each has
 Source: CPMS PageRank paper, §IV.B and §IV.C.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,14 +13,9 @@ import numpy as np
 
 from gpu_engine import cpms
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.pagerank.cuda_pulls import FP64, PULLS, head, pointer_of
+from gpu_engine.pagerank.cuda_pulls import FP64, NORMS, PULLS, SETTLE_BLOCK, head, pointer_of
+from gpu_engine.pagerank.cuda_ranks import Rewindable
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
-
-NORMS = {"L1": 0, "L2": 1, "Linf": 2}
-"""As ranks.cuh numbers them."""
-
-BLOCK = 256
-"""As ranks.cuh has it."""
 
 PARTS = 1024
 """Blocks of the first step of a norm at most: no GPU of today runs more of them at once."""
@@ -45,7 +40,7 @@ class Stored:
     previous: int
 
 
-class UnfusedRanks:
+class UnfusedRanks(Rewindable):
     """Ranks and values in fp64 or in segments, the matrix in one of the paper's layouts of PULLS.
 
     The rank of the dangling pages is summed up at the end of an iteration, for the next one.
@@ -96,19 +91,6 @@ class UnfusedRanks:
         self._norms.fill(0.0)
         self._select()
 
-    def rewinder(self, first: int = 1) -> Callable[[], None]:
-        """A reset that holds for a captured run too, whose replays change the memory but nothing on the host.
-
-        To be asked for at the end of a run of the same steps.
-        """
-        end = self._stored
-
-        def rewind() -> None:
-            self._stored = end
-            self.reset(first)
-
-        return rewind
-
     def pull(self, read: int, write: int) -> None:  # noqa: ARG002 (the ranks know in what they are)
         """Launches the product, with teleport and the rank of dangling pages, that writes so many segments."""
         s = self._stored
@@ -144,7 +126,7 @@ class UnfusedRanks:
         self._reduce(f"norm_of_ranks<{self._kind(k)}>", self._n, (p,), NORMS["L1"], MASS)
         if self._n:
             kernel = self._source.function(f"scale_ranks<{self._segments}, {k}>")
-            kernel((-(-self._n // BLOCK),), (BLOCK,), (np.int32(self._n), p, self._norm(MASS)))
+            kernel((-(-self._n // SETTLE_BLOCK),), (SETTLE_BLOCK,), (np.int32(self._n), p, self._norm(MASS)))
         self._select()
 
     def convert(self) -> None:
@@ -175,10 +157,10 @@ class UnfusedRanks:
         """A norm of so many ranks in two steps; of none there is nothing to launch."""
         if not count:
             return
-        blocks = min(-(-count // BLOCK), PARTS)
-        self._source.function(first)((blocks,), (BLOCK,), (np.int64(count), *arguments, self._parts))
+        blocks = min(-(-count // SETTLE_BLOCK), PARTS)
+        self._source.function(first)((blocks,), (SETTLE_BLOCK,), (np.int64(count), *arguments, self._parts))
         step = np.int64(blocks), self._parts, np.int32(norm), self._norm(place)
-        self._source.function("join_blocks")((1,), (BLOCK,), step)
+        self._source.function("join_blocks")((1,), (SETTLE_BLOCK,), step)
 
     def _norm(self, place: int) -> Any:
         """A result of a norm, on the device."""
