@@ -16,7 +16,7 @@ EVEN = ("delaunay", "rgg", "road", "stencil", "fem")
 popular page: it runs in two precisions there, no more.
 """
 
-ENERGY_S = 0.5
+ENERGY_S = 0.3
 """Seconds of repeats for the energy of a run: it is the difference of two, with what goes before a run and without."""
 
 FEW = ("fp64", "cpms2")
