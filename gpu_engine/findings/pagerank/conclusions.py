@@ -7,7 +7,16 @@ from gpu_engine.findings import units
 from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.pulls import pull_gains
-from gpu_engine.findings.pagerank.runs import FP64, Run, RunGroup, by_segments, has_right_ranks, run_groups, speed_up
+from gpu_engine.findings.pagerank.runs import (
+    FP64,
+    UNFUSED,
+    Run,
+    RunGroup,
+    by_segments,
+    has_right_ranks,
+    run_groups,
+    speed_up,
+)
 from gpu_engine.findings.tables import Table
 from gpu_engine.pagerank.schedule import Schedule
 from gpu_engine.verdict import compare
@@ -30,10 +39,14 @@ ALIKE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Realizations:
-    """The runs of a graph in one layout of the paper: in fp64, in two segments, in four; None: not with right ranks."""
+    """The runs of a graph in one layout of the paper: in fp64, in two segments, in four; None: not with right ranks.
+
+    fused  whether its kernels do several things at once; the paper's own do not, and are taken where there are any
+    """
 
     group: RunGroup
     layout: str
+    fused: bool
     full: Run | None
     two: Run | None
     four: Run | None
@@ -43,9 +56,14 @@ class Realizations:
         """How many times as fast as fp64 two segments are."""
         return speed_up(self.full, self.two)
 
-    def name(self, data: StudyData) -> str:
-        """Of the graph, with parameters that are not the defaults."""
+    def graph(self, data: StudyData) -> str:
+        """Its name, with parameters of PageRank that are not the defaults."""
         return ", ".join(filter(None, (data.matrix(self.group.matrix_id).name, self.group.parameters)))
+
+    @property
+    def kernels(self) -> str:
+        """The layout, and whether its kernels are those that the paper measures: `csr, unfused`."""
+        return f"{self.layout.partition('/')[0]}{'' if self.fused else ', unfused'}"
 
 
 def realizations(data: StudyData) -> tuple[Realizations, ...]:
@@ -62,7 +80,7 @@ def conclusions(data: StudyData) -> list[Conclusion]:
     return [
         statement.conclusion(
             [
-                (f"{each.name(data)} in {each.layout.partition('/')[0]}", trial)
+                (f"{each.graph(data)} in {each.kernels}", trial)
                 for each in every
                 if each.group.device == device and (trial := statement.judge(each, data))
             ],
@@ -80,19 +98,15 @@ def table(data: StudyData) -> Table:
 
 
 def _realizations(group: RunGroup, layout: str, data: StudyData) -> Realizations:
-    def run(precision: str) -> Run | None:
-        return next(
-            (
-                run
-                for run in group.converged
-                if (run.layout, run.precision) == (layout, precision)
-                and (precision == FP64 or _is_papers(run))
-                and has_right_ranks(run, data)
-            ),
-            None,
-        )
+    own = {run.precision: run for run in group.converged if run.layout == layout and _is_judged(run, data)}
+    fused = not {f"{UNFUSED}{FP64}", f"{UNFUSED}cpms2"} <= own.keys()
+    names = (FP64, "cpms2", "cpms4") if fused else tuple(f"{UNFUSED}{stored}" for stored in (FP64, "cpms2", "cpms4"))
+    return Realizations(group, layout, fused, *map(own.get, names))
 
-    return Realizations(group, layout, run(FP64), run("cpms2"), run("cpms4"))
+
+def _is_judged(run: Run, data: StudyData) -> bool:
+    """Whether it has the schedule of the paper, where it has one, and right ranks."""
+    return (run.storage == FP64 or _is_papers(run)) and has_right_ranks(run, data)
 
 
 def _is_papers(run: Run) -> bool:

@@ -60,14 +60,14 @@ def test_what_is_measured_on_a_gpu() -> None:
     assert (others.kernels, others.first) == (("split/tile+cpms2", "split/tile+cpms4"), (1,))
     assert others.near == (1.0, 256.0)
     assert second.at_end == others.at_end == ("segments",)
-    assert {(p.rounds, p.energy_s) for p in (usual, second, others)} == {(11, 0.5)}
+    assert {(p.rounds, p.energy_s) for p in (usual, second, others)} == {(11, 0.3)}
 
 
 def test_the_papers_graphs_are_measured_as_the_paper_did() -> None:
     subject = next(s for s in GRAPH_SUBJECTS if s.group == "paper graph")
     (params,) = passes(subject, "cuda", 9)
     assert (params.part, params.at_end, params.first, params.near) == ("lower", ("fp64",), (1,), (16.0,))
-    assert params.energy_s == 0.5
+    assert params.energy_s == 0.3
     stored = ("fp64", "cpms2", "cpms4")
     assert params.kernels == tuple(
         f"{layout}/thread+{precision}"

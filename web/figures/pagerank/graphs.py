@@ -56,17 +56,21 @@ WHAT = {"products": PRODUCTS, "whole runs": RUNS}
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """How many times as fast as fp64 a graph is in one layout, by the name of the series."""
+    """How many times as fast as fp64 a graph is in one layout, by the name of the series; kernels: `csr, unfused`."""
 
     graph: str
     device: str
     layout: str
+    kernels: str
     values: dict[str, float]
 
 
 def info(data: StudyData) -> tuple[Gains, ...]:
     """A graph in one layout after the other, those without any gain left out."""
-    every = (Gains(runs.name(data), runs.group.device, runs.layout, dict(_gains(runs))) for runs in realizations(data))
+    every = (
+        Gains(runs.graph(data), runs.group.device, runs.layout, runs.kernels, dict(_gains(runs)))
+        for runs in realizations(data)
+    )
     return tuple(gains for gains in every if gains.values)
 
 
@@ -99,10 +103,10 @@ def draw(info: Sequence[Gains]) -> go.Figure:
 
 def table(info: Sequence[Gains]) -> Table:
     """A row a graph and layout, a column a series."""
-    heads = (Head("matrix", numeric=False), Head("device", numeric=False), Head("layout", numeric=False))
+    heads = (Head("matrix", numeric=False), Head("device", numeric=False), Head("kernels", numeric=False))
     named = [series for every in WHAT.values() for series in every]
     rows = (
-        (gains.graph, gains.device, gains.layout, *(ratio(gains.values.get(series.name)) for series in named))
+        (gains.graph, gains.device, gains.kernels, *(ratio(gains.values.get(series.name)) for series in named))
         for gains in info
     )
     columns = (series.name.partition(", ") for series in named)
@@ -115,7 +119,8 @@ def summary(info: Sequence[Gains]) -> str:
         return NO_GRAPH
     text = (
         "Products of an iteration that reads so many bits, and runs to convergence, over the same kernel in fp64; CSR "
-        "on the left, ELL on the right, segments by the paper's rule and fp64 at the end. Mean over the graphs:"
+        "on the left, ELL on the right, segments by the paper's rule and fp64 at the end; the paper's kernels, not "
+        "fused, where they were measured. Mean over the graphs:"
     )
     return text + "".join(_means(info, device, layout) for device in _devices(info) for layout in LAYOUTS) + PAPER
 

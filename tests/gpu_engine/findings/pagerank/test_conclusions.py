@@ -73,6 +73,15 @@ def test_products_are_held_against_the_same_kernel_in_fp64() -> None:
     assert slow[THREE] == ("agrees", "Holds for 1 of 1. For luxembourg_osm in csr 0.91 ×.")
 
 
+def test_the_papers_own_kernels_are_judged_where_they_ran() -> None:
+    own = [ran(f"csr/thread+unfused-{p}", n, t) for p, n, t in (("fp64", 113, 1.0), ("cpms2", (47, 66), 0.8))]
+    assert judged(*three(times=(1.0, 1.2, 1.5)), *own)[NEVER] == (
+        "agrees",
+        "Holds for 1 of 1. For luxembourg_osm in csr, unfused 1.25 × (faster).",
+    )
+    assert judged(*three(times=(1.0, 1.2, 1.5)), own[1])[NEVER][0] == "disagrees"
+
+
 def test_whole_runs() -> None:
     equal, slower = judged(*three(times=(1.0, 1.0, 0.9))), judged(*three(times=(1.0, 1.2, 1.5)))
     assert (equal[NEVER][0], equal[TENTH][0], equal[BETTER][0]) == ("agrees", "disagrees", "disagrees")

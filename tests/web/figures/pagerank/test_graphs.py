@@ -52,7 +52,7 @@ def test_products_stand_above_whole_runs_csr_beside_ell_a_row_a_graph() -> None:
 
 def test_the_table_has_a_row_a_graph_and_layout() -> None:
     first, second = ([cell.replace(THIN, " ") for cell in row] for row in table(info(DATA)).rows)
-    assert first[:5] == ["luxembourg_osm", "cpu", "csr/thread", "1.67 ×", "2.00 ×"]
+    assert first[:5] == ["luxembourg_osm", "cpu", "csr", "1.67 ×", "2.00 ×"]
     assert second == ["delaunay_n15", "cpu", "ell/thread", "1.67 ×", "–", "–", "–", "1.25 ×", "–"]
 
 
