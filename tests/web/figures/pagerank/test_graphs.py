@@ -53,7 +53,7 @@ def test_products_stand_above_whole_runs_csr_beside_ell_a_row_a_graph() -> None:
 def test_the_table_has_a_row_a_graph_and_layout() -> None:
     first, second = ([cell.replace(THIN, " ") for cell in row] for row in table(info(DATA)).rows)
     assert first[:5] == ["luxembourg_osm", "cpu", "csr", "1.67 ×", "2.00 ×"]
-    assert second == ["delaunay_n15", "cpu", "ell/thread", "1.67 ×", "–", "–", "–", "1.25 ×", "–"]
+    assert second == ["delaunay_n15", "cpu", "ell", "1.67 ×", "–", "–", "–", "1.25 ×", "–"]
 
 
 def test_the_summary_has_the_mean_over_the_graphs_beside_the_papers() -> None:
