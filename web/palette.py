@@ -38,7 +38,7 @@ class Style:
     dash: str
 
 
-_POSITIONS = {entry.name: index for index, entry in enumerate(FORMATS)}
+_POSITIONS = {name: index for index, name in enumerate(dict.fromkeys(entry.name for entry in FORMATS))}
 _BATCHED = {kernel.name: index for index, kernel in enumerate(KERNELS)}
 _PARTITIONINGS = {partitioning.name: index for index, partitioning in enumerate(PARTITIONINGS)}
 

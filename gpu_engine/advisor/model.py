@@ -83,6 +83,7 @@ class Prediction:
     longest_s: float
 
 
+PELLR_WARP = Costs(1.2e-12, 1.2e-11, 2.3e-7, 4.3e-7)
 SLICES = Costs(9.5e-13, 4.9e-12, 1.3e-7, 2.4e-7)
 
 MODELS: Mapping[str, tuple[Callable[[Features], Work], Costs]] = {
@@ -98,7 +99,9 @@ MODELS: Mapping[str, tuple[Callable[[Features], Work], Costs]] = {
     "ell/thread": (work.ell, Costs(1.2e-12, 4.8e-12, 3e-7, 4.3e-7)),
     "ellr/thread": (work.ellr, Costs(2e-12, 5.3e-12, 2.6e-7, 3.6e-7)),
     "pellr/thread": (work.pellr, Costs(1.2e-12, 1.2e-11, 2.5e-7, 4.3e-7)),
-    "pellr/warp": (work.pellr, Costs(1.2e-12, 1.2e-11, 2.3e-7, 4.3e-7)),
+    "pellr/warp": (work.pellr_by_warp, PELLR_WARP),
+    # Fitted to no time of its own.
+    "pellr-sliced/warp": (work.pellr_sliced, PELLR_WARP),
     "sellp/t1": (work.slices(1), SLICES),
     "sellp/t2": (work.slices(2), Costs(1.1e-12, 5.9e-12, 1.5e-7, 4e-7)),
     "sellp/t4": (work.slices(4), Costs(1.3e-12, 4.3e-12, 3.4e-7, 5.1e-7)),

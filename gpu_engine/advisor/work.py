@@ -24,6 +24,9 @@ SCALAR_WASTE_FROM, SCALAR_WASTE_TO = 6.0, 22.0
 SCATTERED_ROW = 7.4
 """Bytes a row by which writing y in another order costs more than in this one."""
 
+LENGTH_A_WARP_ROW = 4.0 + 4.0 / WARP
+"""Bytes a row of `pellr/warp` and `pellr-sliced` beside the slots."""
+
 STRIP_ROW = 4.0 + 24.0 / WARP
 """Bytes a row of `biell` and `bijad` beside the slots."""
 
@@ -227,9 +230,26 @@ def ellr(f: Features) -> Work:
 
 
 def pellr(f: Features) -> Work:
-    """`pellr`: stored as `ell`, walked as the warps of `n_iter_pellr`, x read from anywhere."""
-    walked = _walked(f, float(WARP * f["n_iter_pellr"]), 12.0, 8.0 + SCATTERED_ROW, _in_sorted_rows(f), 1)
-    return _stored_as_ell(f, walked, 8.0)
+    """`pellr/thread`: stored as `ell`, and a length a row."""
+    return _stored_as_ell(f, _permuted(f, 8.0), 8.0)
+
+
+def pellr_by_warp(f: Features) -> Work:
+    """`pellr/warp`: stored as `ell`, and a length a warp."""
+    return _stored_as_ell(f, _permuted(f, LENGTH_A_WARP_ROW), LENGTH_A_WARP_ROW)
+
+
+def pellr_sliced(f: Features) -> Work:
+    """`pellr-sliced`: no more is stored than is walked."""
+    return dataclasses.replace(
+        _permuted(f, LENGTH_A_WARP_ROW),
+        stored_bytes=12.0 * WARP * f["n_iter_pellr"] + LENGTH_A_WARP_ROW * f["n_rows"],
+    )
+
+
+def _permuted(f: Features, row_bytes: float) -> Work:
+    """Walked as the warps of `n_iter_pellr`, x read from anywhere."""
+    return _walked(f, float(WARP * f["n_iter_pellr"]), 12.0, row_bytes + SCATTERED_ROW, _in_sorted_rows(f), 1)
 
 
 def _stored_as_ell(f: Features, walked: Work, row_bytes: float) -> Work:

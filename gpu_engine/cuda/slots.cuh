@@ -3,8 +3,9 @@
 
 /// Σ factor(slot)·gather(column) over a row of `length` slots, the first at `first`, the next each `step` further.
 /// AHEAD slots are in flight: a thread that waits for each x before it asks for the next slot takes three times as long
-/// where few rows are long. A column of −1 is padding.
-template <int AHEAD, typename Factor, typename Gather>
+/// where few rows are long. A column of −1 is padding: it gathers nothing, and where many slots are PADDED a factor is
+/// asked for with its x, once the column is known.
+template <int AHEAD, bool PADDED = false, typename Factor, typename Gather>
 __device__ __forceinline__ double sum_slots(int length, long long first, long long step,
                                             const int *__restrict__ columns, const Factor &factor,
                                             const Gather &gather) {
@@ -16,7 +17,12 @@ __device__ __forceinline__ double sum_slots(int length, long long first, long lo
     for (int item = 0; item < AHEAD; ++item) {
       const long long at = first + (slot + item) * step;
       column[item] = slot + item < length ? stream(columns + at) : -1;
-      factors[item] = slot + item < length ? factor(at) : 0.0;
+      if constexpr (!PADDED) factors[item] = slot + item < length ? factor(at) : 0.0;
+    }
+    if constexpr (PADDED) {
+#pragma unroll
+      for (int item = 0; item < AHEAD; ++item)
+        factors[item] = column[item] >= 0 ? factor(first + (slot + item) * step) : 0.0;
     }
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
@@ -25,11 +31,12 @@ __device__ __forceinline__ double sum_slots(int length, long long first, long lo
   return total;
 }
 
-/// The same for the row at `place` of columns and values [width, n_rows].
-template <int AHEAD>
-__device__ __forceinline__ double sum_slots(int length, int place, int n_rows, const int *__restrict__ columns,
-                                            const double *__restrict__ values, const double *__restrict__ x) {
-  return sum_slots<AHEAD>(
-      length, place, n_rows, columns, [values](long long at) { return stream(values + at); },
+/// The same of values and x that lie as they are.
+template <int AHEAD, bool PADDED = false>
+__device__ __forceinline__ double sum_plain_slots(int length, long long first, long long step,
+                                                  const int *__restrict__ columns, const double *__restrict__ values,
+                                                  const double *__restrict__ x) {
+  return sum_slots<AHEAD, PADDED>(
+      length, first, step, columns, [values](long long at) { return stream(values + at); },
       [x](int column) { return __ldg(x + column); });
 }

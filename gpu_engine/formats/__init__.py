@@ -13,7 +13,7 @@ FORMATS: tuple[Format, ...] = (
     coo.FORMAT,
     ell.FORMAT,
     ellr.FORMAT,
-    pellr.FORMAT,
+    *pellr.FORMATS,
     *sellp.FORMATS,
     hyb.FORMAT,
     hyb.MEAN_FORMAT,

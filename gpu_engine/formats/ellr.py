@@ -14,9 +14,12 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, max_row_length, row_lengths
 from gpu_engine.formats.ell import PADDING, fill_slots, read_slots
 
-SOURCE = CudaSource(__package__, "ellr.cu", ("ellr_thread",))
-BLOCK = 64
-"""A block waits for its longest row: small ones were fastest on an H200."""
+AHEAD, BLOCK = 4, 64
+"""Slots of a thread in flight, and threads of a block: the fastest on an H200. Lanes of a warp end at unlike
+rows, so that few of them are at work, and a block waits for its longest row.
+"""
+
+SOURCE = CudaSource(__package__, "ellr.cu", (f"ellr_thread<{AHEAD}>",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ def _cuda(layout: EllrLayout, x: Any, y: Any) -> None:
     n_rows = layout.lengths.size
     if n_rows:
         arguments = (np.int32(n_rows), layout.lengths, layout.columns, layout.values, x, y)
-        SOURCE.function("ellr_thread")((-(-n_rows // BLOCK),), (BLOCK,), arguments)
+        SOURCE.function(f"ellr_thread<{AHEAD}>")((-(-n_rows // BLOCK),), (BLOCK,), arguments)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -1,7 +1,9 @@
 """PELLR (permuted ELLPACK-R): ELLR after a stable sort of all rows by length, longest first.
 
 The rows of a warp are then of like length, so few of its lanes wait. Best where lengths vary much and neighbours share
-few columns, as the sort pulls them apart. Source: PELLR paper, §3.
+few columns, as the sort pulls them apart. Each row keeps its length, or each warp that of its longest row. In slices
+each warp is padded to its own longest row alone: SELL-C-σ with C = 32 and all rows in one window.
+Source: PELLR paper, §3; slices: Kreutzer et al., SIAM J. Sci. Comput. 36 (2014).
 """
 
 from dataclasses import dataclass
@@ -12,70 +14,164 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Format, Kernel, Product, inverse, longest_first, max_row_length, row_lengths
-from gpu_engine.formats.ell import fill_slots, read_slots
+from gpu_engine.formats.base import (
+    Format,
+    Kernel,
+    array_module,
+    entry_blocks,
+    inverse,
+    longest_first,
+    max_row_length,
+    pointers,
+    row_lengths,
+)
+from gpu_engine.formats.ell import PADDING, fill_slots, read_slots
 from gpu_engine.warps import WARP
 
-SOURCE = CudaSource(__package__, "pellr.cu", ("pellr_thread", "pellr_warp"))
-BLOCK = 256
-"""Rows of a block are of like length, so a large one costs nothing: fastest on an H200."""
-PADDING = 0
-"""Lanes of `pellr/warp` gather x for padded slots too: they all read one element, and add 0 times it."""
+AHEAD, BLOCK = 2, 256
+"""Slots of a thread in flight, and threads of a block: the fastest on an H200. All lanes of a warp work to the
+end, and rows of a block are of like length.
+"""
+
+SOURCE = CudaSource(
+    __package__, "pellr.cu", (f"pellr<1, {AHEAD}>", f"pellr<{WARP}, {AHEAD}>", f"pellr_sliced<{AHEAD}>")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PellrLayout:
     """Slot s of row permutation[p] lies at [s, p].
 
-    columns      int32 [width, n_rows], 0 where padded
+    group        places that share a length: 1, or those of a warp
+    columns      int32 [width, n_rows], −1 where padded
     values       float64 [width, n_rows], 0 where padded
-    lengths      int32 [n_rows], descending: `rl` in the paper; every 32nd is the longest of its warp
+    lengths      int32 [⌈n_rows / group⌉], descending, of the longest row of each group: `rl` in the paper
     permutation  int32 [n_rows], `perm` in the paper
     """
 
     n_cols: int
     nnz: int
     indptr_dtype: Any
+    group: int
     columns: Any
     values: Any
     lengths: Any
     permutation: Any
 
     @staticmethod
-    def from_csr(matrix: CsrMatrix) -> "PellrLayout":
+    def from_csr(matrix: CsrMatrix, group: int) -> "PellrLayout":
         """Sorts the rows and scatters each entry to its slot."""
         lengths = row_lengths(matrix)
         permutation = longest_first(lengths)
         columns, values = fill_slots(matrix, max_row_length(matrix), inverse(permutation), PADDING)
-        dtype = matrix.indptr.dtype
-        return PellrLayout(matrix.n_cols, matrix.nnz, dtype, columns, values, lengths[permutation], permutation)
+        kept = lengths[permutation[::group]]
+        return PellrLayout(matrix.n_cols, matrix.nnz, matrix.indptr.dtype, group, columns, values, kept, permutation)
 
     def to_csr(self) -> CsrMatrix:
-        """Gathers the slots that each row uses."""
+        """Gathers the slots that are not padded."""
         places = inverse(self.permutation)
-        return read_slots(self.columns, self.values, self.lengths[places], places, self.n_cols, self.indptr_dtype)
+        lengths = (self.columns != PADDING).sum(axis=0)[places]
+        return read_slots(self.columns, self.values, lengths, places, self.n_cols, self.indptr_dtype)
 
     @property
     def stored_bytes(self) -> int:
-        """12 bytes a slot, padded or not, and 8 a row."""
+        """12 bytes a slot, padded or not, 4 a row, and 4 a length."""
         return int(self.columns.nbytes + self.values.nbytes + self.lengths.nbytes + self.permutation.nbytes)
 
     @property
-    def walked_by_warps(self) -> int:
-        """Slots of all lanes up to the longest row of each warp."""
-        longest = self.lengths[::WARP].astype(np.int64)
-        rest = WARP * longest.size - self.lengths.size
-        return int(WARP * longest.sum()) - rest * int(longest[-1]) if longest.size else 0
+    def walked(self) -> int:
+        """Slots of all rows up to the length of their group."""
+        groups = self.lengths.astype(np.int64)
+        absent = groups.size * self.group - self.permutation.size
+        return self.group * int(groups.sum()) - absent * int(groups[-1]) if groups.size else 0
+
+    @property
+    def walked_bytes(self) -> int:
+        """What is loaded of the layout: the slots walked over, lengths and permutation."""
+        return 12 * self.walked + int(self.lengths.nbytes + self.permutation.nbytes)
 
 
-def _cuda(name: str) -> Product:
-    def product(layout: PellrLayout, x: Any, y: Any) -> None:
-        n_rows = layout.lengths.size
-        if n_rows:
-            arrays = (layout.lengths, layout.columns, layout.values, layout.permutation)
-            SOURCE.function(name)((-(-n_rows // BLOCK),), (BLOCK,), (np.int32(n_rows), *arrays, x, y))
+@dataclass(frozen=True, slots=True)
+class SlicedLayout:
+    """Slices of 32 places, each as wide as its longest row. A line is one slot of each place of its slice.
 
-    return product
+    Slot s of row permutation[p] lies at 32·(lines[p div 32] + s) + p mod 32.
+
+    lines        int32 [slices + 1]: the first line of each slice, and the end of the last; their differences are `rl`
+    columns      int32 [32 · lines], −1 where padded
+    values       float64 [32 · lines], 0 where padded
+    permutation  int32 [n_rows], longest row first
+    """
+
+    n_cols: int
+    indptr_dtype: Any
+    lines: Any
+    columns: Any
+    values: Any
+    permutation: Any
+
+    @staticmethod
+    def from_csr(matrix: CsrMatrix) -> "SlicedLayout":
+        """Sorts the rows and scatters each entry to its slot."""
+        xp = array_module(matrix.indices)
+        permutation = longest_first(row_lengths(matrix))
+        lines = _lines(matrix, permutation)
+        columns = xp.full(WARP * int(lines[-1]), PADDING, dtype=xp.int32)
+        values = xp.zeros(columns.size)
+        places = inverse(permutation)
+        for entries, row, slot in entry_blocks(matrix.indptr):
+            place = places[row]
+            target = WARP * (lines[place // WARP] + slot.astype(np.int64)) + place % WARP
+            columns[target], values[target] = matrix.indices[entries], matrix.values[entries]
+        return SlicedLayout(matrix.n_cols, matrix.indptr.dtype, lines, columns, values, permutation)
+
+    def to_csr(self) -> CsrMatrix:
+        """Finds the row of each used slot and sorts the slots by row: within a row they ascend already."""
+        xp = array_module(self.columns)
+        used = xp.flatnonzero(self.columns != PADDING)
+        piece = xp.searchsorted(self.lines, (used // WARP).astype(xp.int32), side="right") - 1
+        row = self.permutation[WARP * piece + used % WARP]
+        order = used[xp.argsort(row, kind="stable")]
+        indptr = pointers(xp.bincount(row, minlength=self.permutation.size), self.indptr_dtype)
+        return CsrMatrix(self.permutation.size, self.n_cols, indptr, self.columns[order], self.values[order])
+
+    @property
+    def stored_bytes(self) -> int:
+        """12 bytes a slot, padded or not, 4 a row, and 4 a slice."""
+        return int(self.lines.nbytes + self.columns.nbytes + self.values.nbytes + self.permutation.nbytes)
+
+    @property
+    def walked_bytes(self) -> int:
+        """What is loaded of the layout: all but the slots of places past the last row."""
+        absent = -self.permutation.size % WARP
+        last = int(self.lines[-1] - self.lines[-2]) if absent else 0
+        return int(self.stored_bytes - 12 * absent * last)
+
+
+def _lines(matrix: CsrMatrix, permutation: Any) -> Any:
+    """The first line of each slice and the end of the last: int32 [slices + 1]."""
+    return pointers(row_lengths(matrix)[permutation[::WARP]], np.int32)
+
+
+def _sliced_bytes(matrix: CsrMatrix) -> int:
+    lines = _lines(matrix, longest_first(row_lengths(matrix)))
+    return 12 * WARP * int(lines[-1]) + int(lines.nbytes) + 4 * matrix.n_rows
+
+
+def _run(name: str, layout: Any, place: Any, x: Any, y: Any) -> None:
+    """One thread a row; `place` says where its slots are."""
+    n_rows = layout.permutation.size
+    if n_rows:
+        arguments = (np.int32(n_rows), place, layout.columns, layout.values, layout.permutation, x, y)
+        SOURCE.function(name)((-(-n_rows // BLOCK),), (BLOCK,), arguments)
+
+
+def _cuda(layout: PellrLayout, x: Any, y: Any) -> None:
+    _run(f"pellr<{layout.group}, {AHEAD}>", layout, layout.lengths, x, y)
+
+
+def _cuda_sliced(layout: SlicedLayout, x: Any, y: Any) -> None:
+    _run(f"pellr_sliced<{AHEAD}>", layout, layout.lines, x, y)
 
 
 @numba.njit(parallel=True, cache=True)
@@ -99,31 +195,76 @@ def _cpu(layout: PellrLayout, x: Any, y: Any) -> None:
     _strips(layout.lengths, layout.columns, layout.values, layout.permutation, x, y, 1024)
 
 
-FORMAT = Format(
-    name="pellr",
-    title="Permuted ELLPACK-R",
-    summary="ELLPACK-R with all rows sorted by length.",
-    bytes_needed=lambda matrix: (12 * max_row_length(matrix) + 8) * matrix.n_rows,
-    from_csr=PellrLayout.from_csr,
+@numba.njit(parallel=True, cache=True)
+def _slices(lines: Any, columns: Any, values: Any, permutation: Any, x: Any, y: Any) -> None:
+    """Line by line over a slice, whose 32 sums stay in a buffer and leave through the permutation."""
+    for number in numba.prange(lines.size - 1):
+        sums = np.zeros(WARP)
+        for line in range(lines[number], lines[number + 1]):
+            for lane in range(WARP):
+                column = columns[WARP * line + lane]
+                if column >= 0:
+                    sums[lane] += values[WARP * line + lane] * x[column]
+        first = WARP * number
+        for lane in range(min(WARP, permutation.size - first)):
+            y[permutation[first + lane]] = sums[lane]
+
+
+def _cpu_sliced(layout: SlicedLayout, x: Any, y: Any) -> None:
+    _slices(layout.lines, layout.columns, layout.values, layout.permutation, x, y)
+
+
+def _format(title: str, summary: str, group: int, kernel: Kernel) -> Format:
+    """A length for each `group` of rows."""
+
+    def bytes_needed(matrix: CsrMatrix) -> int:
+        return (12 * max_row_length(matrix) + 4) * matrix.n_rows + 4 * -(-matrix.n_rows // group)
+
+    return Format("pellr", title, summary, bytes_needed, lambda matrix: PellrLayout.from_csr(matrix, group), (kernel,))
+
+
+THREAD = _format(
+    "Permuted ELLPACK-R",
+    "ELLPACK-R with all rows sorted by length.",
+    1,
+    Kernel(
+        "thread",
+        "One thread a row, as many slots as the row is long; on a CPU slot by slot over strips of rows.",
+        cpu=_cpu,
+        cuda=_cuda,
+        source=SOURCE,
+        # Padded slots are not loaded.
+        moved_bytes=lambda layout: layout.walked_bytes,
+    ),
+)
+BY_WARP = _format(
+    "Permuted ELLPACK-R, one length a warp",
+    "ELLPACK-R with all rows sorted by length, and the length of every 32nd, the longest of its warp.",
+    WARP,
+    Kernel(
+        "warp",
+        "One thread a row, all lanes up to the longest row of the warp.",
+        cuda=_cuda,
+        source=SOURCE,
+        # Padding is loaded up to the length of the warp.
+        moved_bytes=lambda layout: layout.walked_bytes,
+    ),
+)
+SLICED = Format(
+    name="pellr-sliced",
+    title="Permuted ELLPACK-R in slices",
+    summary="All rows sorted by length, then slices of 32 rows, each padded to its longest.",
+    bytes_needed=_sliced_bytes,
+    from_csr=SlicedLayout.from_csr,
     kernels=(
         Kernel(
-            "thread",
-            "One thread a row, as many slots as the row is long; on a CPU slot by slot over strips of rows.",
-            cpu=_cpu,
-            cuda=_cuda("pellr_thread"),
-            source=SOURCE,
-            # Padded slots are not loaded.
-            moved_bytes=lambda layout: 12 * layout.nnz + int(layout.lengths.nbytes + layout.permutation.nbytes),
-        ),
-        Kernel(
             "warp",
-            "One thread a row, all lanes up to the longest row of the warp.",
-            cuda=_cuda("pellr_warp"),
+            "One thread a row, all lanes up to the longest row of the warp; on a CPU 32 sums a slice.",
+            cpu=_cpu_sliced,
+            cuda=_cuda_sliced,
             source=SOURCE,
-            # One length a warp; padding is loaded up to it.
-            moved_bytes=lambda layout: (
-                12 * layout.walked_by_warps + int(layout.lengths[::WARP].nbytes + layout.permutation.nbytes)
-            ),
+            moved_bytes=lambda layout: layout.walked_bytes,
         ),
     ),
 )
+FORMATS = (THREAD, BY_WARP, SLICED)

@@ -11,8 +11,9 @@ from web.studies.scaling import SCALING
 
 
 def test_no_two_formats_look_alike() -> None:
-    looks = [style(entry.name) for entry in FORMATS]
-    assert len({(look.color, look.pattern) for look in looks}) == len(FORMATS)
+    names = {entry.name for entry in FORMATS}
+    looks = [style(name) for name in names]
+    assert len({(look.color, look.pattern) for look in looks}) == len(names)
     assert all(look.color != OTHERS for look in looks)
 
 

@@ -27,7 +27,7 @@ formats = pytest.mark.parametrize("f", FORMATS, ids=lambda f: f.name)
 def of_battery(name: str) -> tuple[CsrMatrix, tuple[Reference, ...]]:
     """The matrix and its products by SciPy, made once for all formats; none may write to them."""
     matrix = BATTERY[name]()
-    return matrix, contract.references(matrix)
+    return matrix, (*contract.references(matrix), contract.not_finite(matrix))
 
 
 def check_format(f: Format, name: str) -> None:
@@ -86,8 +86,8 @@ def test_every_format_is_listed() -> None:
     """A format of a module of formats/ that is not in FORMATS would be measured by nobody."""
     names = [module.name for module in pkgutil.iter_modules(gpu_engine.formats.__path__, "gpu_engine.formats.")]
     modules = [importlib.import_module(name) for name in names]
-    found = [value.name for module in modules for value in vars(module).values() if isinstance(value, Format)]
-    assert sorted(found) == sorted(f.name for f in FORMATS)
+    found = [value.title for module in modules for value in vars(module).values() if isinstance(value, Format)]
+    assert sorted(found) == sorted(f.title for f in FORMATS)
     assert len(set(found)) == len(found)
 
 
