@@ -14,8 +14,10 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, array_module, entry_blocks, inverse, pointers, row_lengths
 
-SOURCE = CudaSource(__package__, "biell.cu", ("biell_warp",))
-BLOCK = 128
+AHEAD, BLOCK = 2, 128
+"""Lines of a group in flight, two as in `pellr` since all lanes work to the end of it, and threads of a block."""
+
+SOURCE = CudaSource(__package__, "biell.cu", (f"biell_warp<{AHEAD}>",))
 STRIP = 32
 GROUPS = 6
 """Group g holds the first 32 >> g rows of a strip: 32, 16, 8, 4, 2 and 1."""
@@ -121,7 +123,7 @@ def _cuda(layout: BiellLayout, x: Any, y: Any) -> None:
     n_rows = layout.permutation.size
     if n_rows:
         arrays = (layout.lines, layout.columns, layout.values, layout.permutation)
-        SOURCE.function("biell_warp")((-(-n_rows // BLOCK),), (BLOCK,), (np.int32(n_rows), *arrays, x, y))
+        SOURCE.function(f"biell_warp<{AHEAD}>")((-(-n_rows // BLOCK),), (BLOCK,), (np.int32(n_rows), *arrays, x, y))
 
 
 @numba.njit(parallel=True, cache=True)

@@ -15,8 +15,10 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, array_module, entry_blocks, max_row_length, pointers
 
-SOURCE = CudaSource(__package__, "ell.cu", ("ell_thread<false>", "ell_thread<true>"))
-BLOCK = 128
+AHEAD, BLOCK = 4, 64
+"""Slots of a thread in flight, and threads of a block: as for `ellr`."""
+
+SOURCE = CudaSource(__package__, "ell.cu", tuple(f"ell_thread<{adds}, {AHEAD}>" for adds in ("false", "true")))
 PADDING = -1
 
 
@@ -92,7 +94,8 @@ def bind(layout: EllLayout, x: Any, y: Any, adds: bool = False) -> Callable[[], 
     """y := A·x, or y := A·x + y where it `adds`, of a matrix with rows as a call that makes nothing anew."""
     width, n_rows = layout.columns.shape
     arguments = np.int32(n_rows), np.int32(width), layout.columns, layout.values, x, y
-    return partial(SOURCE.function(f"ell_thread<{str(adds).lower()}>"), (-(-n_rows // BLOCK),), (BLOCK,), arguments)
+    kernel = SOURCE.function(f"ell_thread<{str(adds).lower()}, {AHEAD}>")
+    return partial(kernel, (-(-n_rows // BLOCK),), (BLOCK,), arguments)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -25,8 +25,10 @@ from gpu_engine.formats.base import (
     row_lengths,
 )
 
-SOURCE = CudaSource(__package__, "jad.cu", tuple(f"jad_thread<{pointer}>" for pointer in POINTERS))
-BLOCK = 128
+AHEAD, BLOCK = 2, 256
+"""Diagonals of a thread in flight, and threads of a block: as for `pellr`, whose rows lie in the same order."""
+
+SOURCE = CudaSource(__package__, "jad.cu", tuple(f"jad_thread<{pointer}, {AHEAD}>" for pointer in POINTERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def _diagonal_lengths(matrix: CsrMatrix) -> Any:
 def _cuda(layout: JadLayout, x: Any, y: Any) -> None:
     n_rows = layout.permutation.size
     if n_rows:
-        kernel = SOURCE.function(f"jad_thread<{POINTERS[layout.diagonals.dtype.itemsize == 8]}>")
+        kernel = SOURCE.function(f"jad_thread<{POINTERS[layout.diagonals.dtype.itemsize == 8]}, {AHEAD}>")
         arrays = (layout.diagonals, layout.columns, layout.values, layout.permutation)
         kernel((-(-n_rows // BLOCK),), (BLOCK,), (np.int32(n_rows), np.int32(layout.diagonals.size - 1), *arrays, x, y))
 

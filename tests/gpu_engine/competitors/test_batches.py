@@ -15,6 +15,7 @@ from gpu_engine.competitors import competitor_names, cusparse
 from gpu_engine.competitors.batches import BRANCHES, DIAGONALS, LOOPS, PEERS, peer_names, peers_on
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
+from gpu_engine.formats import ell
 from gpu_engine.formats.base import max_row_length
 from tests.battery import dense
 
@@ -101,7 +102,7 @@ def ell_kernel(adds: bool) -> Callable[..., None]:
     return launch
 
 
-ELL_KERNELS = {"ell_thread<false>": ell_kernel(False), "ell_thread<true>": ell_kernel(True)}
+ELL_KERNELS = {f"ell_thread<{str(adds).lower()}, {ell.AHEAD}>": ell_kernel(adds) for adds in (False, True)}
 
 
 def mixed(count: int) -> Composition:
