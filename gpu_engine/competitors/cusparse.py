@@ -5,6 +5,7 @@ CuPy's `A @ x` builds descriptors and takes the default algorithm on every call;
 
 import ctypes
 import functools
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,15 +51,28 @@ def _call(function: str, *arguments: Any) -> None:
         raise KernelError(f"{function} failed with cuSPARSE status {status}.")
 
 
-def new_handle() -> ctypes.c_void_p:
+class LibraryObject:
+    """What cuSPARSE keeps of a matrix, a vector or a GPU; it is destroyed with the last reference.
+
+    A call of the library takes it as its pointer.
+    """
+
+    def __init__(self, create: str, destroy: str, *arguments: Any) -> None:
+        """Raises KernelError where cuSPARSE refuses."""
+        self._as_parameter_ = ctypes.c_void_p()
+        _call(create, ctypes.byref(self._as_parameter_), *arguments)
+        finalizer = weakref.finalize(self, getattr(_library(), destroy), self._as_parameter_)
+        # When the process ends, CUDA may be gone before.
+        finalizer.atexit = False
+
+
+def new_handle() -> LibraryObject:
     """A handle of the current GPU; it may serve one thread at a time, and no call by itself."""
-    handle = ctypes.c_void_p()
-    _call("cusparseCreate", ctypes.byref(handle))
-    return handle
+    return LibraryObject("cusparseCreate", "cusparseDestroy")
 
 
 @functools.cache
-def _handle(device: int) -> ctypes.c_void_p:  # noqa: ARG001 (a handle belongs to one device)
+def _handle(device: int) -> LibraryObject:  # noqa: ARG001 (a handle belongs to one device)
     return new_handle()
 
 
@@ -74,22 +88,21 @@ def _pointer(array: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.data.ptr)
 
 
-def _descriptor(create: str, *arguments: Any) -> ctypes.c_void_p:
-    descriptor = ctypes.c_void_p()
-    _call(create, ctypes.byref(descriptor), *arguments)
-    return descriptor
+def _descriptor(create: str, *arguments: Any) -> LibraryObject:
+    return LibraryObject(create, "cusparseDestroySpMat", *arguments)
 
 
-def _vector(array: Any) -> ctypes.c_void_p:
-    return _descriptor("cusparseCreateDnVec", ctypes.c_int64(array.size), _pointer(array), ctypes.c_int(REAL_64))
+def _vector(array: Any) -> LibraryObject:
+    sizes = ctypes.c_int64(array.size), _pointer(array), ctypes.c_int(REAL_64)
+    return LibraryObject("cusparseCreateDnVec", "cusparseDestroyDnVec", *sizes)
 
 
 @dataclass(frozen=True, slots=True)
 class SpmvPlan:
     """One algorithm prepared for one matrix and one pair of vectors: descriptors and workspace."""
 
-    x: ctypes.c_void_p
-    y: ctypes.c_void_p
+    x: LibraryObject
+    y: LibraryObject
     workspace: Any
 
 
@@ -104,7 +117,7 @@ class CusparseLayout:
 
     matrix: CsrMatrix
     arrays: tuple[Any, ...]
-    descriptor: ctypes.c_void_p
+    descriptor: LibraryObject
     transposed: bool = False
     plans: dict[tuple[int, int, int, bool], SpmvPlan] = field(default_factory=dict)
 
@@ -134,8 +147,15 @@ def csr(matrix: CsrMatrix, transposed: bool = False) -> CusparseLayout:
     return CusparseLayout(matrix, arrays, descriptor, transposed)
 
 
-def pointers(lines: Any, n_lines: int, handle: ctypes.c_void_p) -> Any:
-    """Pointers, int32 [n_lines + 1], of entries sorted by line, int32; launched on the current stream."""
+def pointers(lines: Any, n_lines: int, handle: LibraryObject) -> Any:
+    """Pointers, int32 [n_lines + 1], of entries sorted by line, int32; launched on the current stream.
+
+    Raises KernelError for more entries than an int32 counts, which cuSPARSE does not take.
+    """
+    if lines.size > INDEX_LIMIT:
+        raise KernelError(
+            f"cuSPARSE converts at most {INDEX_LIMIT} coordinates to CSR, not {lines.size}; use more devices, or pCSR."
+        )
     import cupy
 
     found = cupy.empty(n_lines + 1, np.int32)
@@ -188,7 +208,7 @@ def multiply(
     x: Any,
     y: Any,
     adds: bool = False,
-    handle: ctypes.c_void_p | None = None,
+    handle: LibraryObject | None = None,
     once: bool = False,
 ) -> None:
     """y := A·x, or y := A·x + y where it `adds`, on the current stream; the first call prepares it.
@@ -213,7 +233,7 @@ def bind(layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool = Fa
     return functools.partial(_call, "cusparseSpMV", *arguments)
 
 
-def shared_handle() -> ctypes.c_void_p:
+def shared_handle() -> LibraryObject:
     """The handle of all callers on the current GPU without one of their own, set to the current stream."""
     import cupy
 
@@ -223,7 +243,7 @@ def shared_handle() -> ctypes.c_void_p:
 
 
 def _prepared(
-    handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool, once: bool
+    handle: LibraryObject, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool, once: bool
 ) -> tuple[Any, ...]:
     """The arguments of the product, prepared where they are new."""
     key = algorithm, x.data.ptr, y.data.ptr, adds
@@ -233,7 +253,7 @@ def _prepared(
     return *_arguments(handle, layout, algorithm, plan.x, plan.y, adds), _pointer(plan.workspace)
 
 
-def _set_stream(handle: ctypes.c_void_p) -> None:
+def _set_stream(handle: LibraryObject) -> None:
     import cupy
 
     _call("cusparseSetStream", handle, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr))
@@ -244,7 +264,7 @@ def _product(algorithm: int) -> Product:
 
 
 def _plan(
-    handle: ctypes.c_void_p, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool, once: bool
+    handle: LibraryObject, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool, once: bool
 ) -> SpmvPlan:
     """Sizes the workspace and runs the algorithm's preprocess step, which are the matrix's for all its vectors."""
     import cupy

@@ -1,6 +1,5 @@
 """cuSPARSE on a batch, with SciPy in its place: what is asked of the library, and of the streams. tests/gpu asks it."""
 
-import ctypes
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -211,46 +210,3 @@ def test_the_names_of_a_backend() -> None:
     assert peer_names("cpu") == ("scipy/loop",)
     assert (*loops, "scipy/loop") == LOOPS
     assert [kernel.name for kernel in peers_on("cuda")] == [*loops, *competitor_names("cuda")]
-
-
-class Library:
-    """The calls of cuSPARSE's C API, by name, and beta of each product."""
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-        self.betas: list[float] = []
-
-    def __call__(self, function: str, *arguments: Any) -> None:
-        self.calls.append(function)
-        if function.startswith("cusparseSpMV"):
-            self.betas.append(arguments[5]._obj.value)
-
-
-def test_a_product_is_prepared_once_with_its_own_beta(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = Library()
-    here = SimpleNamespace(
-        cuda=SimpleNamespace(
-            runtime=SimpleNamespace(getDevice=lambda: 0), get_current_stream=lambda: SimpleNamespace(ptr=0)
-        ),
-        empty=lambda size, dtype: Array(size),
-        uint8=np.uint8,
-    )
-    monkeypatch.setitem(sys.modules, "cupy", here)
-    monkeypatch.setattr(cusparse, "_call", library)
-    monkeypatch.setattr(cusparse, "_handle", lambda device: None)
-    matrix = CsrMatrix(3, 3, Array(4), Array(4), Array(4))
-    layout = cusparse.CusparseLayout(matrix, (), ctypes.c_void_p())
-    x, y = Array(3), Array(3)
-    for adds in (True, True, False):
-        cusparse.multiply(layout, cusparse.CSR_ALG1, x, y, adds)
-    prepared = ["cusparseSpMV_bufferSize", "cusparseSpMV_preprocess", "cusparseSpMV"]
-    assert [call for call in library.calls if "SpMV" in call] == [*prepared, "cusparseSpMV", *prepared]
-    assert library.betas == [1.0] * 4 + [0.0] * 3
-
-
-class Array:
-    """What of a CuPy array the library is told."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.data = SimpleNamespace(ptr=id(self))
