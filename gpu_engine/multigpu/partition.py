@@ -6,7 +6,6 @@ the one in which it begins. Empty lines belong to the part before them, leading 
 Source: MSREP paper, §3.2.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -141,25 +140,6 @@ def rewrite(partitioning: Partitioning, span: Span, raw: Any, local: Any) -> Non
         local -= local.dtype.type(span.start)
     else:
         array_module(raw).subtract(raw, raw.dtype.type(span.first), out=local)
-
-
-def localize_all(stored: StoredMatrix, spans: Sequence[Span]) -> tuple[Any, ...]:
-    """`major` of all parts in one go where the matrix lies: views of one array."""
-    xp = array_module(stored.major)
-    if not stored.partitioning.compressed:
-        firsts = xp.asarray([span.first for span in spans], dtype=stored.major.dtype)
-        every = stored.major - xp.repeat(firsts, [span.entries for span in spans])
-        return tuple(every[span.start : span.end] for span in spans)
-    sizes = [span.stop - span.first + 1 for span in spans]
-    offsets = list(itertools.accumulate(sizes, initial=0))
-    shift = xp.asarray([span.first - offset for span, offset in zip(spans, offsets, strict=False)], dtype=np.int64)
-    part = xp.repeat(xp.arange(len(spans)), sizes)
-    starts, ends = (
-        xp.asarray([getattr(span, name) for span in spans], dtype=stored.major.dtype)[part] for name in ("start", "end")
-    )
-    pointers = stored.major[xp.arange(part.size) + shift[part]]
-    every = xp.minimum(xp.maximum(pointers, starts), ends) - starts
-    return tuple(every[begin:end] for begin, end in itertools.pairwise(offsets))
 
 
 def part_of(stored: StoredMatrix, span: Span, major: Any) -> Part:
