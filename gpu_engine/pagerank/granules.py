@@ -9,6 +9,7 @@ import numpy as np
 
 from gpu_engine.cpms.layout import UNITS, group_size
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.formats.base import array_module
 
 SECTOR_BYTES, LINE_BYTES, WARP = 32, 128, 32
 
@@ -22,24 +23,23 @@ def loads_of_warps(pull: CsrMatrix, sample: int = SAMPLE) -> tuple[Any, Any]:
     Returns int64 [loads, 32] for CSR, entries, and for ELLPACK, slots in columns one after the other; −1 is a thread
     without a row or, in CSR, with none of its entries left.
     """
-    count = -(-pull.n_rows // WARP)
-    entries, slots = [np.zeros((0, WARP), np.int64)], [np.zeros((0, WARP), np.int64)]
-    for warp in _spread(count, sample):
-        rows = np.arange(warp * WARP, (warp + 1) * WARP)
-        exists, kept = rows < pull.n_rows, np.minimum(rows, pull.n_rows - 1)
-        first = pull.indptr[kept].astype(np.int64)
-        lengths = np.where(exists, pull.indptr[kept + 1] - first, 0)
-        steps = _spread(int(lengths.max()), sample)[:, None]
-        entries.append(np.where(steps < lengths, first + steps, -1))
-        slots.append(np.where(exists, steps * pull.n_rows + rows, -1))
-    taken = _spread(sum(map(len, entries)), sample)
-    return np.concatenate(entries)[taken], np.concatenate(slots)[taken]
+    starts = np.arange(0, pull.n_rows, WARP)
+    steps = np.maximum.reduceat(np.diff(pull.indptr), starts).astype(np.int64) if starts.size else starts
+    ends = np.cumsum(steps)
+    taken = _spread(int(steps.sum()), sample)
+    warp = np.searchsorted(ends, taken, side="right")
+    step = (taken - (ends - steps)[warp])[:, None]
+    rows = warp[:, None] * WARP + np.arange(WARP)
+    exists, kept = rows < pull.n_rows, np.minimum(rows, pull.n_rows - 1)
+    first = pull.indptr[kept].astype(np.int64)
+    lengths = np.where(exists, pull.indptr[kept + 1] - first, 0)
+    return np.where(step < lengths, first + step, -1), np.where(exists, step * pull.n_rows + rows, -1)
 
 
 def granules_per_load(places: Any, segments: int, read: int, block_bytes: int, granule_bytes: int) -> float:
     """How many aligned pieces of so many bytes a load touches in the mean; 0 without a load.
 
-    places       int64 [loads, 32], the value of each thread, −1 for none
+    places       int64 [loads, 32] on any device, the value of each thread, −1 for none
     read         segments of each value; 0: numbers of fp64
     block_bytes  as `cpms.Segmented` has it
     """
@@ -58,10 +58,11 @@ def granules_per_load(places: Any, segments: int, read: int, block_bytes: int, g
 
 
 def _distinct(loads: Any, addresses: list[Any], granule_bytes: int) -> float:
-    touched = np.concatenate([np.where(loads >= 0, each // granule_bytes, -1) for each in addresses], axis=1)
+    xp = array_module(loads)
+    touched = xp.concatenate([xp.where(loads >= 0, each // granule_bytes, -1) for each in addresses], axis=1)
     touched.sort(axis=1)
-    new = np.diff(touched, axis=1, prepend=-1) != 0
-    return float((new & (touched >= 0)).sum() / len(loads))
+    first, others = touched[:, :1] >= 0, touched[:, 1:]
+    return float((first.sum() + ((others >= 0) & (others != touched[:, :-1])).sum()) / len(loads))
 
 
 def _spread(count: int, most: int) -> Any:
