@@ -23,7 +23,7 @@ UNKNOWN_GAP: Mapping[str, float] = {"formats": 0.074, "pagerank": 0.003, "batche
 """Study → relative gap that stands for what a kernel differs from itself by where none entered the rounds twice.
 
 The largest between the two entries of the reference kernel on H200 GPUs, of 162, 8, 30 and 32 groups of rounds
-(2026-11-22). No CPU was recorded: the same stand for it.
+(2026-11-22). No CPU was recorded: the same stand for it. The records of other studies have such a kernel.
 """
 
 NO_REFERENCE = "No kernel entered these rounds twice: what one differs from itself by is not known, and taken to be"

@@ -1,4 +1,4 @@
-"""BENCHMARKS: of each study what is measured, how, and its tables; `products` is no study, its records stay here."""
+"""BENCHMARKS: of each study what is measured, how, and its tables."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -66,4 +66,4 @@ BENCHMARKS = {
     "batched": Benchmark(BATCH_SUBJECTS, batched.measure, batched_tables.TABLES, measure_all=batched.measure_mixed),
     "scaling": Benchmark(SHARED_SUBJECTS, scaling.measure, scaling_tables.TABLES, several=True, sized=shared_subjects),
 }
-"""By the name of the study, or of what is measured beside it."""
+"""By the name of the study."""

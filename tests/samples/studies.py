@@ -12,10 +12,14 @@ from tests.battery import BATTERY
 from tests.samples.batched import copies, mixed
 from tests.samples.formats import study_of
 from tests.samples.pagerank import luxembourg, ran
+from tests.samples.products import every
 from tests.samples.scaling import shared
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
 """A profile so fast that no real time can be under a floor."""
+
+GPU_ALONE = ("products",)
+"""Studies that have no kernels for a CPU."""
 
 Records = tuple[list[Measurement], list[Trace]]
 
@@ -60,9 +64,14 @@ def _works(matrices: Sequence[str], device: str) -> Records:
     return [m for matrix in matrices for m in shared(matrix, device)], []
 
 
+def _in_segments(matrices: Sequence[str], device: str) -> Records:
+    return [m for matrix in matrices for m in every(matrix, device)], []
+
+
 SAMPLES: dict[str, Callable[[Sequence[str], str], Records]] = {
     "formats": _products,
     "pagerank": _runs,
     "batched": _batches,
     "scaling": _works,
+    "products": _in_segments,
 }

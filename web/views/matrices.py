@@ -8,12 +8,14 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.advisor import advise
 from gpu_engine.advisor.gpus import GPUS
+from gpu_engine.errors import ParameterError
 from gpu_engine.findings import units
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.generators import GENERATORS
 from gpu_engine.recordings import kind_of
 from gpu_engine.records import DeviceInfo, MatrixInfo, dumps
 from gpu_engine.studies import STUDIES
+from gpu_engine.studies.base import Study, check_device
 from gpu_engine.studies.batched import ROWS_MAX
 from server import catalogue, devices, recorded_results
 from server.documents import MATRICES_MAX
@@ -165,9 +167,18 @@ def _devices(session: Session, row: MatrixRow) -> tuple[Choice, ...]:
 
 
 def _times(info: MatrixInfo, device: DeviceInfo) -> str:
-    possible = [s for s in STUDIES if s.several or not device.is_several]
+    possible = [s for s in STUDIES if _has_cases(s, info, device)]
     times = [(s.name, units.duration(s.estimate_s(s.Params(), [info], device))) for s in possible]
     return ", ".join(f"{time} for {name}" for name, time in times)
+
+
+def _has_cases(study: Study, info: MatrixInfo, device: DeviceInfo) -> bool:
+    """Whether a device can measure the study."""
+    try:
+        check_device(study, device)
+        return any(True for _ in study.cases(study.Params(), [info], device))
+    except ParameterError:
+        return False
 
 
 def _line(row: MatrixRow) -> MatrixLine:

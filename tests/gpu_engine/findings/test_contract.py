@@ -11,7 +11,7 @@ from gpu_engine.findings.finding import Finding, Row
 from gpu_engine.records import Measurement
 from gpu_engine.results import findings_of
 from gpu_engine.studies import STUDIES, study
-from tests.samples import batched, formats, pagerank, scaling
+from tests.samples import batched, formats, pagerank, products, scaling
 
 LOWER = (("part", "lower"),)
 
@@ -37,6 +37,13 @@ SAMPLES: dict[str, StudyData] = {
         *scaling.by_cusparse(scaling.cold(), 1.5),
         *scaling.cut_both_ways("fem"),
         scaling.unworked("pCSR/p*", "needs 41 GB", 8),
+    ),
+    "products": products.shown(
+        *products.every(),
+        *products.every("del", layouts=("csr/thread",)),
+        *products.refused("needs 41 GB", matrix="del"),
+        *products.every(device="cuda:1", blocks=("32", "128")),
+        *products.every("del", part="lower"),
     ),
 }
 

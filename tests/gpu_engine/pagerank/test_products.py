@@ -1,87 +1,56 @@
 """Products by what they read, verified and sampled; the kernels are NumPy's here."""
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import scipy.sparse
 
-from gpu_engine import cpms
-from gpu_engine.cpms.layout import SEPARATE
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench.subjects import Subject
-from gpu_engine.measure import open_bench
-from gpu_engine.pagerank import PageRankParams, products, transition_matrix
-from gpu_engine.pagerank.products import PRODUCTS, LinkProductDetails, Product, experiments
+from gpu_engine.pagerank import link_products
+from gpu_engine.pagerank.link_products import LinkProducts
+from gpu_engine.pagerank.products import BLOCKS, LAYOUTS, LinkProductDetails, Product, products_in
 from gpu_engine.recordings import generated
-from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Measurement
+from gpu_engine.records import Measurement
 from gpu_engine.sampling import measure
+from gpu_engine.studies import products as study
+from tests.gpu_engine.pagerank.numpy_products import called_a_gpu, stand_in
 
-FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "2026-11-21T00:00:00+00:00")
-CPU = DeviceInfo("cpu", "cpu", "test", 2**34, 2**20)
-GRAPH = transition_matrix(generate("web", {"n": 90, "mean": 3.0, "max_length": 20, "seed": 3}), PageRankParams())
+GRAPH = generate("web", {"n": 90, "mean": 3.0, "max_length": 20, "seed": 3})
 FEW = (
-    *(Product(), Product(2, 1), Product(2, 2, "p", 256), Product(4, 1), Product(4, 1, "A", SEPARATE)),
-    *(Product(4, 2, "both", 32), Product(4, 2, "A", 32), Product(4, 2, "p", 32), Product(4, 3, "p", SEPARATE)),
+    *(Product(), Product(2, 1), Product(2, 2, "p", "256"), Product(4, 1), Product(4, 1, "A", "separate")),
+    *(Product(4, 2, "both", "32"), Product(4, 2, "A", "32"), Product(4, 2, "p", "32"), Product(4, 3, "p", "separate")),
 )
+CASES = tuple(product.case("g", layout) for layout in LAYOUTS for product in FEW)
 
 
-class NumpyProducts:
-    """Stands for the compiled source; off: what a wrong kernel adds to the first sum."""
-
-    text = ""
-
-    def __init__(self, off: float = 0.0) -> None:
-        self.off = off
-
-    def function(self, name: str) -> Callable[..., None]:
-        kernel, types = name.rstrip(">").split("<")
-        segments, of_values, of_ranks, block = map(int, types.split(", ")[-4:])
-
-        def load(array: Any, size: int, read: int) -> Any:
-            if not read:
-                return array[:size]
-            return cpms.read(cpms.Segmented(array.view(np.float64), size, segments, block), read)
-
-        def launch(_grid: Any, _block: Any, arguments: tuple[Any, ...]) -> None:
-            n, shape, columns, values, p, y, values_apart, ranks_apart = arguments
-            numbers = load(values, columns.size, of_values)
-            if kernel == "csr_thread":
-                matrix = scipy.sparse.csr_array((numbers, columns, shape), shape=(n, n))
-            else:
-                kept = columns >= 0
-                places = np.tile(np.arange(n), shape)[kept], columns[kept]
-                matrix = scipy.sparse.coo_array((numbers[kept], places), shape=(n, n)).tocsr()
-            found = matrix @ load(p, n, of_ranks)
-            found[np.argmax(found)] *= 1.0 + self.off
-            if not of_ranks:
-                y[:] = found
-                return
-            cpms.write(cpms.Segmented(y.view(np.float64), int(n), segments, block), found, of_ranks)
-            apart = cpms.Segmented(p.view(np.float64), int(n), segments, block).apart
-            assert ranks_apart == apart
-            assert values_apart == (values.size // segments if not block and of_values else apart if of_values else 0)
-
-        return launch
+def measured(
+    monkeypatch: pytest.MonkeyPatch, off: float = 0.0, allowed: int = 0
+) -> list[Measurement[LinkProductDetails]]:
+    stand_in(monkeypatch, off)
+    with called_a_gpu(allowed) as bench:
+        found = list(measure(bench, [LinkProducts(CASES, GRAPH, "full", 9, bench)]))
+    return [m for m in found if isinstance(m, Measurement)]
 
 
-def measured(monkeypatch: pytest.MonkeyPatch, off: float = 0.0) -> list[Measurement[LinkProductDetails]]:
-    monkeypatch.setattr(products, "source_of", lambda *_: NumpyProducts(off))
-    monkeypatch.setattr(products, "PRODUCTS", FEW)
-    with open_bench(CPU, FAST) as bench:
-        return [m for m in measure(bench, experiments("g", GRAPH, 9, bench)) if isinstance(m, Measurement)]
-
-
-def test_every_product_is_measured_once_in_each_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_product_is_measured_once_in_the_rounds_of_both_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
     found = measured(monkeypatch)
-    assert [m.case for m in found] == [p.case("g", layout).key for layout in products.LAYOUTS for p in FEW]
+    assert [m.case for m in found] == [case.key for case in CASES]
     assert {m.state for m in found} == {"ok"}, [m.note for m in found]
     assert "g|csr/thread+cpms4|warm|read=1,operands=A,block=separate" in {m.case for m in found}
     assert all(m.median_s and m.floor_s for m in found)
+    assert len({m.reference_gap for m in found}) == 1
+
+
+def test_a_layout_that_does_not_fit_takes_nothing_from_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Making CSR takes 60 bytes a link, and ELLPACK has as many slots a page as the longest row.
+    states = {m.case: (m.state, m.note) for m in measured(monkeypatch, allowed=70 * GRAPH.nnz)}
+    assert {states[case.key][0] for case in CASES if case.format == "csr"} == {"ok"}
+    refused = {states[case.key] for case in CASES if case.format == "ell"}
+    assert {state for state, _ in refused} == {"skipped"}
+    assert all("allowed" in note for _, note in refused)
 
 
 def test_records_say_what_warps_touch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +65,7 @@ def test_records_say_what_warps_touch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert alone["sectors_of_values"] == pairs["sectors_of_values"]
 
 
-@pytest.mark.parametrize(("off", "failing"), [(1e-9, {"fp64", 36}), (1.0, {"fp64", 36, 20, 4})])
+@pytest.mark.parametrize(("off", "failing"), [(1e-9, {36}), (1.0, {36, 20, 4}), (float("nan"), {36, 20, 4})])
 def test_wrong_sums_have_no_time(monkeypatch: pytest.MonkeyPatch, off: float, failing: set[Any]) -> None:
     """A sum is judged by the bits that y keeps: in fp64, or those of the segments of p."""
     for m, product in zip(measured(monkeypatch, off), (*FEW, *FEW), strict=True):
@@ -105,34 +74,57 @@ def test_wrong_sums_have_no_time(monkeypatch: pytest.MonkeyPatch, off: float, fa
         assert (m.median_s is None) == (m.state == "failed")
 
 
-def test_an_operand_that_is_not_in_segments_is_fp64() -> None:
+def test_the_sums_of_a_precision_are_expected_once_for_all_blocks_and_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[tuple[int, ...]]()
+    cut = link_products._cut
+    monkeypatch.setattr(
+        link_products, "_cut", lambda numbers, bits: (asked.append((numbers.size, bits)), cut(numbers, bits))[1]
+    )
+    measured(monkeypatch)
+    of_values = [bits for size, bits in asked if size == GRAPH.nnz]
+    # (64, 64), (32, 32) and (16, 16); values of 16 and of 32 bits alone; ranks of 32 and 48.
+    assert sorted(of_values) == [16, 16, 32, 32, 64, 64, 64]
+
+
+def test_a_product_is_read_from_its_case_and_an_operand_that_is_not_in_segments_is_fp64() -> None:
     assert [(p.of_values, p.of_ranks) for p in (Product(4, 3, "A"), Product(4, 3, "p"), Product(4, 3))] == [
         *[(3, 0), (0, 3), (3, 3)]
     ]
-    assert (PRODUCTS[0].types, Product(4, 3, "p", 32).types) == ("2, 0, 0, 128", "4, 0, 3, 32")
-    assert len(PRODUCTS) == len(set(PRODUCTS)) == 1 + 5 * (2 + 4) * 3
+    assert [p.bits for p in (Product(), Product(2, 1, "A"), Product(4, 3, "p"))] == [(64, 64), (32, 64), (64, 48)]
+    assert (Product().types, Product(4, 3, "p", "32").types) == ("2, 0, 0, 128", "4, 0, 3, 32")
+    every = products_in(BLOCKS)
+    assert len(every) == len(set(every)) == 1 + 5 * (2 + 4) * 3
+    for product in every:
+        case = product.case("g", "ell/thread", "lower")
+        assert Product.parse(case.kernel, dict(case.axes)) == ("ell/thread", product)
+        assert case.axes[0] == ("part", "lower")
 
 
 def test_every_launch_is_of_a_kernel_that_is_compiled() -> None:
-    assert "csr_thread<int, 4, 3, 0, 0>" in products.source_of("csr/thread", "int").instantiations
-    assert "ell_thread<2, 0, 0, 128>" in products.source_of("ell/thread", "").instantiations
+    every = products_in(BLOCKS)
+    assert "csr_thread<int, 4, 3, 0, 0>" in link_products.source_of("csr/thread", "int", every).instantiations
+    assert "ell_thread<2, 0, 0, 128>" in link_products.source_of("ell/thread", "", every).instantiations
 
 
-def test_the_benchmark_writes_records_and_means(
+def test_the_benchmark_runs_the_study_in_every_block_and_reads_its_records_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(products, "source_of", lambda *_: NumpyProducts())
-    monkeypatch.setattr(products, "PRODUCTS", FEW)
-    monkeypatch.setattr(
-        command, "open_bench", lambda device: open_bench(dataclasses.replace(device, cache_bytes=2**20), FAST)
-    )
-    grid = Subject("grid", "graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
+    asked = list[tuple[str, ...]]()
+    stand_in(monkeypatch)
+    monkeypatch.setattr(command, "open_bench", lambda _: called_a_gpu())
+    monkeypatch.setattr(study, "products_in", lambda blocks: (asked.append(blocks), FEW)[1])
+    grid = Subject("grid", "paper graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
     fixed = ("--study", "products", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
     assert command.main(fixed, (grid,)) == 0
+    assert set(asked) == {tuple(BLOCKS)}
     out = capsys.readouterr().out
     assert out == (tmp_path / "products.md").read_text(encoding="utf-8")
-    assert "csr/thread: products over the same in fp64, geometric mean of 1 graphs" in out
-    # Ranks of 30 pages in 16 bits are two sectors a segment, and with both segments two lines of 32-byte blocks.
-    row = next(line for line in out.split("load of ranks")[1].splitlines() if line.startswith("| 4 | 2 |"))
-    assert row.split(" | ")[2:4] == ["4.00", "2.00"]
+    heads = "segments | read | in segments | graphs | 32 bytes | 128 bytes | 256 bytes | separate | the paper V100"
+    assert f"| device | layout | {heads} |" in out
+    # Of a symmetric graph of the paper the lower triangle. Of the sources 1 to 29 a load
+    # touches two sectors a segment of 16 bits, and in blocks of 32 bytes two lines, which all segments share.
+    found = "| cuda:0, lower triangles | csr/thread | ranks | 4 | 2 | 4.00 | 2.00 | – | – | – |"
+    assert found in out.splitlines()
     assert '"study": "products"' in (tmp_path / "products.json").read_text(encoding="utf-8")
+    assert command.main((*fixed, "--measured"), (grid,)) == 0
+    assert capsys.readouterr().out == out

@@ -15,13 +15,15 @@ from gpu_engine.records import MatrixInfo, Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
 from tests.battery import BATTERY
-from tests.samples.studies import FAST
+from tests.gpu_engine.pagerank.numpy_products import stand_in
+from tests.samples.studies import FAST, GPU_ALONE
 
 FEW: dict[str, dict[str, Any]] = {
     "formats": {"kernels": ["csr/scalar", "csr/vector"], "rounds": 9},
     "pagerank": {"kernels": ["csr/thread+fp64", "csr/thread+free"]},
     "batched": {"kernels": ["csr/scalar", "scipy/loop"], "batches": [3], "compose": ["copies"]},
     "scaling": {"devices": [1, 2], "partitionings": ["pCSR"]},
+    "products": {"blocks": ["128"]},
 }
 """Parameters that spare time; a study that is not here is measured with its defaults."""
 
@@ -36,11 +38,18 @@ def bench() -> Iterator[Bench]:
         yield opened
 
 
+@pytest.fixture(autouse=True)
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has kernels for GPUs alone is multiplied by NumPy."""
+    stand_in(monkeypatch)
+
+
 def measured(study: Study, bench: Bench) -> list[Measurement]:
     matrix = BATTERY["band"]()
     info = MatrixInfo("m", "m", matrix.n_rows, matrix.n_cols, matrix.nnz)
     params = parse_params(study.Params, FEW.get(study.name, {}))
-    cases = tuple(study.cases(params, [info], bench.device))
+    device = dataclasses.replace(bench.device, backend="cuda") if study.name in GPU_ALONE else bench.device
+    cases = tuple(study.cases(params, [info], device))
     found = [r for r in study.run(params, cases, {"m": matrix}, bench) if isinstance(r, Measurement)]
     assert [m.case for m in found] == [case.key for case in cases]
     return found
@@ -66,6 +75,12 @@ def test_what_does_not_fit_is_skipped(study: Study) -> None:
         found = measured(study, small)
     assert {(m.state, m.median_s) for m in found} == {("skipped", None)}
     assert all("allowed" in m.note for m in found)
+
+
+@pytest.mark.parametrize("study", [s for s in STUDIES if s.name in GPU_ALONE], ids=lambda study: study.name)
+def test_a_study_for_gpus_alone_refuses_a_cpu(study: Study, bench: Bench) -> None:
+    with pytest.raises(ParameterError, match=r"^cpu is a CPU, .* for GPUs alone\. Choose a GPU\.$"):
+        study.cases(study.Params(), [MatrixInfo("m", "m", 3, 3, 3)], bench.device)
 
 
 def raising(error: SparsightError) -> Any:

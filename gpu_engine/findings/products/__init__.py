@@ -1,0 +1,141 @@
+"""Findings of the `products` study: which block is best, what reading less gains, whether Figure 4 holds."""
+
+from collections.abc import Sequence
+
+from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import Finding, Row, common_axes, row_of, share
+from gpu_engine.findings.products.conclusions import said
+from gpu_engine.findings.products.groups import FULL, BlockGain, Place, ProductGroup, best_block, places, product_groups
+from gpu_engine.findings.products.tables import called
+from gpu_engine.findings.ranking import join
+from gpu_engine.findings.tables import Head
+from gpu_engine.pagerank.products import Product
+from gpu_engine.records import Measurement
+from gpu_engine.verdict import in_words
+
+HEADS = (
+    Head("speed-up", "same layout in fp64"),
+    Head("time", "median"),
+    Head("95 % interval"),
+    Head("share of", "floor"),
+    Head("rate", "GFLOP/s"),
+    Head("sectors", "a gather of p"),
+    Head("lines", "a gather of p"),
+    Head("sectors", "a load of A"),
+    Head("lines", "a load of A"),
+    Head("stored"),
+    Head("note", numeric=False),
+)
+
+HEADS_READ = ((2, "32 of two segments' bits"), (4, "16 of four segments' bits"))
+"""Segments, and what the first of them is called."""
+
+
+def findings(data: StudyData) -> tuple[Finding, ...]:
+    """A finding per matrix, device and part of the graph."""
+    return tuple(_finding(group, data) for group in product_groups(data))
+
+
+def overview(data: StudyData) -> list[str]:
+    """The same sentences of all graphs of a device together, where there are several."""
+    found = []
+    for place in places(group for group in product_groups(data) if not group.ranking.busy):
+        if len(place.groups) > 1:
+            every = [m for group in place.groups for m in group.measurements]
+            first, *others = _sentences(place, StudyData(every, data.matrices)) or [""]
+            found += [f"Over {len(place.groups)} graphs on {place.name}: {first}", *others] if first else []
+    return found
+
+
+def label(m: Measurement) -> str:
+    """`csr/thread+cpms4, 2 of both, 128 bytes`: the kernel and what it reads."""
+    _, product = Product.parse(m.kernel, m.axes)
+    reads = f", {product.read} of {product.operands}, {called(product.block)}" if product.segments else ""
+    return f"{m.kernel}{reads}"
+
+
+def _finding(group: ProductGroup, data: StudyData) -> Finding:
+    leaders = {m.case for m in group.ranking.leaders}
+    full = [m for (_, product), m in group.timed.items() if product == FULL]
+    name = data.matrix(group.matrix_id).name
+    return Finding(
+        study="products",
+        matrix_id=group.matrix_id,
+        device=group.device,
+        cache="warm",
+        title=f"{name}, lower triangle" if group.part == "lower" else name,
+        axes=common_axes(group.measurements),
+        leaders=tuple(label(m) for m in group.ranking.leaders),
+        decided=group.ranking.decided,
+        sentences=_said_of(group, data),
+        baseline=label(full[0]) if full else "",
+        heads=HEADS,
+        rows=tuple(_row(m, group, m.case in leaders, full[0] if full else None) for m in group.measurements),
+        members=(group.matrix_id,),
+    )
+
+
+def _said_of(group: ProductGroup, data: StudyData) -> tuple[str, ...]:
+    if not group.timed:
+        note = group.measurements[0].note
+        return (f"No product has a time here{f': {note}' if note else ''}.",)
+    if group.ranking.busy:
+        return (group.ranking.busy,)
+    (place,) = places([group])
+    own = StudyData(group.measurements, data.matrices)
+    facts = (units.seconds(group.ranking.measurements[0].median_s),)
+    return (*_sentences(place, own), group.ranking.sentence(label, f"on {group.device}", facts))
+
+
+def _sentences(place: Place, own: StudyData) -> list[str]:
+    """Which block is best, what a first segment gains in each layout, and how much of Figure 4 holds."""
+    every = (_best(best_block(place)), *(_gains(place, layout) for layout in place.layouts), said(own))
+    return [sentence for sentence in every if sentence]
+
+
+def _best(found: BlockGain | None) -> str:
+    if found is None:
+        return ""
+    faster, slower = found.verdicts["faster"], found.verdicts["slower"]
+    ahead = f"{in_words(found.ratio)} as {_named(found.other)} in geometric mean"
+    counts = f"faster in {faster} of {found.products} products, slower in {slower}"
+    own = _named(found.block)
+    if found.is_settled:
+        return f"{own[0].upper()}{own[1:]} are best: {ahead}, {counts}."
+    return f"No block is measurably best: {own} are {ahead}, {counts}."
+
+
+def _named(block: str) -> str:
+    return f"blocks of {block} bytes" if block.isdigit() else "separate arrays"
+
+
+def _gains(place: Place, layout: str) -> str:
+    """Of the first segment of two and of four."""
+    parts = [part for segments, bits in HEADS_READ if (part := _gain(place, layout, segments, bits))]
+    return f"{layout}, over the same in fp64: {'; '.join(parts)}." if parts else ""
+
+
+def _gain(place: Place, layout: str, segments: int, bits: str) -> str:
+    def times(product: Product) -> str:
+        mean = place.gain(layout, product)
+        return in_words(mean.value) if mean else ""
+
+    both, values, ranks = (times(Product(segments, 1, operands, place.block)) for operands in ("both", "A", "p"))
+    alone = [f"{found} from {of} alone" for found, of in ((values, "the values"), (ranks, "the ranks")) if found]
+    return f"{both} on {bits}{f' ({join(alone)})' if alone else ''}" if both else ""
+
+
+def _row(m: Measurement, group: ProductGroup, leads: bool, full: Measurement | None) -> Row:
+    own = m.details
+    cells: Sequence[str] = (
+        units.ratio(group.gain(*Product.parse(m.kernel, m.axes))),
+        units.seconds(m.median_s),
+        units.interval(m.ci_low_s, m.ci_high_s),
+        units.percent(share(m.floor_s, m)),
+        units.number(m.gflops),
+        *map(units.number, (own.sectors_of_ranks, own.lines_of_ranks, own.sectors_of_values, own.lines_of_values)),
+        units.size(m.stored_bytes),
+        m.note,
+    )
+    return row_of(m, label(m), leads, full, cells)

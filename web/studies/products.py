@@ -1,0 +1,53 @@
+"""The page of the `products` study: Figure 4 of the CPMS PageRank paper by itself."""
+
+from gpu_engine.findings.products import conclusions, findings, overview
+from gpu_engine.studies.products import ProductsStudy
+from web.figures.base import Figure
+from web.figures.products import blocks, gains
+from web.parts import TitledTable
+from web.studies.base import Features, Section, StudyPage
+
+FIGURES = (
+    Figure(
+        "products-gains",
+        "What fewer segments gain: Figure 4 of the paper",
+        gains.draw,
+        gains.summary,
+        gains.table,
+        info=gains.info,
+    ),
+    Figure(
+        "products-blocks",
+        "What the size of a block does",
+        blocks.draw,
+        blocks.summary,
+        blocks.table,
+        info=blocks.info,
+    ),
+)
+
+PRODUCTS = StudyPage(
+    study=ProductsStudy(),
+    link="Segments",
+    title="Products in fewer bits",
+    lead="The product of PageRank by itself, y = Aᵀp with one thread a page: the first segments of values, of ranks or "
+    "of both, in blocks of several sizes, beside the same in fp64.",
+    invitation="Open the matrix of a graph, choose the study products and a GPU and press Measure.",
+    recorded_as="see products in segments",
+    findings=findings,
+    figures=FIGURES,
+    job_figures=("products-gains",),
+    overview=overview,
+    conclusions=Section(
+        "conclusions",
+        "The paper’s Figure 4, and this device",
+        lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
+        (
+            "Judged by products with values and ranks in segments, in blocks of 128 bytes where there are such, each "
+            "beside the same layout in fp64; about: nine tenths of the number at least. The paper speaks of the mean: "
+            "more than half of the graphs are enough to agree.",
+        ),
+        prose=True,
+    ),
+    features=Features("Graphs"),
+)
