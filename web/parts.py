@@ -193,7 +193,10 @@ class TableSection:
 
 @dataclass(frozen=True, slots=True)
 class FigureSection:
-    """A figure of a study under its heading, and its numbers; note: the sentence instead of an empty chart."""
+    """A figure of a study under its heading, and its numbers; note: the sentence instead of an empty chart.
+
+    links  to other pages on the same
+    """
 
     name: str
     heading: str
@@ -203,3 +206,4 @@ class FigureSection:
     switches: tuple[LinkSwitch, ...]
     forms: tuple[FigureForm, ...]
     sections: tuple[TableSection, ...]
+    links: tuple[Link, ...]

@@ -19,7 +19,7 @@ from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.measure.cuda import PROBES
 from gpu_engine.multigpu import cuda_device, cuda_rank_steps
-from gpu_engine.pagerank import cuda_refined, products, unfused
+from gpu_engine.pagerank import cuda_refined, link_products, products, unfused
 from gpu_engine.pagerank.cuda_pulls import BETWEEN, CONVERGE, source_of
 from gpu_engine.pagerank.kernels import KERNELS
 from tests.gpu_engine.cpms import kernels
@@ -37,7 +37,10 @@ RANKS = whole(
 )
 UNFUSED = whole("unfused.cu", (unfused.source_of(k.layout, k.segments, p) for k, p in KINDS if not k.fused))
 REFINED = whole("refine.cu", (cuda_refined.source_of(k.layout, k.refined, p) for k, p in KINDS if k.refined))
-PRODUCTS = whole("products.cu", (products.source_of(layout, p) for layout in products.LAYOUTS for p in POINTERS))
+IN_SEGMENTS = products.products_in(products.BLOCKS)
+PRODUCTS = whole(
+    "products.cu", (link_products.source_of(layout, p, IN_SEGMENTS) for layout in products.LAYOUTS for p in POINTERS)
+)
 SEVERAL = (cuda_device.SEGMENTS, cuda_device.ENTRIES, cuda_rank_steps.SOURCE)
 OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, UNFUSED, REFINED, PRODUCTS, CONVERGE, *SEVERAL)
 """The sources that belong to no kernel of a list."""
@@ -55,7 +58,7 @@ SOURCES_CHANGED = pytest.mark.full(
         "gpu_engine/pagerank/unfused*",
         "gpu_engine/pagerank/refine*",
         "gpu_engine/pagerank/converge*",
-        "gpu_engine/pagerank/products*",
+        "gpu_engine/pagerank/*products*",
     ),
     *("gpu_engine/multigpu/cuda*", "tests/gpu_engine/test_cuda_sources.py"),
 )

@@ -50,7 +50,7 @@ def multiplied(
         "stored_bytes": 4_000_000,
         "reference_gap": 0.001,
         "sectors_of_ranks": float(16 * (own or 1)),
-        "lines_of_ranks": float(12 * (own if own and product.block in ("128", "separate") else 1)),
+        "lines_of_ranks": float(12 * (own if own and product.block not in ("32", "64") else 1)),
         "sectors_of_values": 8.0,
         "lines_of_values": 2.0,
     }

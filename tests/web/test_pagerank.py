@@ -27,6 +27,15 @@ def test_times_of_a_cpu_are_called_so(client: TestClient, ranked: str) -> None:
     assert [line.finding.device for line in both["findings"]] == ["cuda:0", "cpu"]
 
 
+def test_where_figure_4_is_looked_for_there_is_a_link_to_it(client: TestClient, ranked: str) -> None:
+    page = get(client, "/pagerank?job=j3")
+    (pull,) = (figure for figure in page.context["figures"] if figure.name == "pagerank-pull")
+    assert [link.href for link in pull.links] == ["/products"]
+    head = page.text.partition('id="pagerank-pull-head"')[2].partition("</div>")[0]
+    assert '<a href="/products">Figure 4 by itself' in head
+    assert page.text.count("Figure 4 by itself") == 1, "the figure of several graphs is not shown of one"
+
+
 def test_graphs_say_how_many_pages_dangle(client: TestClient, ranked: str) -> None:
     context = get(client, "/pagerank?job=j2").context
     matrix = sample_matrix()

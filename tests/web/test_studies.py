@@ -384,8 +384,11 @@ def test_every_study_has_its_page_and_every_figure_its_own_name() -> None:
     for page in PAGES:
         assert set(page.job_figures) <= {figure.name for figure in page.figures}
         placed = [
+            *page.links,
             *(s.figure for s in page.switches),
             *(f.figure for f in page.forms),
             *(s.figure for s in page.sections),
         ]
         assert set(placed) <= {"", *(figure.name for figure in page.figures)}
+        addresses = {link.href for links in page.links.values() for link in links}
+        assert addresses <= {f"/{other.name}" for other in PAGES if other is not page}

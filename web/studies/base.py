@@ -1,6 +1,6 @@
 """StudyPage: what the page of a study is, as a value; web/views/study.py fills it with results."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from gpu_engine.records import Measurement
 from gpu_engine.studies.base import Study
 from web.figures.base import Figure
 from web.palette import style
-from web.parts import Choice, Field, TitledTable
+from web.parts import Choice, Field, Link, TitledTable
 from web.results import MATRICES_SHOWN, Results
 
 
@@ -111,6 +111,7 @@ class StudyPage:
     lead           what the page is about; invitation: what to do where there are no results
     findings       what stands first; overview: sentences on all of it, caveat: what they do not say
     conclusions    of a paper, each beside what is shown
+    links          by the name of a figure, to other pages on the same
     job_figures    the first of these that has something to show is on the page of a job
     home_findings  most on the home page
     swatch         the colour of a measurement, as the figures have it
@@ -132,6 +133,7 @@ class StudyPage:
     forms: tuple[Form, ...] = ()
     conclusions: Section | None = None
     sections: tuple[Section, ...] = ()
+    links: Mapping[str, tuple[Link, ...]] = field(default_factory=dict)
     features: Features = Features()
     cases_note: str = ""
     with_traces: bool = False

@@ -13,7 +13,7 @@ from gpu_engine.studies.pagerank import PagerankStudy
 from web.figures.base import Figure
 from web.figures.pagerank import breakdown, fusion, gamma, graphs, paper, pull, timeline, total, what_if
 from web.forms import form_fields
-from web.parts import Choice, Field, TitledTable
+from web.parts import Choice, Field, Link, TitledTable
 from web.results import Results
 from web.selection import WHAT_IF
 from web.studies.base import Features, Form, Section, StudyPage, by_sigma, on_cpu
@@ -66,6 +66,11 @@ FIGURES = (
 )
 
 
+FIGURE_4 = (
+    Link("Figure 4 by itself: products by the segments that they read, in blocks of several sizes", "/products"),
+)
+
+
 def _graphs(results: Results) -> Table:
     texts = ("pages", "links", "dangling pages", "ave", "σ", "max − min")
     rows = []
@@ -107,6 +112,7 @@ PAGERANK = StudyPage(
     job_figures=("pagerank-total",),
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
     forms=(Form("pagerank-what-if", WHAT_IF, _what_if, "Replay"),),
+    links={"pagerank-graphs": FIGURE_4, "pagerank-pull": FIGURE_4},
     sections=(
         Section(
             "paper",

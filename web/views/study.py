@@ -105,6 +105,7 @@ def _figures(study: StudyPage, results: Results, data: StudyData, asked: Selecti
                     if (fields := form.fields(data))
                 ),
                 sections=sections.of(section for section in study.sections if section.figure == figure.name),
+                links=study.links.get(figure.name, ()),
             )
         )
     return tuple(filled)

@@ -5,10 +5,18 @@ from collections.abc import Sequence
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding, Row, common_axes, row_of, share
-from gpu_engine.findings.products.conclusions import said
-from gpu_engine.findings.products.groups import FULL, BlockGain, Place, ProductGroup, best_block, places, product_groups
+from gpu_engine.findings.products.conclusions import PRINTED, said
+from gpu_engine.findings.products.groups import (
+    FULL,
+    PAPER_BLOCK,
+    BlockGain,
+    Place,
+    ProductGroup,
+    best_block,
+    places,
+    product_groups,
+)
 from gpu_engine.findings.products.tables import called
-from gpu_engine.findings.ranking import join
 from gpu_engine.findings.tables import Head
 from gpu_engine.pagerank.products import Product
 from gpu_engine.records import Measurement
@@ -44,7 +52,8 @@ def overview(data: StudyData) -> list[str]:
         if len(place.groups) > 1:
             every = [m for group in place.groups for m in group.measurements]
             first, *others = _sentences(place, StudyData(every, data.matrices)) or [""]
-            found += [f"Over {len(place.groups)} graphs on {place.name}: {first}", *others] if first else []
+            over = f"Over {len(place.groups)} graphs on {place.name}: {first[:1].lower()}{first[1:]}"
+            found += [over, *others] if first else []
     return found
 
 
@@ -113,17 +122,20 @@ def _named(block: str) -> str:
 def _gains(place: Place, layout: str) -> str:
     """Of the first segment of two and of four."""
     parts = [part for segments, bits in HEADS_READ if (part := _gain(place, layout, segments, bits))]
-    return f"{layout}, over the same in fp64: {'; '.join(parts)}." if parts else ""
+    return f"Speed-up over fp64 of {layout}: {', '.join(parts)}." if parts else ""
 
 
 def _gain(place: Place, layout: str, segments: int, bits: str) -> str:
-    def times(product: Product) -> str:
-        mean = place.gain(layout, product)
-        return in_words(mean.value) if mean else ""
-
-    both, values, ranks = (times(Product(segments, 1, operands, place.block)) for operands in ("both", "A", "p"))
-    alone = [f"{found} from {of} alone" for found, of in ((values, "the values"), (ranks, "the ranks")) if found]
-    return f"{both} on {bits}{f' ({join(alone)})' if alone else ''}" if both else ""
+    """`1.57 × on 32 of two segments' bits (values alone 1.28 ×, ranks alone 1.12 ×; the paper about 1.5)`."""
+    both, values, ranks = (
+        place.gain(layout, Product(segments, 1, operands, place.block)) for operands in ("both", "A", "p")
+    )
+    if both is None:
+        return ""
+    alone = (f"{of} alone {units.ratio(mean.value)}" for of, mean in (("values", values), ("ranks", ranks)) if mean)
+    printed = f"the paper about {PRINTED[segments, 1]:g}" if place.block == PAPER_BLOCK else ""
+    beside = "; ".join(filter(None, (", ".join(alone), printed)))
+    return f"{units.ratio(both.value)} on {bits}{f' ({beside})' if beside else ''}"
 
 
 def _row(m: Measurement, group: ProductGroup, leads: bool, full: Measurement | None) -> Row:

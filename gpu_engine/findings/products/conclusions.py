@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpu_engine.findings import units
-from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
+from gpu_engine.findings.conclusions import Conclusion, Says, Statement, Trial, table_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.conclusions import ABOUT
 from gpu_engine.findings.products.groups import Place, ProductGroup, places, product_groups
@@ -15,6 +15,9 @@ PRINTED: dict[tuple[int, int], float] = {(2, 1): 1.5, (4, 1): 2.0, (4, 2): 0.7 *
 """(segments, read) → speed-up over fp64 that the text of §V gives, in the mean over the graphs: about 1.5, about twice,
 about 30 % less than the first. On more bits it says slower, and gives no number.
 """
+
+SAID: tuple[Says, ...] = ("agrees", "mostly", "seldom", "disagrees")
+"""What may be said of a statement that is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,18 @@ def table(data: StudyData) -> Table:
 
 
 def said(data: StudyData) -> str:
-    """`Of 5 statements of the paper on its Figure 4, 2 agree, 1 mostly …`; empty where none is judged."""
+    """`Of the paper's 6 statements on Figure 4, 2 agree with these times, 1 mostly …`; empty where none is judged."""
     judged = [conclusion.says for conclusion in conclusions(data) if conclusion.says != "no data"]
-    if not judged:
-        return ""
-    words = (("agrees", "hold here"), ("mostly", "mostly"), ("seldom", "seldom"), ("disagrees", "do not"))
-    counts = [f"{judged.count(says)} {word}" for says, word in words if says in judged]
-    return f"Of {len(judged)} statements of the paper on its Figure 4, {', '.join(counts)}."
+    counts = [_counted(judged.count(says), says) for says in SAID if says in judged]
+    return (
+        f"Of the paper's {len(judged)} statements on Figure 4, {', '.join(counts)} with these times." if judged else ""
+    )
+
+
+def _counted(count: int, says: Says) -> str:
+    """`2 agree`, `1 agrees`, `2 mostly agree`, `1 disagrees`."""
+    verb = f"{says} agrees" if says in ("mostly", "seldom") else says
+    return f"{count} {verb if count == 1 else verb.removesuffix('s')}"
 
 
 def _heads(place: Place) -> list[Heads]:

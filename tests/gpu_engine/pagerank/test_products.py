@@ -11,7 +11,7 @@ from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.pagerank import link_products
 from gpu_engine.pagerank.link_products import LinkProducts
-from gpu_engine.pagerank.products import BLOCKS, LAYOUTS, LinkProductDetails, Product, products_in
+from gpu_engine.pagerank.products import BLOCKS, LAYOUTS, Block, LinkProductDetails, Product, products_in
 from gpu_engine.recordings import generated
 from gpu_engine.records import Measurement
 from gpu_engine.sampling import measure
@@ -77,9 +77,12 @@ def test_wrong_sums_have_no_time(monkeypatch: pytest.MonkeyPatch, off: float, fa
 def test_the_sums_of_a_precision_are_expected_once_for_all_blocks_and_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[tuple[int, ...]]()
     cut = link_products._cut
-    monkeypatch.setattr(
-        link_products, "_cut", lambda numbers, bits: (asked.append((numbers.size, bits)), cut(numbers, bits))[1]
-    )
+
+    def counted(numbers: Any, bits: int) -> Any:
+        asked.append((numbers.size, bits))
+        return cut(numbers, bits)
+
+    monkeypatch.setattr(link_products, "_cut", counted)
     measured(monkeypatch)
     of_values = [bits for size, bits in asked if size == GRAPH.nnz]
     # (64, 64), (32, 32) and (16, 16); values of 16 and of 32 bits alone; ranks of 32 and 48.
@@ -109,10 +112,15 @@ def test_every_launch_is_of_a_kernel_that_is_compiled() -> None:
 def test_the_benchmark_runs_the_study_in_every_block_and_reads_its_records_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = list[tuple[str, ...]]()
+    asked = list[tuple[Block, ...]]()
+
+    def few(blocks: tuple[Block, ...]) -> tuple[Product, ...]:
+        asked.append(blocks)
+        return FEW
+
     stand_in(monkeypatch)
     monkeypatch.setattr(command, "open_bench", lambda _: called_a_gpu())
-    monkeypatch.setattr(study, "products_in", lambda blocks: (asked.append(blocks), FEW)[1])
+    monkeypatch.setattr(study, "products_in", few)
     grid = Subject("grid", "paper graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
     fixed = ("--study", "products", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
     assert command.main(fixed, (grid,)) == 0

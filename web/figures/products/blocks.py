@@ -13,14 +13,14 @@ from gpu_engine.findings.tables import Table
 from gpu_engine.pagerank.products import BLOCKS, Block, Product
 from web.figures import marks
 from web.figures.base import blank, escape
-from web.figures.pagerank.levels import Level, level
+from web.figures.pagerank.levels import Level, legend_entry, level
 from web.figures.panels import Legend, panels
+from web.figures.products.gains import SEGMENTS
 from web.palette import OTHERS
 
 PANEL_PX = 130
 NO_BLOCKS = "No product was measured in blocks of several sizes."
 LINES, SECTORS = "lines of 128 bytes", "sectors of 32 bytes"
-SEGMENTS = {2: "two segments", 4: "four segments"}
 
 ByBlock = Mapping[Block, float]
 
@@ -74,14 +74,14 @@ def draw(info: Info) -> go.Figure:
     titles = [title for row in rows for title in (escape(_title(*row)), "")]
     levels = {series.level.name for panel in info.panels for series in panel.series}
     figure = panels(titles, [PANEL_PX] * len(rows), 2 * (len(levels) + 1), columns=len(SEGMENTS))
-    legend, names = Legend(), [tables.called(block) for block in info.blocks]
+    legend = Legend()
+    order = {"categoryorder": "array", "categoryarray": list(info.blocks), "range": [-0.4, len(info.blocks) - 0.6]}
     for panel in info.panels:
         row, column = 1 + rows.index((panel.place, panel.what)), 1 + list(SEGMENTS).index(panel.segments)
         figure.add_traces(list(_lines(panel, legend)), rows=row, cols=column)
         if panel.what:
             figure.add_hline(y=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=column)
-        order = {"categoryorder": "array", "categoryarray": names, "range": [-0.4, len(names) - 0.6]}
-        figure.update_xaxes(**order, showticklabels=row == len(rows), row=row, col=column)
+        figure.update_xaxes(type="category", **order, showticklabels=row == len(rows), row=row, col=column)
     figure.update_yaxes(rangemode="tozero")
     for column, name in enumerate(SEGMENTS.values(), start=1):
         figure.update_xaxes(title_text=name, title_standoff=4, row=len(rows), col=column)
@@ -98,7 +98,7 @@ def summary(info: Info) -> str:
     if not info.panels:
         return NO_BLOCKS
     return (
-        "Products that read so many bits of values and ranks over the same in fp64, by the size of a block, mean over "
+        "Products that read so many bits of values and ranks over the same in fp64, by the bytes of a block, mean over "
         f"the graphs; below, what a warp's gather of the ranks touches: {LINES} solid, {SECTORS} dotted. A sector "
         "holds one segment of the same values in blocks of every size; in small blocks the segments of a value share a "
         "line."
@@ -142,13 +142,13 @@ def _line(
     of: Level, values: ByBlock, text: Callable[[float | None], str], what: str, legend: Legend, dash: str = "solid"
 ) -> go.Scatter:
     return go.Scatter(
-        x=[tables.called(block) for block in values],
+        x=list(values),
         y=list(values.values()),
         hovertext=[marks.hover(of.name, f"{what}: {text(value)}") for value in values.values()],
         hoverinfo="text",
         mode="lines+markers",
         line={"color": of.color, "width": 2, "dash": dash},
         marker=marks.point(of.color, of.symbol, 8),
-        meta={"role": "line"},
-        **legend.entry(of.name),
+        meta={"role": "profile"},
+        **legend_entry(of, legend),
     )

@@ -124,7 +124,7 @@ def _lines(panel: Panel, legend: Legend) -> Iterator[go.Scatter]:
             mode="lines+markers",
             line={"color": color, "width": 2},
             marker=marks.point(color, symbol, 9),
-            meta={"role": "line"},
+            meta={"role": "profile"},
             **legend.entry(name),
         )
     printed = {read: value for (segments, read), value in PRINTED.items() if segments == panel.segments}
