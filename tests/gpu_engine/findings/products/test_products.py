@@ -13,8 +13,9 @@ from tests.samples.products import every, multiplied, refused, shown
 
 FASTER = {("csr/thread", Product(2, 1)): 2.0}
 GAINS = (
-    f"1.60{THIN}× on 32 of two segments' bits (values alone 1.36{THIN}×, ranks alone 1.12{THIN}×; the paper about 1.5), "
-    f"1.25{THIN}× on 16 of four segments' bits (values alone 1.15{THIN}×, ranks alone 1.05{THIN}×; the paper about 2)."
+    f"1.60{THIN}× on 32 of two segments' bits (values alone 1.36{THIN}×, ranks alone 1.12{THIN}×; the paper about "
+    f"1.5), 1.25{THIN}× on 16 of four segments' bits (values alone 1.15{THIN}×, ranks alone 1.05{THIN}×; the paper "
+    "about 2)."
 )
 
 
