@@ -79,7 +79,7 @@ def matrix_features(session: Session, ids: Iterable[str]) -> dict[str, MatrixFea
 def _features(row: MatrixRow) -> MatrixFeatures:
     lengths = {name: row.features.get(name) for name in ("ave", "sigma", "max_min")}
     empty = row.features.get("empty_rows")
-    return MatrixFeatures(row.name, row.n_rows, row.n_cols, row.nnz, **lengths, empty_rows=empty)
+    return MatrixFeatures(row.name, row.n_rows, row.n_cols, row.nnz, **lengths, empty_rows=empty, stored=row.features)
 
 
 def version(session: Session, job: JobRow) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpu_engine.records import Measurement, Trace
 
@@ -12,6 +13,7 @@ class MatrixFeatures:
 
     ave, sigma, max_min  mean, standard deviation, and maximum − minimum of the row lengths
     empty_rows           of a graph: its dangling pages; None where it is not known
+    stored               all that is known, as `gpu_engine.features` names it; empty of a deleted matrix
     """
 
     name: str
@@ -22,6 +24,7 @@ class MatrixFeatures:
     sigma: float | None = None
     max_min: float | None = None
     empty_rows: int | None = None
+    stored: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def compulsory_bytes(self) -> int:
@@ -35,6 +38,7 @@ class StudyData:
 
     matrices  features by matrix id
     kernels   that the reader chose; pair, baseline: as in Selection; empty: the figure's own choice
+    series    `figure-11`, `figure-12`: the formats of that figure of the PELLR paper, side by side; else all of them
     traces    by device and case
     batch     problems of the batches to show, operation: y=Ax+y or y=Ax; 0 and empty: the figure's own choice
     devices   how many share the work that is spoken of; 0: the most; phases: `times` or `shares`, empty: times
@@ -52,6 +56,7 @@ class StudyData:
     operation: str = ""
     devices: int = 0
     phases: str = ""
+    series: str = ""
 
     def matrix(self, matrix_id: str) -> MatrixFeatures:
         """The features of a matrix; an unknown one is called by its id and has no others."""

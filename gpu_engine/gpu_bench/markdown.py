@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import geometric_mean
+from typing import Any
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.tables import Head, Table
@@ -127,5 +128,6 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _features(matrix: MatrixRecord) -> MatrixFeatures:
-    known = {name: matrix.features.get(name) for name in FEATURES}
+    known: dict[str, Any] = {name: matrix.features.get(name) for name in FEATURES}
+    known["stored"] = matrix.features
     return MatrixFeatures(matrix.name, matrix.n_rows, matrix.n_cols, matrix.nnz, **known)
