@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+WARPS = 64
+"""That a multiprocessor of these models holds at once: 2,048 threads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
@@ -25,6 +28,11 @@ class Gpu:
         """Cycles of all multiprocessors a second: what instructions take their time from."""
         return self.processors * self.clock_hz
 
+    @property
+    def resident_warps(self) -> int:
+        """How many warps it holds at once, where no kernel takes too many registers for that."""
+        return self.processors * WARPS
+
 
 FITTED = Gpu("H200", 4800e9, 50e6, 141e9, 132, 1.98e9)
 """The model whose measured times the costs of `model.py` were fitted to; rankings are its."""
@@ -36,3 +44,9 @@ GPUS: tuple[Gpu, ...] = (
     Gpu("H100-SXM", 3350e9, 50e6, 80e9, 132, 1.98e9),
     FITTED,
 )
+
+
+def gpu_named(device: str) -> Gpu | None:
+    """The model of a device by what its driver calls it, `NVIDIA H200`; None where it is none of GPUS."""
+    words = device.replace("-", " ").split()
+    return next((gpu for gpu in GPUS if gpu.name.partition("-")[0] in words), None)

@@ -1,6 +1,7 @@
 """A paper's conclusions beside what records say of them: what several studies share."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 from typing import Generic, Literal, TypeVar
@@ -35,11 +36,15 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Whether a statement holds for a case, and the number that says so; factor: of one that is a ratio of times."""
+    """Whether a statement holds for a case, and the number that says so.
+
+    factor  of one that is a ratio of times; reason: why it does not hold, in a few words, empty where that is not known
+    """
 
     holds: bool
     number: str
     factor: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,23 @@ class Statement(Generic[Group]):
         most = 2 * held > len(trials)
         enough = held == len(trials) or (self.mostly and most)
         says: Says = "agrees" if enough else "mostly" if most else "seldom" if held else "disagrees"
-        numbers = f"Holds for {held} of {len(trials)}{_mean(trials)}. {_examples(trials)}"
+        numbers = f"Holds for {held} of {len(trials)}{_mean(trials)}. {_examples(trials)}{_reasons(trials)}"
         return Conclusion(self.text, says, numbers, device, cache)
+
+
+def conclude(
+    statements: Sequence[Statement[Group]],
+    places: Mapping[tuple[str, str], Sequence[tuple[str, Group]]],
+    data: StudyData,
+) -> list[Conclusion]:
+    """Every statement on each device in each cache state; places: (device, cache) → (name, case)."""
+    if not places:
+        return [statement.unjudged() for statement in statements]
+    return [
+        statement.conclusion([(name, trial) for name, case in of if (trial := statement.judge(case, data))], *place)
+        for place, of in places.items()
+        for statement in statements
+    ]
 
 
 def table_of(conclusions: Iterable[Conclusion]) -> Table:
@@ -93,3 +113,10 @@ def _examples(trials: Sequence[tuple[str, Trial]]) -> str:
     named = "; ".join(f"{name} {trial.number}" for name, trial in shown[:EXAMPLES])
     more = f"; {len(shown) - EXAMPLES} more" if len(shown) > EXAMPLES else ""
     return f"{word} {named}{more}."
+
+
+def _reasons(trials: Sequence[tuple[str, Trial]]) -> str:
+    """How often which reason is known, of the cases for which it does not hold, the most frequent first."""
+    counts = Counter(trial.reason for _, trial in trials if not trial.holds and trial.reason)
+    known = "; ".join(f"{reason} {number}" for reason, number in counts.most_common())
+    return f" Why not: {known}." if known else ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_engine.findings import units
-from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
+from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, conclude, table_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.pulls import pull_gains
 from gpu_engine.findings.pagerank.runs import (
@@ -73,23 +73,11 @@ def realizations(data: StudyData) -> tuple[Realizations, ...]:
 
 def conclusions(data: StudyData) -> list[Conclusion]:
     """Every statement of the paper on each device."""
-    every = realizations(data)
-    devices = dict.fromkeys(each.group.device for each in every)
-    if not devices:
-        return [statement.unjudged() for statement in STATEMENTS]
-    return [
-        statement.conclusion(
-            [
-                (f"{each.graph(data)} in {each.kernels}", trial)
-                for each in every
-                if each.group.device == device and (trial := statement.judge(each, data))
-            ],
-            device,
-            "warm",
-        )
-        for device in devices
-        for statement in STATEMENTS
-    ]
+    places: dict[tuple[str, str], list[tuple[str, Realizations]]] = {}
+    for each in realizations(data):
+        name = f"{each.graph(data)} in {each.kernels}"
+        places.setdefault((each.group.device, "warm"), []).append((name, each))
+    return conclude(STATEMENTS, places, data)
 
 
 def table(data: StudyData) -> Table:
