@@ -18,6 +18,7 @@ class Selection:
     """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
 
     batch, operation    of the batches shown: how many problems, and y=Ax+y or y=Ax; one value each
+    series              the formats side by side: all, or those of a figure of the PELLR paper; one value
     devices, phases     of work shared by devices: how many they are, and whether its phases are times or shares; one
                         value each
     pair                formats: the first against each of the others; alone, against every other format measured
@@ -32,6 +33,7 @@ class Selection:
     cache: tuple[str, ...] = ()
     baseline: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
+    series: tuple[str, ...] = ()
     batch: tuple[str, ...] = ()
     operation: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
@@ -56,11 +58,14 @@ NAMES = tuple(field.name for field in fields(Selection))
 WHAT_IF = ("first", "near", "stall", "replay")
 """They are one schedule."""
 
-ONCE = (*WHAT_IF, "batch", "operation", "devices", "phases")
+ONCE = (*WHAT_IF, "series", "batch", "operation", "devices", "phases")
 """Given once at most."""
 
 PHASES_AS = ("times", "shares")
 """How the phases of a product can be drawn."""
+
+SERIES_OF = ("all", "figure-11", "figure-12")
+"""The formats that stand side by side."""
 
 
 def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
@@ -88,6 +93,9 @@ def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
     for phases in selection.phases:
         if phases not in PHASES_AS:
             raise ParameterError(f"phases is {quote(phases)}; it must be one of {', '.join(PHASES_AS)}.")
+    for series in selection.series:
+        if series not in SERIES_OF:
+            raise ParameterError(f"series is {quote(series)}; it must be one of {', '.join(SERIES_OF)}.")
     return selection
 
 

@@ -3,8 +3,8 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.samples.formats import HOSTILE
-from tests.web.conftest import Lab, get, words
+from tests.samples.formats import HOSTILE, timed
+from tests.web.conftest import Lab, add_measurement, get, words
 from web import parts
 
 
@@ -39,8 +39,8 @@ def test_a_lone_matrix_has_no_pair_to_choose(client: TestClient, lab: Lab) -> No
     context = get(client, "/formats?job=j1&matrix=m1").context
     assert [field.id for field in context["selects"]] == ["baseline"]
     assert context["few"] == (
-        "“All formats side by side”, “How far from the fastest”, “One format against another” and “Rate by size” "
-        "compare matrices: choose two or more to see them."
+        "“All formats side by side”, “How far from the fastest”, “One format against another”, “PELLR’s equation (1) "
+        "on trial” and “Rate by size” compare matrices: choose two or more to see them."
     )
     assert context["overview"] == ()
 
@@ -86,3 +86,34 @@ def test_findings_of_both_cache_states_are_told_apart_on_the_page_of_a_job(clien
     said = words(get(client, "/jobs/j1").text)
     assert "cnr-2000 · cpu · cold" in said
     assert "cnr-2000 · cpu · warm" in said
+
+
+def test_the_formats_of_the_papers_figures_are_one_click_away(client: TestClient, lab: Lab) -> None:
+    page = get(client, "/formats?job=j1&series=figure-12").context
+    (side,) = (figure for figure in page["figures"] if figure.name == "side-by-side")
+    ((switch),) = side.switches
+    assert [(link.text, link.current) for link in switch.links] == [
+        ("all", False),
+        ("figure-11", False),
+        ("figure-12", True),
+    ]
+    assert "series=figure-11" in switch.links[1].href
+    assert side.chart.summary.startswith(
+        "The fastest kernel of each format of the paper's Figure 12 (CSRV is csr/vector16"
+    )
+    lone = get(client, "/formats?job=j1&matrix=m1").context["figures"]
+    assert not any(figure.switches for figure in lone)
+
+
+def test_the_papers_statements_and_its_equations_stand_on_the_page(client: TestClient, lab: Lab) -> None:
+    for kernel in ("pellr/thread", "ellr/thread"):
+        add_measurement(lab.database, "j1", timed(kernel, 1e-3))
+    context = get(client, "/formats?job=j1").context
+    (table,) = (titled.table for titled in context["conclusions"].tables)
+    assert {row[3:] for row in table.rows} == {("cpu", "warm")}
+    (structure,) = (titled.table for titled in context["features"].tables)
+    assert [f"{head.text} {head.unit}".rstrip() for head in structure.heads][-3:] == [
+        "n_iter ELLR",
+        "n_iter PELLR",
+        "n_p",
+    ]

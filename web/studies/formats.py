@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 
+from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.formats import findings
+from gpu_engine.findings.formats import conclusions, findings
 from gpu_engine.findings.formats.groups import BASELINES
 from gpu_engine.findings.ranking import overview
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import CACHES
 from gpu_engine.studies.formats import FormatsStudy
 from web.figures.base import Figure
-from web.figures.formats import bars, conversion, profile, rate, ratio, roofline, side_by_side
+from web.figures.formats import bars, conversion, iterations, profile, rate, ratio, roofline, side_by_side
 from web.figures.formats.groups import by_place, formats_of
-from web.parts import Choice
+from web.parts import Choice, TitledTable
 from web.results import Results
-from web.studies.base import Features, Select, StudyPage, Switch
+from web.selection import SERIES_OF
+from web.studies.base import Features, Section, Select, StudyPage, Switch, by_sigma, features
 
 FIGURES = (
     Figure(
@@ -53,6 +56,15 @@ FIGURES = (
         info=ratio.info,
         matrices_min=2,
     ),
+    Figure(
+        "iterations",
+        "PELLR’s equation (1) on trial",
+        iterations.draw,
+        iterations.summary,
+        iterations.table,
+        info=iterations.info,
+        matrices_min=2,
+    ),
     Figure("rate", "Rate by size", rate.draw, rate.summary, rate.table, info=rate.info, matrices_min=2),
 )
 """What a solver writer asks first comes first."""
@@ -60,6 +72,19 @@ FIGURES = (
 
 def _overview(data: StudyData) -> Sequence[str]:
     return overview(findings(data))
+
+
+def _structure(results: Results) -> Table:
+    """What is known of the matrices, and what one thread a row makes of their row lengths."""
+    table, names = features(results), ("n_iter_ellr", "n_iter_pellr", "n_p")
+    heads = Head("n_iter", "ELLR"), Head("n_iter", "PELLR"), Head("n_p")
+    known = (results.features[matrix_id].stored for matrix_id in by_sigma(results))
+    more = (tuple(units.count(stored.get(name)) for name in names) for stored in known)
+    return Table((*table.heads, *heads), tuple((*row, *own) for row, own in zip(table.rows, more, strict=True)))
+
+
+def _series(results: Results) -> Sequence[str]:
+    return SERIES_OF if len({m.matrix_id for m in results.measurements}) > 1 else ()
 
 
 def _baselines(results: Results) -> Sequence[Choice]:
@@ -96,12 +121,39 @@ FORMATS = StudyPage(
     figures=FIGURES,
     job_figures=("formats",),
     overview=_overview,
-    switches=(Switch("cache", "Cache", lambda _: CACHES, lambda results: results.selection.cache),),
+    switches=(
+        Switch("cache", "Cache", lambda _: CACHES, lambda results: results.selection.cache),
+        Switch(
+            "series",
+            "Formats of the paper",
+            _series,
+            lambda results: (results.data.series or SERIES_OF[0],),
+            figure="side-by-side",
+        ),
+    ),
     selects=(
         Select("baseline", "baseline", "Baseline", _baselines),
         _pair(0, "default pairs"),
         _pair(1, "every other"),
     ),
-    features=Features(heading="Structure", picture="spy"),
+    conclusions=Section(
+        "conclusions",
+        "The PELLR paper’s conclusions, and this device",
+        lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
+        (
+            "Of the matrices shown, the fastest kernel of each format of the paper; CSRV is csr/vector16, cuCSR the "
+            "faster of cuSPARSE’s algorithms for CSR. HYB is ours by the rule of a third: the paper’s was cuSPARSE’s, "
+            "gone since CUDA 11. Mostly: for more than half of the matrices; seldom: for fewer; where the paper speaks "
+            "of most or of an average, more than half is enough to agree.",
+        ),
+        prose=True,
+    ),
+    features=Features(
+        "Structure",
+        "n_iter and n_p are equations (1) and (2) of the PELLR paper: the iterations of all warps with one thread a "
+        "row, the rows as they are (ELLR) or sorted by length (PELLR), and their computations, whatever the order.",
+        _structure,
+        "spy",
+    ),
     home_findings=4,
 )

@@ -20,7 +20,9 @@ from web.figures.formats.groups import Groups, Panels, Place, by_place, fastest_
 from web.figures.panels import panels
 from web.palette import OKABE_ITO
 
-PAPER_PAIRS = (("pellr", "ellr"), ("pellr", "hyb"), ("pellr", "biell"), ("pellr", "bijad"))
+PAPER_PAIRS = {("pellr", "ellr"): 6, ("pellr", "hyb"): 8, ("pellr", "biell"): 9, ("pellr", "bijad"): 10}
+"""A pair → its figure in the paper."""
+
 PANEL_PX = 190
 NOTHING = "No matrix here has a time in both formats of a pair."
 
@@ -92,7 +94,7 @@ def draw(info: Panels[Panel]) -> go.Figure:
     sigmas = [point.sigma for point in every]
     sigma = log_axis(sigmas, before="" if all(sigmas) else "0")
     ratios = log_axis([*(end for point in every for end in point.interval), 1.0], least_span=4.0)
-    titles = [f"{escape(' over '.join(panel.pair))} · {place_in_words(panel.place)}" for panel in info.panels]
+    titles = [_title(panel) for panel in info.panels]
     figure = panels(titles, [PANEL_PX] * len(info.panels), 2)
     for row, panel in enumerate(info.panels, start=1):
         figure.add_trace(_unity(sigma), row=row, col=1)
@@ -135,6 +137,11 @@ def summary(info: Panels[Panel]) -> str:
     several = len({panel.place for panel in info.panels}) > 1
     axis = "Performance of one format over another, the fastest kernel of each; hollow points are not settled."
     return " ".join([axis, *(_count(panel, panel.place if several else ()) for panel in info.panels)])
+
+
+def _title(panel: Panel) -> str:
+    figure = f" (Figure {PAPER_PAIRS[panel.pair]})" if panel.pair in PAPER_PAIRS else ""
+    return f"{escape(' over '.join(panel.pair))}{figure} · {place_in_words(panel.place)}"
 
 
 def _pairs(formats: Sequence[str], pair: Sequence[str]) -> Iterator[Pair]:

@@ -1,11 +1,17 @@
-"""All formats side by side, matrix by matrix: how the order of the formats changes with the structure."""
+"""All formats side by side, matrix by matrix: how the order of the formats changes with the structure.
 
-from collections.abc import Iterable, Mapping, Sequence
+Figures 11 and 12 of the PELLR paper are the same with the formats that they show.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.formats.paper import FIGURE_11, FIGURE_12, SERIES, name_of
+from gpu_engine.findings.ranking import join
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import column, gflops, number, seconds
 from gpu_engine.records import Measurement
@@ -17,17 +23,29 @@ from web.figures.formats.groups import (
     Place,
     Rate,
     by_place,
-    fastest_by_format,
-    formats_of,
     place_in_words,
     rate_of,
 )
 from web.figures.panels import Legend, panels
-from web.palette import style
+from web.palette import position, style
 
 BAR_PX, BETWEEN_PX = 8, 12
 MATRICES_MAX = 20
 """Most matrices of a picture; the first ones of the selection are drawn, the table has all."""
+
+FIGURES = {"figure-11": FIGURE_11, "figure-12": FIGURE_12}
+"""A value of `series` → the formats of that figure of the paper, in its order and by its names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What the bar of a measurement is called, empty: it has none; order: the key that bars are sorted by."""
+
+    name: Callable[[Measurement], str]
+    order: Callable[[str], Any]
+
+
+BY_FORMAT = Naming(lambda m: m.format, position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +72,25 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The panels; formats: all of them, those with a time first."""
+    """The panels; formats: all of them, those with a time first; series: of StudyData."""
 
     panels: tuple[Panel, ...]
     formats: tuple[str, ...]
+    series: str = ""
 
 
 def info(data: StudyData) -> Info:
-    """The fastest kernel of each format on each matrix."""
-    places = by_place(data.measurements)
-    names = {m.format for groups in places.values() for group in groups.values() for m in group}
-    timed = [name for groups in places.values() for name in formats_of(groups)]
-    every = tuple(dict.fromkeys((*timed, *sorted(names))))
-    return Info(tuple(_panel(place, groups, data) for place, groups in places.items()), every)
+    """The fastest kernel of each format on each matrix.
+
+    data.series  formats of a figure of the paper, by the paper's names; else all of them, by ours
+    """
+    names = FIGURES.get(data.series, ())
+    naming = Naming(lambda m: name_of(m) if name_of(m) in names else "", names.index) if names else BY_FORMAT
+    places = by_place([m for m in data.measurements if naming.name(m)])
+    found = {naming.name(m) for groups in places.values() for group in groups.values() for m in group}
+    timed = [name for groups in places.values() for name in _timed(groups, naming)]
+    every = tuple(dict.fromkeys((*timed, *sorted(found))))
+    return Info(tuple(_panel(place, groups, data, naming) for place, groups in places.items()), every, data.series)
 
 
 def draw(info: Info) -> go.Figure:
@@ -104,20 +128,39 @@ def summary(info: Info) -> str:
     """What the bars show, and which matrices they leave out."""
     most = max((len(panel.lines) for panel in info.panels), default=0)
     rest = marks.omission(min(MATRICES_MAX, most), most)
-    return f"The fastest kernel of each format with its 95 % interval; matrices by ascending σ from the top.{rest}"
+    what = f"The fastest kernel of each format{_of_figure(info.series)}"
+    return f"{what} with its 95 % interval; matrices by ascending σ from the top.{rest}"
 
 
-def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
-    lines = {i: _line(data.matrix(i), groups[i]) for i in data.by_sigma(groups)}
+def _of_figure(series: str) -> str:
+    """Which figure of the paper has these formats, and what stands for them where the names do not say it."""
+    names = FIGURES.get(series, ())
+    kernels = [f"{name} is {' or '.join(SERIES[name])}" for name in names if SERIES[name] != (name.lower(),)]
+    hyb = "HYB is ours by the 1/3 rule, the paper's was cuSPARSE's"
+    return f" of the paper's {series.replace('-', ' ').capitalize()} ({join([*kernels, hyb])})" if names else ""
+
+
+def _timed(groups: Groups, naming: Naming) -> list[str]:
+    """The names with a time on any of these matrices, in their order."""
+    names = {naming.name(m) for group in groups.values() for m in group if m.median_s}
+    return sorted(names, key=naming.order)
+
+
+def _panel(place: Place, groups: Groups, data: StudyData, naming: Naming) -> Panel:
+    lines = {i: _line(data.matrix(i), groups[i], naming) for i in data.by_sigma(groups)}
     first = list(groups)[:MATRICES_MAX]
     labels = _labels(data.by_sigma(first), data)
-    formats = formats_of({i: groups[i] for i in first})
+    formats = _timed({i: groups[i] for i in first}, naming)
     return Panel(place, tuple(lines.values()), {labels[i]: lines[i] for i in labels}, tuple(formats))
 
 
-def _line(matrix: MatrixFeatures, group: Sequence[Measurement]) -> Line:
-    fastest = {name: rate_of(m) for name, m in fastest_by_format(group).items()}
-    return Line(matrix, fastest, {m.format: m.state for m in group if m.format not in fastest})
+def _line(matrix: MatrixFeatures, group: Sequence[Measurement], naming: Naming) -> Line:
+    """The line of a matrix; `group` is sorted, the fastest first."""
+    fastest: dict[str, Rate] = {}
+    for m in group:
+        if m.median_s:
+            fastest.setdefault(naming.name(m), rate_of(m))
+    return Line(matrix, fastest, {name: m.state for m in group if (name := naming.name(m)) not in fastest})
 
 
 def _labels(ids: Iterable[str], data: StudyData) -> dict[str, str]:
@@ -130,8 +173,8 @@ def _labels(ids: Iterable[str], data: StudyData) -> dict[str, str]:
 
 
 def _bars(lines: Mapping[str, Line], name: str, legend: Legend) -> go.Bar:
-    look = style(name)
     rates = {label: line.fastest[name] for label, line in lines.items() if name in line.fastest}
+    look = style(next(rate.measurement.format for rate in rates.values()))
     values = [rate.measurement.gflops or 0.0 for rate in rates.values()]
     texts = [_hover(rate.measurement, label) for label, rate in rates.items()]
     return marks.bars(

@@ -4,8 +4,10 @@ import plotly.io
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from tests.samples.formats import HOSTILE, sized, study_of, titles, untimed
+from gpu_engine.records import CACHES
+from tests.samples.formats import HOSTILE, sized, study_of, timed, titles, untimed
 from web.figures.base import Figure, escape
+from web.figures.formats import iterations
 from web.figures.formats.groups import NO_RESULTS, NO_TIME
 from web.figures.formats.ratio import NOTHING
 from web.studies.formats import FIGURES
@@ -13,6 +15,7 @@ from web.studies.formats import FIGURES
 INCOMPLETE = "No matrix here has a record of every kernel."
 EMPTY = {
     "formats": (NO_RESULTS, NO_RESULTS),
+    "iterations": (iterations.NOTHING, iterations.NOTHING),
     "performance-profile": (INCOMPLETE, "On how many matrices"),
     "ratio": (NOTHING, NOTHING),
     "side-by-side": (NO_RESULTS, "The fastest kernel of each format"),
@@ -25,6 +28,8 @@ every_figure = pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: fig
 @every_figure
 def test_devices_and_cache_states_have_their_own_panels(figure: Figure[Any]) -> None:
     measurements = [*study_of("m1"), *study_of("m1", "cuda:0", 0.01)]
+    places = [(device, cache) for device in ("cpu", "cuda:0") for cache in CACHES]
+    measurements += [timed(f"{n}/thread", 2e-3, cache, device=d) for n in ("ellr", "pellr") for d, cache in places]
     info = figure.info(StudyData(measurements, {"m1": sized(HOSTILE)}, pair=("coo", "csr")))
     drawing = figure.draw(info)
     panels = "\n".join(titles(drawing)).replace(" · ", ", ")

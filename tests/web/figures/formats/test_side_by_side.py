@@ -71,3 +71,33 @@ def test_equal_names_stay_apart_and_are_text() -> None:
     first, second = figure.layout.yaxis.categoryarray
     assert first.startswith("&lt;b&gt;x")
     assert second == f"{first} (bbbb)"
+
+
+def test_a_figure_of_the_paper_has_its_formats_by_its_names_in_its_order() -> None:
+    kernels = (
+        "ell/thread",
+        "csr/vector",
+        "csr/vector16",
+        "pellr/warp",
+        "pellr/thread",
+        "hyb-mean/segmented",
+        "biell/warp",
+    )
+    found = [timed(kernel, 1e-6 * us, matrix="m1") for us, kernel in enumerate(kernels, start=1)]
+    found += [
+        timed(kernel, 5e-6, matrix="m1") for kernel in ("cusparse/csr_alg2", "cusparse/best", "cusparse/coo_alg1")
+    ]
+    skipped = untimed("jad/thread", "skipped", "needs 41 GB", matrix="m1")
+    seen = info(StudyData([*found, skipped], MATRICES, series="figure-12"))
+    assert seen.formats == ("CSRV", "ELL", "PELLR", "cuCSR", "JAD")
+    (line,) = seen.panels[0].lines
+    assert {name: rate.measurement.kernel for name, rate in line.fastest.items()} == {
+        "CSRV": "csr/vector16",
+        "ELL": "ell/thread",
+        "PELLR": "pellr/warp",
+        "cuCSR": "cusparse/csr_alg2",
+    }
+    assert line.states == {"JAD": "skipped"}
+    assert [trace["name"] for trace in traces(draw(seen), "kernel")] == ["CSRV", "ELL", "PELLR", "cuCSR"]
+    assert "of the paper's Figure 12 (CSRV is csr/vector16, cuCSR is" in summary(seen)
+    assert info(StudyData(found, MATRICES, series="figure-11")).formats == ("PELLR", "BiELL")
