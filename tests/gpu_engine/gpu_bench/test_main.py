@@ -13,13 +13,14 @@ from scipy.io import mmwrite
 
 from gpu_engine import recordings
 from gpu_engine.csr_matrix import fingerprint
+from gpu_engine.features import features
 from gpu_engine.formats import kernel_names
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import formats
 from gpu_engine.gpu_bench.formats import passes
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.subjects import SUBJECTS, Subject
+from gpu_engine.gpu_bench.subjects import PAPER_FORMATS, SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import collected, generated
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile
@@ -132,5 +133,26 @@ def test_what_is_measured_on_a_subject() -> None:
 def test_the_subjects_have_names_of_their_own_and_every_group_has_some() -> None:
     assert len({subject.name for subject in SUBJECTS}) == len(SUBJECTS)
     count = {group: sum(s.group == group for s in SUBJECTS) for group in {s.group for s in SUBJECTS}}
-    assert count == {"families": 11, "pattern": 8, "row lengths": 5, "collection": 14, "small": 16, "held out": 19}
+    assert count == {
+        "families": 11,
+        "pattern": 8,
+        "row lengths": 5,
+        "small": 16,
+        "held out": 19,
+        "collection": 14,
+        "paper formats": 8,
+    }
     assert sum(subject.is_natural for subject in SUBJECTS) == 11
+
+
+def test_a_matrix_of_the_pellr_paper_without_a_file_has_a_stand_in_of_its_size() -> None:
+    by_name = {subject.name: subject for subject in SUBJECTS}
+    paper = [by_name[name.partition("/")[2]] for name, _, _ in PAPER_FORMATS]
+    assert {subject.group for subject in paper} == {"collection", "paper formats"}
+    substitutes = [subject.substitute for subject in paper]
+    assert all(substitute and substitute.name.endswith(" (stand-in)") for substitute in substitutes)
+    (lnsp,) = (each for each in substitutes if each and each.name.startswith("lnsp3937"))
+    known = features(generate(lnsp.source["family"], lnsp.source["params"], 10**6))
+    assert (known["n_rows"], known["max"]) == (3937, 11)
+    assert [known["nnz"], known["sigma"]] == pytest.approx([25_407, 3.06], rel=0.1)
+    assert by_name["bcsstk25"].substitute is None
