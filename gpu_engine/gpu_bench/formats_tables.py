@@ -1,10 +1,16 @@
 """The tables of study `formats`: our kernels beside cuSPARSE and the floors, new orders, PELLR beside its rivals."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
 
 from gpu_engine.competitors import BEST
 from gpu_engine.findings.finding import gain, share
+from gpu_engine.findings.formats.conclusions import table as papers_conclusions
 from gpu_engine.findings.formats.groups import group_by_facet
+from gpu_engine.findings.formats.iterations import iterations_saved
+from gpu_engine.findings.formats.paper import fastest_by_name
 from gpu_engine.formats import find_kernel
 from gpu_engine.gpu_bench.markdown import (
     BenchmarkData,
@@ -18,16 +24,13 @@ from gpu_engine.gpu_bench.markdown import (
 )
 from gpu_engine.gpu_bench.subjects import SMALL, Group, Subject
 from gpu_engine.records import CACHES, Cache, Measurement
+from gpu_engine.verdict import Verdict, compare
 
-PELLR = ("pellr/thread", "pellr/warp")
-RIVALS_OF_PELLR: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("ELLR", ("ellr/thread",)),
-    ("HYB", ("hyb/segmented", "hyb-mean/segmented")),
-    ("BiELL", ("biell/warp",)),
-    ("BiJAD", ("bijad/warp",)),
-    ("cuCSR", ("cusparse/csr_alg1", "cusparse/csr_alg2")),
-)
-"""The formats of Figures 6 and 8 to 11 of the PELLR paper, by the kernels here; of several the fastest counts."""
+RIVALS_OF_PELLR = ("ELLR", "ELL", "JAD", "HYB", "BiELL", "BiJAD", "CSRV", "cuCSR")
+"""The formats of the figures of the PELLR paper, by its names."""
+
+RESAMPLES = 10_000
+"""Of the matrices, for the interval of a mean over them."""
 
 HEADS = "matrix | n | nnz | floor µs | gather floor µs | cuSPARSE µs | ours µs | kernel | ratio | of floor | of gather"
 ORDERED_HEADS = (
@@ -120,30 +123,53 @@ def _ordered(given: Measurement, ours: Measurement) -> Sequence[str]:
     )
 
 
+def conclusions(data: BenchmarkData) -> Iterator[Section]:
+    """What the PELLR paper says, and what the recording says of it."""
+    yield Section("Beside the PELLR paper's conclusions (on a Quadro P600)", papers_conclusions(data.study), ())
+
+
 def pellr(data: BenchmarkData) -> Iterator[Section]:
-    """Time of each rival over that of PELLR: Figures 6 and 8 to 11 of the paper, for matrices ascending by σ."""
-    names = [name for name, _ in RIVALS_OF_PELLR]
+    """PELLR against the formats of Figures 6 and 8 to 12 of the paper: over all matrices, then ascending by σ."""
     for cache in CACHES:
-        facets = dict(_facets(data, _is_in("row lengths", "families", "collection"), cache))
-        found = [(data.study.matrix(i), ratios_of_pellr(facets[i])) for i in data.study.by_sigma(facets)]
+        groups = {
+            i: timed for (i, _, state), timed in group_by_facet(data.study.measurements).items() if state == cache
+        }
+        every = ((data.study.matrix(i), verdicts_on_pellr(groups[i])) for i in data.study.by_sigma(groups))
+        found = [(matrix, verdicts) for matrix, verdicts in every if verdicts]
+        over = ((name, [verdicts[name] for _, verdicts in found if name in verdicts]) for name in RIVALS_OF_PELLR)
+        title = f"PELLR against other formats, {cache}: their time over its time"
+        heads = "format | matrices | geometric mean | 95 % interval | PELLR faster | same | ambiguous | slower"
+        yield from section(f"{title}, over all matrices", heads, (_over_all(*each) for each in over if each[1]))
         rows = (
             (
                 *(matrix.name, str(matrix.n_rows), number(matrix.ave, 1), number(matrix.sigma, 1)),
-                *(number(matrix.max_min, 0), *(number(ratios.get(name)) for name in names)),
+                *(number(matrix.max_min, 0), number(iterations_saved(matrix))),
+                *(number(verdicts[name].ratio if name in verdicts else None) for name in RIVALS_OF_PELLR),
             )
-            for matrix, ratios in found
-            if ratios
+            for matrix, verdicts in found
         )
-        title = f"PELLR against other formats, {cache}: their time over its time"
-        yield from section(title, f"matrix | n | mean row | σ | max − min | {' | '.join(names)}", rows)
+        names = " | ".join(RIVALS_OF_PELLR)
+        yield from section(title, f"matrix | n | mean row | σ | max − min | eq. (1) ELLR | {names}", rows)
 
 
-def ratios_of_pellr(timed: Iterable[Measurement]) -> dict[str, float]:
-    """By rival: its time over that of the faster PELLR kernel, where both have one; the fastest kernel is the first."""
-    timed = tuple(timed)
-    own = fastest(timed, PELLR.__contains__)
-    ratios = ((name, gain(fastest(timed, kernels.__contains__), own)) for name, kernels in RIVALS_OF_PELLR)
-    return {name: ratio for name, ratio in ratios if ratio}
+def verdicts_on_pellr(timed: Iterable[Measurement]) -> dict[str, Verdict]:
+    """On the fastest PELLR kernel against the fastest of each rival that has a time."""
+    own = fastest_by_name(timed)
+    return {name: compare(own[name], own["PELLR"]) for name in RIVALS_OF_PELLR if name in own and "PELLR" in own}
+
+
+def _over_all(name: str, verdicts: Sequence[Verdict]) -> Sequence[str]:
+    ratios = [verdict.ratio for verdict in verdicts if verdict.ratio]
+    kinds = Counter(verdict.kind for verdict in verdicts)
+    counts = (str(kinds[kind]) for kind in ("faster", "same", "ambiguous", "slower"))
+    return (name, str(len(verdicts)), mean(ratios), "{:.2f} – {:.2f}".format(*interval_of_mean(ratios)), *counts)
+
+
+def interval_of_mean(ratios: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the geometric mean, bootstrapped over the matrices."""
+    drawn = np.random.default_rng(0).choice(np.log(ratios), (RESAMPLES, len(ratios)))
+    low, high = np.exp(np.quantile(drawn.mean(axis=1), (0.025, 0.975)))
+    return float(low), float(high)
 
 
 def _facets(
@@ -156,4 +182,4 @@ def _facets(
             yield matrix_id, timed
 
 
-TABLES: Tables = {"contests": contests, "orders": orders, "pellr": pellr}
+TABLES: Tables = {"contests": contests, "orders": orders, "conclusions": conclusions, "pellr": pellr}

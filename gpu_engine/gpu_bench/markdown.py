@@ -16,7 +16,19 @@ from gpu_engine.records import Measurement
 FEATURES = ("ave", "sigma", "max_min", "empty_rows")
 
 WORDS = (
-    *("matrix", "graph", "kernel", "group", "operation", "order", "partitioning", "merge", "equal", "exchange"),
+    *(
+        "matrix",
+        "format",
+        "graph",
+        "kernel",
+        "group",
+        "operation",
+        "order",
+        "partitioning",
+        "merge",
+        "equal",
+        "exchange",
+    ),
     *("overlap", "note", "auto", "fastest single", "batches that it wins", "values at the end", "fastest in fp64"),
 )
 """Heads of columns that hold text; all others are numbers, set right."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.gpu_bench.formats_tables import TABLES, is_ours, is_plain
+from gpu_engine.gpu_bench.formats_tables import TABLES, interval_of_mean, is_ours, is_plain
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.products import ProductDetails
@@ -30,7 +30,7 @@ def measurement(matrix: str, kernel: str, us: float, cache: Cache = "cold", **fi
 
 
 def recording(*measurements: Measurement) -> Recording:
-    features = {"ave": 3.0, "sigma": 1.5, "max_min": 4}
+    features = {"ave": 3.0, "sigma": 1.5, "max_min": 4, "n_iter_ellr": 6, "n_iter_pellr": 4}
     matrices = tuple(MatrixRecord(s.name, s.name, s.name, 7, 7, 21, features, s.source) for s in SUBJECTS)
     return Recording("formats", "2026-11-21T00:00:00+00:00", GPU, None, matrices, measurements)
 
@@ -106,9 +106,26 @@ def test_pellr_is_compared_with_the_fastest_kernel_of_each_rival() -> None:
         measurement("real", "hyb-mean/segmented", 5.0, "warm"),
         measurement("real", "cusparse/csr_alg2", 1.0, "warm"),
     )
-    (row,) = rows(tables(found), "PELLR against other formats, warm: their time over its time")
+    title = "PELLR against other formats, warm: their time over its time"
+    (row,) = rows(tables(found), title)
     assert "PELLR against other formats, cold" not in tables(found)
-    assert row == ["real", "7", "3.0", "1.5", "4", "1.50", "2.50", "–", "–", "0.50"]
+    # HYB is that of the 1/3 rule, as in the paper, though the other is faster here.
+    assert row == ["real", "7", "3.0", "1.5", "4", "1.50", "1.50", "–", "–", "4.50", "–", "–", "–", "0.50"]
+    ellr, hyb, cucsr = rows(tables(found), f"{title}, over all matrices")
+    assert ellr == ["ELLR", "1", "1.50", "1.50 – 1.50", "0", "0", "1", "0"], "without intervals nothing is settled"
+    assert [hyb[0], cucsr[0]] == ["HYB", "cuCSR"]
+
+
+def test_the_interval_of_a_mean_over_matrices_holds_it_and_narrows_with_more_of_them() -> None:
+    few, many = interval_of_mean([0.5, 1.0, 2.0, 4.0]), interval_of_mean([0.5, 1.0, 2.0, 4.0] * 16)
+    assert few[0] < many[0] < 2**0.5 < many[1] < few[1]
+    assert few == interval_of_mean([0.5, 1.0, 2.0, 4.0]), "drawn with a seed"
+
+
+def test_the_papers_conclusions_stand_in_the_tables() -> None:
+    found = recording(measurement("real", "pellr/thread", 4.0), measurement("real", "ellr/thread", 3.0))
+    said = rows(tables(found), "Beside the PELLR paper's conclusions (on a Quadro P600)")
+    assert said[0][:2] == ["PELLR is faster than ELLR for all matrices.", "disagrees"]
 
 
 def test_small_matrices_of_the_collection_are_in_no_mean() -> None:
