@@ -11,7 +11,10 @@ from web import parts
 def test_it_starts_warm(client: TestClient, lab: Lab) -> None:
     context = get(client, "/formats").context
     (caches,) = (switch for switch in context["switches"] if switch.label == "Cache")
-    assert [(link.text, link.current) for link in caches.links] == [("cold", False), ("warm", True)]
+    assert [(link.text, link.current) for link in caches.links] == [("cold", False), ("warm", True), ("both", False)]
+    every = get(client, caches.links[2].href).context
+    assert {line.finding.cache for line in every["findings"]} == {"cold", "warm"}
+    assert "both" in {link.text for switch in every["switches"] for link in switch.links if link.current}
     assert {line.finding.cache for line in context["findings"]} == {"warm"}
     both = get(client, "/formats?job=j1").context
     assert both["overview"] == ("Over 2 matrices on cpu, warm: csr/vector leads or shares the lead on 2.",)

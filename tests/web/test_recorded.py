@@ -87,6 +87,15 @@ def test_a_recorded_matrix_leads_to_the_one_with_values(client: TestClient, own:
     assert "Generate it here" not in page.text
 
 
+def test_a_recorded_matrix_has_the_picture_of_the_one_with_values(client: TestClient, own: str) -> None:
+    without = get(client, f"/formats?device={H200}&matrix={WEB_ID}")
+    assert without.context["structure"] == ()
+    assert "None of these matrices is here with its values, so there is no picture of them." in words(without.text)
+    both = get(client, f"/formats?device={H200}&matrix={WEB_ID}&matrix={GRID_ID}")
+    assert [chart.url for chart in both.context["structure"]] == ["/api/v1/figures/spy?matrix=mine"]
+    assert "None of these matrices" not in words(both.text)
+
+
 def test_home_leads_to_the_recorded_comparison(client: TestClient, imported: None) -> None:
     page = get(client, "/")
     assert "compare the formats on NVIDIA H200 (recorded)." in words(page.text)

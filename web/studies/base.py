@@ -18,13 +18,18 @@ from web.results import MATRICES_SHOWN, Results
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Links of which one is current; `figure` names the one below whose heading it stands, empty: above all."""
+    """Links of which one is current.
+
+    values  what an option stands for that is not a value itself
+    figure  the name of the one below whose heading it stands; empty: above all
+    """
 
     parameter: str
     label: str
     options: Callable[[Results], Sequence[str]]
     current: Callable[[Results], Sequence[str]]
     figure: str = ""
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

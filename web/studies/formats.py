@@ -69,6 +69,9 @@ FIGURES = (
 )
 """What a solver writer asks first comes first."""
 
+BOTH = "both"
+"""Cache states."""
+
 
 def _overview(data: StudyData) -> Sequence[str]:
     return overview(findings(data))
@@ -85,6 +88,11 @@ def _structure(results: Results) -> Table:
 
 def _series(results: Results) -> Sequence[str]:
     return SERIES_OF if len({m.matrix_id for m in results.measurements}) > 1 else ()
+
+
+def _caches(results: Results) -> Sequence[str]:
+    cache = results.selection.cache
+    return (BOTH,) if len(cache) > 1 else cache
 
 
 def _baselines(results: Results) -> Sequence[Choice]:
@@ -122,7 +130,7 @@ FORMATS = StudyPage(
     job_figures=("formats",),
     overview=_overview,
     switches=(
-        Switch("cache", "Cache", lambda _: CACHES, lambda results: results.selection.cache),
+        Switch("cache", "Cache", lambda _: (*CACHES, BOTH), _caches, values={BOTH: CACHES}),
         Switch(
             "series",
             "Formats of the paper",
@@ -151,7 +159,8 @@ FORMATS = StudyPage(
     features=Features(
         "Structure",
         "n_iter and n_p are equations (1) and (2) of the PELLR paper: the iterations of all warps with one thread a "
-        "row, the rows as they are (ELLR) or sorted by length (PELLR), and their computations, whatever the order.",
+        "row, the rows as they are (ELLR) or sorted by length (PELLR), and their computations, whatever the order. "
+        "Figure 7 of the paper is the picture of memplus, drawn where its file has been uploaded.",
         _structure,
         "spy",
     ),

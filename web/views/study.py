@@ -1,6 +1,6 @@
 """The page of a study: a StudyPage filled with the results of a selection."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -10,7 +10,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import join
 from gpu_engine.findings.tables import Table
 from server import catalogue
-from server.models import MatrixState
+from server.models import MatrixRow, MatrixState
 from web import contexts
 from web.figures.base import Figure
 from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection, TitledTable
@@ -24,6 +24,11 @@ CHOICES_MAX = 24
 
 PICTURES_MAX = 6
 
+NO_PICTURES = (
+    "None of these matrices is here with its values, so there is no picture of them. The page of a recorded matrix "
+    "says how its values get here."
+)
+
 
 def page(session: Session, study: StudyPage, asked: Selection) -> contexts.StudyPage:
     """The page of a selection; raises NotFoundError for an unknown job, ParameterError for a choice that is none."""
@@ -32,6 +37,7 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
     findings = finding_lines(study, results)
     figures = _figures(study, results, data, asked)
     sections, selects = _Sections(data), _selects(study, results)
+    pictured = _pictured(session, results) if study.features.picture else {}
     return contexts.StudyPage(
         title=study.title,
         topics=",".join(f"job:{job.id}" for job in results.jobs if job.finished_at is None),
@@ -51,8 +57,8 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         few=_few(figures) if findings else "",
         cases_note=study.cases_note,
         sections=sections.of(section for section in study.sections if not section.figure),
-        structure=_pictures(session, results, study.features.picture) if study.features.picture else (),
-        features=_features(study, results),
+        structure=_pictures(pictured, results, study.features.picture),
+        features=_features(study, results, len(pictured)),
         downloads=tuple(Link(kind.upper(), f"/{study.name}.{kind}?{asked.query}") for kind in ("csv", "json")),
         jobs=tuple(Link(job.id[:8], f"/jobs/{job.id}") for job in results.jobs),
     )
@@ -73,10 +79,12 @@ class _Sections:
         return tuple(section for section in filled if section.tables)
 
 
-def _features(study: StudyPage, results: Results) -> TableSection:
+def _features(study: StudyPage, results: Results, pictured: int) -> TableSection:
+    """The table of the matrices; pictured: how many of them have a picture."""
     of = study.features
     table = TitledTable(of.heading, of.table(results))
-    return TableSection("structure", of.heading, (of.note,) if of.note else (), (table,), prose=False)
+    lacking = NO_PICTURES if of.picture and table.table.rows and not pictured else ""
+    return TableSection("structure", of.heading, tuple(filter(None, (of.note, lacking))), (table,), prose=False)
 
 
 def chart(name: str, selection: Selection, version: int, caption: str) -> Chart:
@@ -128,25 +136,35 @@ def _few(figures: Sequence[FigureSection]) -> str:
     return f"{join(hidden)} compare matrices: choose two or more to see them." if hidden else ""
 
 
-def _pictures(session: Session, results: Results, name: str) -> tuple[Chart, ...]:
-    """The figure of that name of the first matrices by ascending sigma; recorded matrices have none."""
-    charts: list[Chart] = []
+def _pictured(session: Session, results: Results) -> dict[str, MatrixRow]:
+    """The matrices shown, by ascending sigma, that are here with their values: themselves, or as another one."""
+    found: dict[str, MatrixRow] = {}
     for matrix_id in by_sigma(results):
         row = catalogue.get_matrix(session, matrix_id)
-        if row.state == MatrixState.READY and len(charts) < PICTURES_MAX:
-            known = results.features[matrix_id]
-            caption = f"{known.name}: {units.count(known.nnz)} nonzeros, σ {units.number(known.sigma)}"
-            query = Selection(matrix=(matrix_id,)).query
-            charts.append(
-                Chart(f"{name}-{matrix_id}", f"/api/v1/figures/{name}?{query}", row.fingerprint[:12], caption)
-            )
+        here = [row] if row.state == MatrixState.READY else catalogue.ready_twins(session, row)
+        if here and here[0] not in found.values():
+            found[matrix_id] = here[0]
+    return found
+
+
+def _pictures(pictured: Mapping[str, MatrixRow], results: Results, name: str) -> tuple[Chart, ...]:
+    """The figure of that name of the first of these."""
+    charts: list[Chart] = []
+    for matrix_id, row in list(pictured.items())[:PICTURES_MAX]:
+        known = results.features[matrix_id]
+        caption = f"{known.name}: {units.count(known.nnz)} nonzeros, σ {units.number(known.sigma)}"
+        query = Selection(matrix=(row.id,)).query
+        charts.append(Chart(f"{name}-{row.id}", f"/api/v1/figures/{name}?{query}", row.fingerprint[:12], caption))
     return tuple(charts)
 
 
 def _switches(study: StudyPage, results: Results, asked: Selection, figure: str = "") -> tuple[LinkSwitch, ...]:
     """Those of the page, or of one of its figures, that have something to choose from."""
     found = (
-        LinkSwitch(each.label, _links(study.name, asked, each.parameter, each.options(results), each.current(results)))
+        LinkSwitch(
+            each.label,
+            _links(study.name, asked, each.parameter, each.options(results), each.current(results), each.values),
+        )
         for each in study.switches
         if each.figure == figure
     )
@@ -165,12 +183,18 @@ def _devices(study: StudyPage, results: Results, asked: Selection) -> tuple[Link
 
 
 def _links(
-    study: str, asked: Selection, parameter: str, options: Sequence[str], current: Sequence[str]
+    study: str,
+    asked: Selection,
+    parameter: str,
+    options: Sequence[str],
+    current: Sequence[str],
+    values: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[Link, ...]:
-    """One address per option; a device's own matrices are chosen anew."""
-    reset = {"matrix": ()} if parameter == "device" else {}
+    """One address per option, values: of some that are none themselves; a device's own matrices are chosen anew."""
+    reset: dict[str, Any] = {"matrix": ()} if parameter == "device" else {}
+    chosen = {option: (values or {}).get(option, (option,)) for option in options}
     return tuple(
-        Link(option, study_url(study, asked.with_(**{parameter: option}, **reset)), option in current)
+        Link(option, study_url(study, asked.with_(**{parameter: chosen[option]}, **reset)), option in current)
         for option in options
     )
 

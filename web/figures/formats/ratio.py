@@ -140,8 +140,8 @@ def summary(info: Panels[Panel]) -> str:
 
 
 def _title(panel: Panel) -> str:
-    figure = f" (Figure {PAPER_PAIRS[panel.pair]})" if panel.pair in PAPER_PAIRS else ""
-    return f"{escape(' over '.join(panel.pair))}{figure} · {place_in_words(panel.place)}"
+    figure = f"Fig. {PAPER_PAIRS[panel.pair]}: " if panel.pair in PAPER_PAIRS else ""
+    return f"{figure}{escape(' over '.join(panel.pair))} · {place_in_words(panel.place)}"
 
 
 def _pairs(formats: Sequence[str], pair: Sequence[str]) -> Iterator[Pair]:

@@ -87,6 +87,9 @@ def info(data: StudyData) -> Info:
     names = FIGURES.get(data.series, ())
     naming = Naming(lambda m: name_of(m) if name_of(m) in names else "", names.index) if names else BY_FORMAT
     places = by_place([m for m in data.measurements if naming.name(m)])
+    if names:
+        # A graph whose values are all 1 has competitors' times, and none of the paper's formats.
+        places = {place: _compared(groups, naming) for place, groups in places.items()}
     found = {naming.name(m) for groups in places.values() for group in groups.values() for m in group}
     timed = [name for groups in places.values() for name in _timed(groups, naming)]
     every = tuple(dict.fromkeys((*timed, *sorted(found))))
@@ -138,6 +141,11 @@ def _of_figure(series: str) -> str:
     kernels = [f"{name} is {' or '.join(SERIES[name])}" for name in names if SERIES[name] != (name.lower(),)]
     hyb = "HYB is ours by the 1/3 rule, the paper's was cuSPARSE's"
     return f" of the paper's {series.replace('-', ' ').capitalize()} ({join([*kernels, hyb])})" if names else ""
+
+
+def _compared(groups: Groups, naming: Naming) -> Groups:
+    """The matrices with measurements under two names at least."""
+    return {i: group for i, group in groups.items() if len({naming.name(m) for m in group}) > 1}
 
 
 def _timed(groups: Groups, naming: Naming) -> list[str]:

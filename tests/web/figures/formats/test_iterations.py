@@ -38,7 +38,6 @@ def test_a_matrix_has_a_point_by_either_model_and_the_paper_has_its_own() -> Non
     assert (by_name[PAPER]["x"][0], by_name[PAPER]["y"][0]) == (pytest.approx(1341 / 803), 4.5)
     (line,) = traces(figure, "line")
     assert line["x"] == line["y"]
-    assert figure.layout.xaxis.range == figure.layout.yaxis.range
 
 
 def test_where_the_size_of_the_gpu_is_not_known_there_is_one_model() -> None:
@@ -49,7 +48,9 @@ def test_where_the_size_of_the_gpu_is_not_known_there_is_one_model() -> None:
 def test_the_sentence_says_how_well_either_agrees_and_what_the_paper_shows() -> None:
     said = summary(FOUND)
     assert "over 1 matrices, the logarithms correlate by 0.54 with equation (1), and by 0.66 with the steps." in said
-    assert said.endswith("lnsp3937 1.67 and 4.5 in Figure 6 and memplus 2.06 and 1.1 in Figure 6.")
+    assert said.endswith(
+        "Figure 6: on lnsp3937 it predicts 1.67, and 4.5 is shown; on memplus it predicts 2.06, and 1.1 is shown."
+    )
     assert "On cuda:0, warm there are too few matrices for a correlation." in summary(info(DATA))
 
 

@@ -3,7 +3,7 @@ import pytest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
-from tests.samples.formats import sized, timed, traces
+from tests.samples.formats import sized, timed, titles, traces
 from web.figures.formats.groups import Panels
 from web.figures.formats.ratio import Panel, draw, info, summary, table
 
@@ -55,6 +55,8 @@ def test_the_mean_is_of_what_is_decided() -> None:
 def test_the_published_pairs_come_first_and_any_other_can_be_asked_for() -> None:
     more = [*RECORDS, *pair(1e-3, 3e-3, "m1", "hyb/two"), timed("csr/i", 1e-3, matrix="m1")]
     assert [panel.pair for panel in panels(*more)] == [("pellr", "ellr"), ("pellr", "hyb")]
+    drawing = titles(draw(drawn(*more)))
+    assert drawing == ["Fig. 6: pellr over ellr · cpu, warm", "Fig. 8: pellr over hyb · cpu, warm"]
     (asked,) = panels(*more, chosen=("hyb", "csr"))
     assert asked.pair == ("hyb", "csr")
     assert asked.points[0].ratio == pytest.approx(1 / 3)
