@@ -44,7 +44,7 @@ def list_figures(request: Request) -> Response:
 def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
     """The figure of a selection (`job matrix device kernel cache baseline pair`, repeatable) as Plotly JSON.
 
-    `batch operation`, given once, are of the figures of batches; `devices phases` of those of scaling;
+    Given once, `series` is of `side-by-side`; `batch operation` are of the figures of batches; `devices phases` of those of scaling;
     `first near stall replay` of `pagerank-what-if`.
     """
     page, figure = find_figure(name)

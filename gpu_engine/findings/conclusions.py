@@ -116,7 +116,7 @@ def _examples(trials: Sequence[tuple[str, Trial]]) -> str:
 
 
 def _reasons(trials: Sequence[tuple[str, Trial]]) -> str:
-    """How often which reason is known, of the cases for which it does not hold, the most frequent first."""
-    counts = Counter(trial.reason for _, trial in trials if not trial.holds and trial.reason)
+    """How often which reason is known why it does not hold, the most frequent first."""
+    counts = Counter(trial.reason for _, trial in trials if trial.reason)
     known = "; ".join(f"{reason} {number}" for reason, number in counts.most_common())
     return f" Why not: {known}." if known else ""

@@ -55,13 +55,17 @@ class Formats:
 
 
 def conclusions(data: StudyData) -> list[Conclusion]:
-    """Every statement of the paper on each device and cache state, of the fastest kernel of each of its formats."""
+    """Every statement of the paper on each device and cache state, of the fastest kernel of each of its formats.
+
+    Where PELLR has no time at all there is nothing to say.
+    """
     places: dict[Place, list[tuple[str, Formats]]] = {}
     for (matrix_id, device, cache), group in group_by_facet(data.measurements).items():
         fastest, matrix = fastest_by_name(group), data.matrix(matrix_id)
         if fastest:
             places.setdefault((device, cache), []).append((matrix.name, Formats(matrix, fastest)))
-    return conclude(STATEMENTS, places, data)
+    judged = {place: of for place, of in places.items() if any("PELLR" in formats.fastest for _, formats in of)}
+    return conclude(STATEMENTS, judged, data)
 
 
 def table(data: StudyData) -> Table:

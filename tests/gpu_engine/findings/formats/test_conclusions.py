@@ -129,13 +129,16 @@ def test_the_best_of_figure_12() -> None:
 
 def test_csrv_beside_cucsr_and_on_long_rows() -> None:
     found = [*times("rough", CSRV=5, cuCSR=4, ELL=6, JAD=7), *times("even", CSRV=9, cuCSR=4, ELL=6)]
+    found += times("lnsp", PELLR=1)
     said = judged(*found)
     assert said[CSRV] == (
         "agrees",
         "Holds for 2 of 2, 0.60 × in geometric mean. For rough 0.80 × (slower); even 0.44 × (slower).",
     )
     assert said[CSRV_LONG] == ("agrees", "Holds for 1 of 1. For rough place 2 of 4.")
-    assert judged(*times("rough", CSRV=9, cuCSR=4, ELL=6, JAD=7))[CSRV_LONG][0] == "disagrees"
+    slow = times("rough", CSRV=9, cuCSR=4, ELL=6, JAD=7, PELLR=8)
+    assert judged(*slow)[CSRV_LONG][0] == "disagrees"
+    assert judged(*slow[:-1])[CSRV_LONG][0] == "no data", "the paper is about PELLR"
 
 
 def test_cache_states_are_judged_apart() -> None:
