@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpu_engine.findings import units
-from gpu_engine.findings.conclusions import Conclusion, Says, Statement, Trial, table_of
+from gpu_engine.findings.conclusions import Conclusion, Says, Statement, Trial, conclude, table_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.conclusions import ABOUT
 from gpu_engine.findings.products.groups import Place, ProductGroup, places, product_groups
@@ -40,18 +40,10 @@ class Heads:
 
 def conclusions(data: StudyData) -> list[Conclusion]:
     """Every statement on each device, all of the graphs and lower triangles alike."""
-    found: dict[str, list[Heads]] = {}
+    found: dict[tuple[str, str], list[tuple[str, Heads]]] = {}
     for place in places(product_groups(data)):
-        found.setdefault(place.device, []).extend(_heads(place))
-    if not found:
-        return [statement.unjudged() for statement in STATEMENTS]
-    return [
-        statement.conclusion(
-            [(heads.name(data), trial) for heads in own if (trial := statement.judge(heads, data))], device, "warm"
-        )
-        for device, own in found.items()
-        for statement in STATEMENTS
-    ]
+        found.setdefault((place.device, "warm"), []).extend((heads.name(data), heads) for heads in _heads(place))
+    return conclude(STATEMENTS, found, data)
 
 
 def table(data: StudyData) -> Table:
