@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, RESIDENT, imbalance, share_of
-from gpu_engine.findings.scaling.groups import PRODUCT, Series, WorkGroup, work_groups
+from gpu_engine.findings.scaling.groups import BASELINE, PRODUCT, Series, WorkGroup, work_groups
 from gpu_engine.findings.scaling.sentences import PAPER_GAINS, VIRTUAL_CAVEAT
 from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables, ms, number, section
 from gpu_engine.records import Measurement
@@ -14,6 +14,8 @@ TITLES = {
     ITERATE: "Iterations",
     PAGERANK: "Iterations of PageRank",
 }
+
+OVER = f"Over {BASELINE} on one device, of the same matrix and partitioning"
 
 AXES: Mapping[str, Mapping[str, str]] = {
     COLD: {"merge": "merge"},
@@ -27,22 +29,23 @@ Curve = tuple[WorkGroup, Series]
 
 
 def speedups(data: BenchmarkData) -> Iterator[Section]:
-    """The time on one device, and the speed-up over it on more, of each work."""
+    """The time on one device, and the speed-up on more; of products from the host over the baseline on one."""
     for work, title in TITLES.items():
+        common = work == COLD
         found = [curve for curve in _curves(data, work) if curve[1].base]
-        counts = [count for count in _counts(found) if count > 1]
+        counts = [count for count in _counts(found) if count > 1 or common]
         rows = (
-            (*_names(data, group, series), ms(_seconds(series.base)), *_row(series, counts, _speedup))
+            (*_names(data, group, series), ms(_seconds(series.base)), *_row(series, counts, _speedup(group)))
             for group, series in found
         )
-        paper = f"{PAPER_GAINS} (Figures 21 to 23)." if work == COLD else ""
+        paper = f"{OVER}; {PAPER_GAINS} (Figures 21 to 23)." if common else ""
         virtual = VIRTUAL_CAVEAT if any(group.virtual for group, _ in found) else ""
-        yield from section(f"{title}: speed-up", f"{_heads(work)} | on one, ms{_on(counts)}", rows, paper, virtual)
+        heads = f"{_heads(work)} | on one, ms{_on(counts)}"
+        yield from section(f"{title}: speed-up", heads, rows, paper, virtual)
 
 
-def _speedup(series: Series, m: Measurement) -> str:
-    gain = series.gain(m)
-    return number(gain.value if gain else None)
+def _speedup(group: WorkGroup) -> Callable[[Series, Measurement], str]:
+    return lambda series, m: number(gain.value if (gain := group.gain(series, m)) else None)
 
 
 def _seconds(m: Measurement | None) -> float | None:

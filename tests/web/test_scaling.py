@@ -33,7 +33,7 @@ def test_a_work_has_its_verdict_and_its_address(client: TestClient, scaled: str)
         ("web_graph, resident", "/scaling?matrix=m1&device=cuda%3A0&cache=warm"),
     ]
     assert len(found) == 8
-    assert "pCSR/p*-opt is 3.12 × as fast as on one device" in words(page.text)
+    assert "pCSR/p*-opt is 3.12 × as fast as pCSR/baseline on one device" in words(page.text)
     alone = get(client, page.context["findings"][4].href).context
     assert {line.finding.matrix_id for line in alone["findings"]} == {"m2"}
 

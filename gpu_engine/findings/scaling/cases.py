@@ -47,6 +47,10 @@ class SpeedUp:
     kind: VerdictKind
 
 
+ITSELF = SpeedUp(1.0, 1.0, 1.0, "same")
+"""Of a base over itself."""
+
+
 def is_virtual(m: Measurement) -> bool:
     """Whether its devices are threads of a CPU."""
     return m.device.endswith("cpu") or VIRTUAL in m.note
@@ -57,7 +61,7 @@ def speed_up(base: Measurement | None, m: Measurement) -> SpeedUp | None:
     if base is None or not base.median_s or not m.median_s:
         return None
     if m is base:
-        return SpeedUp(1.0, 1.0, 1.0, "same")
+        return ITSELF
     low = base.ci_low_s / m.ci_high_s if base.ci_low_s and m.ci_high_s else None
     high = base.ci_high_s / m.ci_low_s if base.ci_high_s and m.ci_low_s else None
     return SpeedUp(base.median_s / m.median_s, low, high, compare(base, m).kind)

@@ -148,6 +148,21 @@ class WorkGroup:
         found = (entry for entry in self._timed(devices) if entry[0].competitor == competitor)
         return next((entry for entry in found if entry[0].cut == LINES), None)
 
+    @property
+    def common_base(self) -> Entry | None:
+        """What the speed-ups of products from the host are over: the first strategy that has a time on one device.
+
+        That is the paper's baseline wherever it was measured; over itself the slowest could be the first.
+        """
+        alone = ((series, m) for series in self.series if (m := series.on(1)))
+        return next(alone, None) if self.work == COLD else None
+
+    def gain(self, series: Series, m: Measurement) -> SpeedUp | None:
+        """How many times as fast as the common base; of work that stays, as the same kernel on one device."""
+        if self.work != COLD:
+            return series.gain(m)
+        return speed_up(self.common_base[1], m) if self.common_base else None
+
     def cut_speed(self, series: Series, m: Measurement) -> float | None:
         """Speed of equal lines over that of equal nonzeros, all else alike; None for what does not cut equal lines.
 

@@ -104,13 +104,18 @@ def _gain(group: WorkGroup, series: Series, m: Measurement) -> str:
     devices = m.details.devices or 1
     if devices == 1:
         return "That is one device: nothing is said of a speed-up."
-    gain = series.gain(m)
-    if gain is None:
+    base, own = group.common_base, series.gain(m)
+    if own is None:
         return f"{series.label} has no time on one device here, so that nothing is said of its speed-up."
+    over = f"on one device{_interval(own)}"
+    if base and base[0] is not series and (gain := group.gain(series, m)):
+        over = f"{base[0].label} on one device{_interval(gain)}, and {units.ratio(own.value)} as itself there"
+    else:
+        gain = own
     paper = f"; {PAPER_GAINS}" if group.work == COLD and not group.virtual else ""
     return (
-        f"{series.label} is {units.ratio(gain.value)} as fast as on one device{_interval(gain)}: "
-        f"{units.percent(gain.value / devices)} of the ideal {devices}{units.THIN}×{paper}."
+        f"{series.label} is {units.ratio(gain.value)} as fast as {over}: "
+        f"{units.percent(own.value / devices)} of the ideal {devices}{units.THIN}×{paper}."
     )
 
 

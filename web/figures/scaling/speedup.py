@@ -1,6 +1,6 @@
 """How many times as fast as on one device; Figures 21 to 23 of the MSREP paper.
 
-A figure of products `from_host`, and one of work `staying` on the devices.
+A figure of products `from_host`, all over the same time on one device, and one of work `staying` on the devices.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import NAMED, join
-from gpu_engine.findings.scaling.cases import COLD, STAYING, WORKS, SpeedUp
-from gpu_engine.findings.scaling.groups import Series, by_work, devices_in_words, work_groups
+from gpu_engine.findings.scaling.cases import COLD, ITSELF, STAYING, WORKS, SpeedUp
+from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup, by_work, devices_in_words, work_groups
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 from web.figures.base import blank, escape
@@ -21,15 +21,18 @@ from web.figures.panels import Legend, panels
 from web.figures.scaling.marks import PLACE, Panel, Panels, left_out, line, virtual_note
 
 PANEL_PX = 300
-PANELS_MAX = 6
+PANELS_MAX = 9
 """More panels one above the other nobody reads; the table has all."""
 
-NO_BASE = "Nothing here has a time on one device and on several of the same partitioning, strategy and work."
+NO_BASE = "Nothing here has a time on one device and on several of the same partitioning and work."
+
+OVER_ITSELF = "the same kernel on one device"
+OVER_BASELINE = f"{BASELINE} of the same partitioning on one device"
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A series that has a time on one device and on several."""
+    """A series that has a time on several devices and one on one device to hold it against."""
 
     series: Series
     points: tuple[tuple[Measurement, SpeedUp], ...]
@@ -37,15 +40,17 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class SpeedUps:
-    """Of each matrix and work the curves of all partitionings.
+    """Of each matrix and work the curves of all partitionings, of products from the host those of each partitioning.
 
     lead          what is measured, as the summary begins
+    over          what the speed-ups are over, and where it is something else
     furthest      of each panel the largest speed-up with the most devices, of ours where one of them has any
-    without_base  what runs on several devices and has no time on one
+    without_base  what runs on several devices and has nothing on one to be held against
     virtual       the sentence on virtual devices
     """
 
     lead: str
+    over: str
     curves: Panels[Curve]
     furthest: tuple[tuple[Series, Measurement, SpeedUp], ...]
     without_base: tuple[str, ...]
@@ -54,21 +59,22 @@ class SpeedUps:
 
 def info(data: StudyData, works: Sequence[str], lead: str) -> SpeedUps:
     """A panel has the first group of its matrix and work."""
-    groups = work_groups(data, works)
+    groups, from_the_host = work_groups(data, works), works == (COLD,)
     every = []
-    for own in by_work(groups):
-        curves = tuple(_curve(series) for group in own for series in group.series)
-        if several := tuple(curve for curve in curves if len(curve.points) > 1):
+    for own in [[group] for group in groups] if from_the_host else by_work(groups):
+        curves = tuple(_curve(group, series) for group in own for series in group.series)
+        if several := tuple(curve for curve in curves if any(m.details.devices != 1 for m, _ in curve.points)):
             every.append(Panel(data.matrix(own[0].matrix_id).name, own[0], several))
     return SpeedUps(
         lead,
+        _over(groups) if from_the_host else OVER_ITSELF,
         Panels(tuple(every), min(PANELS_MAX, len(every))),
         tuple(_furthest(panel.items) for panel in every),
         tuple(
             f"{series.label} on {data.matrix(group.matrix_id).name}"
             for group in groups
             for series in group.series
-            if series.base is None and series.timed
+            if series.timed and group.gain(series, series.timed[-1]) is None
         ),
         virtual_note(groups),
     )
@@ -108,20 +114,20 @@ def draw(info: SpeedUps) -> go.Figure:
 
 
 def table(info: SpeedUps) -> Table:
-    """A row per series and number of devices, each over its own time on one device."""
+    """A row per series and number of devices."""
     heads = (
         *PLACE,
         Head("work", numeric=False),
         Head("kernel", numeric=False),
         Head("devices"),
         Head("time", "median"),
-        Head("speed-up", "over one device"),
+        Head("speed-up", "over one device" if info.over == OVER_ITSELF else f"over {BASELINE} on one"),
         Head("interval"),
-        Head("share of", "ideal"),
+        Head("over itself", "share of ideal"),
         Head("verdict", numeric=False),
     )
     rows = (
-        (*panel.place, WORKS[panel.group.work], curve.series.label, *_cells(m, gain))
+        (*panel.place, WORKS[panel.group.work], curve.series.label, *_cells(curve.series, m, gain))
         for panel in info.curves.every
         for curve in panel.items
         for m, gain in curve.points
@@ -136,20 +142,27 @@ def summary(info: SpeedUps) -> str:
     if not info.curves.every:
         return NO_BASE + without
     text = (
-        f"{info.lead} how many times as fast as the same kernel on one device; the dotted line is the ideal, as many "
+        f"{info.lead} how many times as fast as {info.over}; the dotted line is the ideal, as many times as there are "
     )
-    text += "times as there are devices."
+    text += "devices."
     for panel, (series, m, gain) in zip(info.curves.first, info.furthest, strict=False):
         text += f" On {panel.matrix}, {panel.group.device}, {WORKS[panel.group.work]}: {series.label} reaches "
         text += f"{units.ratio(gain.value)} with {devices_in_words(m.details.devices or 0, panel.group.virtual)}."
     return text + without + left_out(info.curves) + info.virtual
 
 
-def _curve(series: Series) -> Curve:
-    """Its base and what runs on several devices."""
+def _over(groups: Sequence[WorkGroup]) -> str:
+    """What products from the host are held against; a base that is not the baseline is named."""
+    bases = [group.common_base[0] for group in groups if group.common_base]
+    others = dict.fromkeys(series.label for series in bases if series.variant != BASELINE)
+    return OVER_BASELINE + (f", or, where that has no time, as {join([*others], NAMED)} there" if others else "")
+
+
+def _curve(group: WorkGroup, series: Series) -> Curve:
+    """Its own time on one device, or one that it has in common with others, and what runs on several."""
     timed = [series.base] if series.base else []
     timed += [m for m in series.timed if m.details.devices and m.details.devices > 1]
-    return Curve(series, tuple((m, gain) for m in timed if (gain := series.gain(m))))
+    return Curve(series, tuple((m, gain) for m in timed if (gain := group.gain(series, m))))
 
 
 def _furthest(curves: Sequence[Curve]) -> tuple[Series, Measurement, SpeedUp]:
@@ -160,7 +173,7 @@ def _furthest(curves: Sequence[Curve]) -> tuple[Series, Measurement, SpeedUp]:
 
 
 def _title(panel: Panel[Curve]) -> str:
-    return panel.title(*(() if panel.group.work == COLD else (WORKS[panel.group.work],)))
+    return panel.title(panel.group.partitioning if panel.group.work == COLD else WORKS[panel.group.work])
 
 
 def _ideal(most: int, legend: Legend) -> go.Scatter:
@@ -190,23 +203,27 @@ def _line(curve: Curve, legend: Legend) -> go.Scatter:
 
 
 def _hover(series: Series, m: Measurement, gain: SpeedUp) -> str:
-    share = units.percent(gain.value / (m.details.devices or 1))
     lines = (
         f"<b>{escape(series.label)}</b>, {devices_in_words(m.details.devices or 0, virtual=False)}",
-        f"{units.ratio(gain.value)}, {share} of the ideal",
+        f"{units.ratio(gain.value)}; over itself {units.percent(_efficiency(series, m))} of the ideal",
         f"median {units.seconds(m.median_s)}",
     )
     return "<br>".join(lines)
 
 
-def _cells(m: Measurement, gain: SpeedUp) -> tuple[str, ...]:
-    alone = m.details.devices == 1
-    interval = f"{units.ratio(gain.low)} – {units.ratio(gain.high)}" if gain.low and not alone else units.MISSING
+def _efficiency(series: Series, m: Measurement) -> float | None:
+    """The speed-up of a kernel over itself, in shares of the ideal."""
+    own = series.gain(m)
+    return own.value / (m.details.devices or 1) if own else None
+
+
+def _cells(series: Series, m: Measurement, gain: SpeedUp) -> tuple[str, ...]:
+    interval = f"{units.ratio(gain.low)} – {units.ratio(gain.high)}" if gain.low and gain != ITSELF else units.MISSING
     return (
         units.count(m.details.devices),
         units.seconds(m.median_s),
         units.ratio(gain.value),
         interval,
-        units.percent(gain.value / (m.details.devices or 1)),
-        "one device" if alone else gain.kind,
+        units.percent(_efficiency(series, m)),
+        "one device" if gain == ITSELF else gain.kind,
     )
