@@ -78,8 +78,8 @@ def matrix_features(session: Session, ids: Iterable[str]) -> dict[str, MatrixFea
 
 def _features(row: MatrixRow) -> MatrixFeatures:
     lengths = {name: row.features.get(name) for name in ("ave", "sigma", "max_min")}
-    empty = row.features.get("empty_rows")
-    return MatrixFeatures(row.name, row.n_rows, row.n_cols, row.nnz, **lengths, empty_rows=empty, stored=row.features)
+    more = {"empty_rows": row.features.get("empty_rows"), "stored": row.features, "source": row.source}
+    return MatrixFeatures(row.name, row.n_rows, row.n_cols, row.nnz, **lengths, **more)
 
 
 def version(session: Session, job: JobRow) -> str:

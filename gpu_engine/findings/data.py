@@ -14,6 +14,7 @@ class MatrixFeatures:
     ave, sigma, max_min  mean, standard deviation, and maximum − minimum of the row lengths
     empty_rows           of a graph: its dangling pages; None where it is not known
     stored               all that is known, as `gpu_engine.features` names it; empty of a deleted matrix
+    source               of a generated one its `family` and `params`; empty where it is not known
     """
 
     name: str
@@ -25,6 +26,7 @@ class MatrixFeatures:
     max_min: float | None = None
     empty_rows: int | None = None
     stored: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    source: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def compulsory_bytes(self) -> int:

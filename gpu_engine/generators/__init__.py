@@ -5,7 +5,7 @@ from typing import Any
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, TooLargeError, quote
-from gpu_engine.generators import delaunay, dense_rows, fem, powerlaw, rgg, rmat, road, rows, stencil, web
+from gpu_engine.generators import delaunay, dense_rows, fem, powerlaw, rgg, rmat, road, rows, stencil, two_level, web
 from gpu_engine.generators.base import Generator
 from gpu_engine.parameters import parse_params
 
@@ -22,6 +22,7 @@ GENERATORS: tuple[Generator, ...] = (
     powerlaw.GENERATOR,
     rows.GENERATOR,
     dense_rows.GENERATOR,
+    two_level.GENERATOR,
 )
 NNZ_MAX = 500_000_000
 

@@ -141,5 +141,5 @@ def _row(cells: Iterable[str]) -> str:
 
 def _features(matrix: MatrixRecord) -> MatrixFeatures:
     known: dict[str, Any] = {name: matrix.features.get(name) for name in FEATURES}
-    known["stored"] = matrix.features
+    known |= {"stored": matrix.features, "source": matrix.source}
     return MatrixFeatures(matrix.name, matrix.n_rows, matrix.n_cols, matrix.nnz, **known)

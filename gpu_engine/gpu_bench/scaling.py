@@ -27,6 +27,12 @@ PASSES: tuple[dict[str, Any], ...] = (
 RANKS: dict[str, Any] = {"work": ("pagerank",), "partitionings": ("pCSR",), "exchange": ("all-gather",)}
 """And of the skewed one, which is a graph."""
 
+RATIOS: tuple[dict[str, Any], ...] = (
+    {"work": ("cold",), "strategies": ("p*-opt",), "cold_cut": ("paper", "lines"), "partitionings": ("pCSR",)},
+    {"work": ("resident",), "partitionings": ("pCSR",)},
+)
+"""What is measured of rows of two lengths: equal rows and equal nonzeros, all else alike."""
+
 
 def measure(
     subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
@@ -38,5 +44,6 @@ def measure(
 
 def passes(subject: Subject, rounds: int) -> Iterator[ScalingParams]:
     """What is measured of a matrix, on all numbers of devices."""
-    for fields in (*PASSES, *([RANKS] if subject.group == "shared skewed" else [])):
+    chosen = RATIOS if subject.group == "shared ratio" else PASSES
+    for fields in (*chosen, *([RANKS] if subject.group == "shared skewed" else [])):
         yield ScalingParams(rounds=rounds, **fields)

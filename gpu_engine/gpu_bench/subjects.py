@@ -23,6 +23,7 @@ Group = Literal[
     "batch paper",
     "shared",
     "shared skewed",
+    "shared ratio",
 ]
 
 
@@ -40,7 +41,8 @@ class Subject:
             of at most some 10⁵ nonzeros, for the advisor's costs of a launch; `held out`: generated ones that the
             advisor was not fitted to; `graph`: for PageRank, `paper graph` those of its paper; `batch …`: small ones,
             random, with rows of one length, with few rows that are not empty, and those of the batched paper; `shared`:
-            large ones for several devices, `shared skewed` those whose equal rows have unequal nonzeros
+            large ones for several devices, `shared skewed` those whose equal rows have unequal nonzeros, `shared
+            ratio` those of rows of two lengths
     source    `generated(…)` or `collected(…)`
     orders    orders that are measured beside the given one
     stand_in  source of a matrix of the same kind and size, which is measured where its own is not there
@@ -258,17 +260,25 @@ SHARED_NNZ = 1_000_000_000
 SKEWED_SHARE = 8
 """The skewed matrix has so many times fewer: drawing it takes longest."""
 
+RATIOS, RATIO_SHARE = (1, 2, 3, 5, 10), 4
+"""Of the lengths of rows, as on the axis of the MSREP paper's Figure 6; so many times fewer nonzeros for each."""
+
 
 def shared_subjects(nnz: int) -> tuple[Subject, ...]:
-    """The matrices of study `scaling` with about so many nonzeros: a grid in space, power-law rows, long rows first."""
+    """The matrices of study `scaling` with about so many nonzeros: a grid in space, power-law rows, long rows first.
+
+    Then rows of two lengths, a matrix a ratio.
+    """
     side, mean, factor = max(round((nnz / 27) ** (1 / 3)), 1), 24.0, 16
     rows = max(round(nnz / mean), 24)
     law = {"n": rows, "mean": mean, "exponent": 2.1, "max_length": min(rows, 5000)}
+    halves = {"n": max(round(nnz / RATIO_SHARE / mean), 50), "mean": mean}
     scale = max(round(math.log2(max(nnz // SKEWED_SHARE // factor, 2))), 1)
     return (
         Subject("space-27", "shared", generated("stencil", {"points": 27, "nx": side, "ny": side, "nz": side})),
         Subject("power-law", "shared", generated("powerlaw", law)),
         Subject("skewed", "shared skewed", generated("rmat", {"scale": scale, "edge_factor": factor})),
+        *(Subject(f"two-level-{r}", "shared ratio", generated("two_level", halves | {"ratio": r})) for r in RATIOS),
     )
 
 

@@ -98,12 +98,3 @@ def _spans(entries: Any, lines: Any, cuts: Any) -> Iterator[Span]:
             yield Span(start, end, first, first, start_flag=False)
         else:
             yield Span(start, end, first, line + cut, start_flag=flag)
-
-
-def expected_speed(spans: Sequence[Span]) -> float:
-    """Speed expected of so many devices relative to that with equal parts: mean over largest nonzeros of a part.
-
-    Where half of the devices get 1/r of the others' nonzeros it is (1 + 1/r)/2. Source: MSREP paper, Figure 6.
-    """
-    largest = max(span.entries for span in spans)
-    return sum(span.entries for span in spans) / (len(spans) * largest) if largest else 1.0

@@ -36,7 +36,7 @@ class Setting:
     variant   a strategy, `resident`, `iterate`, or `pagerank+` and how ranks are stored
     devices   how many share the matrix
     merge     where, of cold products
-    cut       what parts of a resident product have in equal numbers; cold ones are cut by their strategy
+    cut       what parts have in equal numbers; of cold products `lines` overrides their strategy, `entries` does not
     product   whose kernels multiply
     exchange  of what is iterated; overlap: whether devices multiply what they have meanwhile
     """
@@ -64,7 +64,7 @@ class Setting:
             axes.append(("merge", self.merge))
         if self.workload in ("iterate", "pagerank"):
             axes += [("exchange", self.exchange), ("overlap", "on" if self.overlap else "off")]
-        if self.workload == "resident":
+        if self.workload == "resident" or (self.workload == "cold" and self.cut == "lines"):
             axes.append(("cut", self.cut))
         if self.product != "ours":
             axes.append(("product", self.product))

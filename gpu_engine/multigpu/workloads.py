@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
 from gpu_engine.multigpu.pagerank_workload import RankIterations
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
-from gpu_engine.multigpu.spmv import PHASES, DistributedMatrix, Phases, find_strategy, node_groups
+from gpu_engine.multigpu.spmv import PHASES, DistributedMatrix, Phases, Strategy, find_strategy, node_groups
 from gpu_engine.multigpu.workload import Clock, CutName, Setting, Workload, WorkloadData, WorkloadName, stored_bytes
 from gpu_engine.verify import POISON, check
 
@@ -36,7 +37,7 @@ class ColdProduct:
 
     def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         self._stored, self._expected = data.stored(setting.partitioning), data.reference
-        self._strategy, self._merge = find_strategy(setting.variant), setting.merge
+        self._strategy, self._merge = strategy_of(setting), setting.merge
         self._devices, self._clock = devices, clock
         self._x, self._y = data.x, data.empty(self._stored.n_rows)
         self._phases = _Phases(PHASES)
@@ -67,6 +68,12 @@ class ColdProduct:
         with DistributedMatrix(self._stored, self._devices, self._strategy, phases, self._merge) as matrix:
             matrix.multiply(self._x, self._y, phases)
         return self._clock() - begin, phases.seconds
+
+
+def strategy_of(setting: Setting) -> Strategy:
+    """The strategy of a cold product, with what the setting has otherwise."""
+    strategy = find_strategy(setting.variant)
+    return replace(strategy, balanced=strategy.balanced and setting.cut == "entries")
 
 
 class ResidentProduct:

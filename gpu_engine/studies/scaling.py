@@ -59,6 +59,11 @@ class ScalingParams:
     cut: tuple[CutName, ...] = parameter(
         ("entries", "lines"), "What parts of resident products have in equal numbers.", min_length=1
     )
+    cold_cut: tuple[Literal["paper", "lines"], ...] = parameter(
+        ("paper",),
+        "What parts of cold products have in equal numbers: what the paper's strategy says, or lines.",
+        min_length=1,
+    )
     product: tuple[ProductName, ...] = parameter(
         ("ours",), "Whose kernels multiply: ours, or those of cuSPARSE for CSR, which needs a GPU.", min_length=1
     )
@@ -140,9 +145,13 @@ def _settings(params: ScalingParams, p: Partitioning, work: WorkloadName, count:
     """Of one partitioning, work and number of devices; none where a vector cannot stay on the devices."""
     if work == "cold":
         strategies = [find_strategy(name) for name in params.strategies] or STRATEGIES
-        for strategy, where, kernels in product(strategies, params.merge, params.product):
+        for strategy, where, cold_cut, kernels in product(strategies, params.merge, params.cold_cut, params.product):
             merge: MergePlace = strategy.merge_place(p.axis) if where == "paper" else where
-            yield Setting(work, p.name, strategy.name, count, merge, product=kernels)
+            # One device has all, and the baseline is cut by lines anyway.
+            lines = cold_cut == "lines" and count > 1 and strategy.balanced
+            yield Setting(
+                work, p.name, strategy.name, count, merge, cut="lines" if lines else "entries", product=kernels
+            )
     elif work == "pagerank":
         names = RANKS if p.name == "pCSR" else ()
         for name, exchange, overlap in product(names, params.exchange, params.overlap):

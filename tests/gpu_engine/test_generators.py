@@ -46,6 +46,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         for lengths in ("constant", "lognormal", "exponential", "powerlaw")
     ],
     "dense_rows": [{"n": 3, "dense": 3, "mean": 0.0}, {"n": 300, "mean": 0.0}, {"n": 300, "dense": 0}],
+    "two_level": [{"n": 600}, {"n": 300, "ratio": 1.0, "values": "ones"}, {"n": 9, "mean": 2.0, "share": 1.0}],
 }
 CALLS = [(name, params) for name, calls in SMALL.items() for params in calls]
 
@@ -89,6 +90,7 @@ def test_matrices_are_canonical_and_repeatable(name: str, params: dict[str, Any]
         ("powerlaw", {"n": 20_000, "max_length": 300}),
         ("rows", {"n": 20_000}),
         ("dense_rows", {"n": 5000}),
+        ("two_level", {"n": 5000}),
     ],
 )
 def test_seed_and_estimate(name: str, params: dict[str, Any]) -> None:
@@ -274,6 +276,18 @@ def test_rows_of_powerlaw_are_those_of_powerlaw() -> None:
     assert fingerprint(generate("rows", call | {"lengths": "powerlaw"})) == fingerprint(generate("powerlaw", call))
 
 
+@pytest.mark.parametrize(("ratio", "share"), [(10.0, 0.5), (4.0, 0.25)])
+def test_the_first_rows_are_longer_by_the_ratio(ratio: float, share: float) -> None:
+    lengths = np.diff(generate("two_level", {"n": 4000, "mean": 20.0, "ratio": ratio, "share": share}).indptr)
+    long, short = np.split(lengths, [round(4000 * share)])
+    assert (np.ptp(long) <= 1, np.ptp(short) <= 1, long.mean() / short.mean()) == (
+        True,
+        True,
+        pytest.approx(ratio, rel=0.02),
+    )
+    assert lengths.mean() == pytest.approx(20.0, rel=0.01)
+
+
 def test_dense_rows_are_full_and_the_others_even() -> None:
     lengths = np.diff(generate("dense_rows", {"n": 2000, "dense": 5, "mean": 2.5}).indptr)
     assert np.count_nonzero(lengths == 2000) == 5
@@ -302,6 +316,7 @@ def test_dense_rows_are_full_and_the_others_even() -> None:
         ("rows", {"lengths": "normal"}, "one of constant, lognormal, exponential, powerlaw"),
         ("rows", {"mean": 6000.0}, "at most max_length = 5000"),
         ("dense_rows", {"n": 10, "dense": 11}, "dense is 11; expected at most n = 10"),
+        ("two_level", {"n": 30, "mean": 20.0}, "36.3636 entries; expected at most n = 30"),
         ("delaunay", {"n": 3}, "from 4 to 8000000"),
     ],
 )

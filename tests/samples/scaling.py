@@ -14,6 +14,14 @@ MATRICES = {
     "fem": MatrixFeatures("fem3", 100_000, 100_000, NNZ, 40.0, 1.0, 3.0),
 }
 
+RATIOS = (1, 2, 10)
+MATRICES |= {
+    f"two-level-{r}": MatrixFeatures(
+        f"two-level-{r}", 100_000, 100_000, NNZ, source={"family": "two_level", "params": {"ratio": r}}
+    )
+    for r in RATIOS
+}
+
 NOTE = "virtual devices: threads of this CPU; their times say nothing of a GPU"
 
 LOPSIDED = {1: (NNZ,), 2: (3_000_000, 1_000_000), 4: (2_500_000, 500_000, 500_000, 500_000)}
@@ -131,6 +139,31 @@ def cut_both_ways(matrix: str = "web", device: str = "cuda:0") -> list[Measureme
         for devices, seconds in {2: 6e-3, 4: 5e-3}.items()
     ]
     return [*equal, *lopsided]
+
+
+def swept(slower: float = 1.0, device: str = "cuda:0") -> list[Measurement]:
+    """Rows of two lengths on 4 devices: with equal nonzeros 20 ms from the host and 2 ms resident.
+
+    Equal rows take so many times that as their largest part has of the mean, resident ones `slower` still.
+    """
+    found = []
+    for r in RATIOS:
+        parts = tuple(round(NNZ / 2 / (1 + 1 / r) * share) for share in (1, 1, 1 / r, 1 / r))
+        uneven = 2 / (1 + 1 / r)
+        for kernel, work, options, seconds in (
+            ("pCSR/p*-opt", "cold", {"merge": "host"}, 20e-3),
+            ("pCSR/resident", "resident", {}, 2e-3 * slower),
+        ):
+            equal = {**options, "cut": "entries"} if work == "resident" else options
+            matrix = f"two-level-{r}"
+            found += [
+                worked(kernel, seconds if work == "cold" else 2e-3, 4, work, matrix, device, equal),
+                worked(
+                    *(kernel, seconds * uneven, 4, work, matrix, device, {**options, "cut": "lines"}),
+                    entries_by_device=parts,
+                ),
+            ]
+    return found
 
 
 def by_cusparse(ours: Sequence[Measurement], whole: float, compute: float = 1.0) -> list[Measurement]:

@@ -11,7 +11,7 @@ from gpu_engine.findings.scaling.groups import WorkGroup, devices_in_words, numb
 from gpu_engine.findings.scaling.sentences import VIRTUAL_CAVEAT
 from gpu_engine.studies.scaling import ScalingStudy
 from web.figures.base import Figure
-from web.figures.scaling import balance, iteration, phases, speedup
+from web.figures.scaling import balance, iteration, phases, ratio, speedup
 from web.palette import partitioning_style
 from web.parts import Choice, TitledTable
 from web.results import Results
@@ -37,6 +37,15 @@ FIGURES = (
     ),
     Figure(
         "scaling-balance", "Nonzeros of each device", balance.draw, balance.summary, balance.table, info=balance.info
+    ),
+    Figure(
+        "scaling-ratio",
+        "Equal rows where rows have two lengths",
+        ratio.draw,
+        ratio.summary,
+        ratio.table,
+        matrices_min=2,
+        info=ratio.info,
     ),
     Figure(
         "scaling-staying",

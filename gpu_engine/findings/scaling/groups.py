@@ -59,7 +59,7 @@ class Series:
 
     @property
     def cut(self) -> str:
-        """LINES as in the paper's baseline, or ENTRIES."""
+        """LINES as in the paper's baseline and where a case says so, else ENTRIES."""
         return LINES if self.variant == BASELINE else dict(self.options).get("cut", ENTRIES)
 
     @property
@@ -146,7 +146,8 @@ class WorkGroup:
     def baseline(self, devices: int, competitor: str = "") -> Entry | None:
         """The fastest of those that cut equal lines, as the paper's baseline, with so many devices."""
         found = (entry for entry in self._timed(devices) if entry[0].competitor == competitor)
-        return next((entry for entry in found if entry[0].cut == LINES), None)
+        lines = (entry for entry in found if entry[0].cut == LINES)
+        return next((entry for entry in lines if self.work != COLD or entry[0].variant == BASELINE), None)
 
     @property
     def common_base(self) -> Entry | None:
@@ -166,13 +167,15 @@ class WorkGroup:
     def cut_speed(self, series: Series, m: Measurement) -> float | None:
         """Speed of equal lines over that of equal nonzeros, all else alike; None for what does not cut equal lines.
 
-        Of products from the host without cutting, copying and merging.
+        Of the baseline, which differs in all from what cuts equal nonzeros, without cutting, copying and merging.
         """
         if series.cut != LINES:
             return None
+        unlike = self.work == COLD and series.variant == BASELINE
         others = (other for other in self.series if other.cut != LINES and other.competitor == series.competitor)
-        balanced = next((found for other in others if (found := other.on(m.details.devices or 0))), None)
-        times = [phases_of(each).get(COMPUTE) if self.work == COLD else each.median_s for each in (balanced, m) if each]
+        alike = (other for other in others if unlike or _but(other, "cut") == _but(series, "cut"))
+        balanced = next((found for other in alike if (found := other.on(m.details.devices or 0))), None)
+        times = [phases_of(each).get(COMPUTE) if unlike else each.median_s for each in (balanced, m) if each]
         return times[0] / times[1] if len(times) == 2 and times[0] and times[1] else None
 
     def _timed(self, devices: int) -> list[Entry]:
@@ -240,6 +243,11 @@ def _place(name: str, names: Sequence[str]) -> int:
     return names.index(name) if name in names else len(names)
 
 
+def _but(series: Series, name: str) -> tuple[str, dict[str, str]]:
+    """The kernel and all options but one."""
+    return series.kernel, {option: value for option, value in series.options if option != name}
+
+
 Key = tuple[str, tuple[tuple[str, str], ...]]
 """(kernel, options)."""
 
@@ -259,7 +267,7 @@ def _series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
 def _apart(key: Key, keys: Iterable[Key]) -> str:
     """The options of a key that differ among those of its kernel; a library is always named."""
     namesakes = [dict(options) for kernel, options in keys if kernel == key[0]]
-    chosen = {name: {own[name] for own in namesakes if name in own} for name, _ in key[1]}
+    chosen = {name: {own.get(name) for own in namesakes} for name, _ in key[1]}
     return ", ".join(f"{name} {value}" for name, value in key[1] if name == PRODUCT or len(chosen[name]) > 1)
 
 

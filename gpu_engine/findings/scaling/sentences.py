@@ -81,7 +81,7 @@ def _fastest(group: WorkGroup, devices: int, where: str) -> str:
 def _over_baseline(group: WorkGroup, series: Series, m: Measurement) -> str:
     devices = m.details.devices or 1
     found = group.baseline(devices)
-    if series.cut == LINES:
+    if found and found[0] is series:
         what = "strategy gains" if group.work == COLD else "other cut gains"
         return f"no {what} over it" if len(group.ranked(devices)) > 1 else ""
     if found is None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gpu_engine.findings import units
 from gpu_engine.findings.finding import Row, row_of
 from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, imbalance
-from gpu_engine.findings.scaling.groups import LINES, Series, WorkGroup
+from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup
 from gpu_engine.findings.tables import Head
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
@@ -73,7 +73,7 @@ def _cells(group: WorkGroup, series: Series, m: Measurement, library: bool) -> t
 def _beside(group: WorkGroup, series: Series, m: Measurement) -> tuple[str, ...]:
     """The cells under BESIDE."""
     if group.work == COLD:
-        baseline = group.baseline(m.details.devices or 0, series.competitor) if series.cut != LINES else None
+        baseline = group.baseline(m.details.devices or 0, series.competitor) if series.variant != BASELINE else None
         return _against(baseline[1] if baseline else None, m)
     exchanged = "none" if m.details.exchanged_bytes == 0 else units.size(m.details.exchanged_bytes)
     return (exchanged, units.count(m.details.iterations))[: len(BESIDE.get(group.work, ()))]

@@ -170,9 +170,21 @@ def test_matrices_have_about_the_nonzeros_asked_for(nnz: int) -> None:
     for subject in shared_subjects(nnz):
         family = generator(subject.source["family"])
         expected = family.estimate_nnz(parse_params(family.Params, subject.source["params"]))
-        wanted = nnz / 8 if subject.name == "skewed" else nnz
+        wanted = nnz / {"shared": 1, "shared skewed": 8, "shared ratio": 4}[subject.group]
         assert 2**-0.5 <= expected / wanted <= 2**0.5
         assert expected <= NNZ_MAX
+
+
+def test_rows_of_two_lengths_are_cut_both_ways_and_no_other() -> None:
+    sweep = [subject for subject in SHARED_SUBJECTS if subject.group == "shared ratio"]
+    assert [subject.source["params"]["ratio"] for subject in sweep] == [1, 2, 3, 5, 10]
+    gpus = dataclasses.replace(GPU, id="cuda:all", uuid="GPU-1,GPU-2")
+    found = [(s.kernel, s.devices, s.cut) for params in passes(sweep[0], 9) for s in settings(params, gpus)]
+    assert found == [
+        (kernel, devices, cut)
+        for kernel in ("pCSR/p*-opt", "pCSR/resident")
+        for devices, cut in ((1, "entries"), (2, "entries"), (2, "lines"))
+    ]
 
 
 def test_equal_rows_of_the_skewed_matrix_have_unequal_nonzeros() -> None:
@@ -201,7 +213,7 @@ def test_from_matrices_to_tables(
     assert [row[:4] for row in rows(out, SPEEDUP)] == [[s.name, "pCSR", "p*", "host"] for s in SHARED_SUBJECTS]
     assert VIRTUAL_CAVEAT in out
     recording = recordings.parse(json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8")))
-    assert [m.details.devices for m in recording.measurements] == [1, 2] * 3
+    assert [m.details.devices for m in recording.measurements] == [1, 2] * len(SHARED_SUBJECTS)
     assert all(
         sum(m.details.entries_by_device) == matrix.nnz
         for m, matrix in zip(recording.measurements[::2], recording.matrices, strict=True)

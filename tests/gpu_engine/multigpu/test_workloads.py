@@ -262,8 +262,18 @@ def test_ranks_that_do_not_settle_are_said_to(
     assert work.fields()["note"].endswith("after 3 iterations, not under ε")
 
 
+def test_lines_override_what_a_strategy_cuts(plain_devices: tuple[VirtualDevice, ...]) -> None:
+    parts = {}
+    for cut in ("entries", "lines"):
+        work = made(setting("cold", "p*-opt", 3, merge="host", cut=cut), CUT, plain_devices)
+        work.check()
+        parts[cut] = work.fields()["entries_by_device"]
+    assert parts == {"entries": (2, 3, 3), "lines": (4, 0, 4)}
+
+
 def test_axes_say_what_applies() -> None:
     assert dict(setting("cold", "p*", 2, merge="device").axes) == {"devices": "2", "work": "cold", "merge": "device"}
+    assert dict(setting("cold", "p*", 2, merge="host", cut="lines").axes)["cut"] == "lines"
     resident = {"devices": "4", "work": "resident", "cut": "lines", "product": "cusparse"}
     assert dict(setting("resident", devices=4, cut="lines", product="cusparse").axes) == resident
     iterated = {"devices": "3", "work": "iterate", "exchange": "image", "overlap": "on"}

@@ -87,6 +87,11 @@ def test_merges_exchanges_and_precisions() -> None:
     assert merged == [f"a|pCSR/p*|warm|devices=2,work=cold,merge={merge}" for merge in ("host", "device")]
     same = keys(devices=[2, 2], partitionings=["pCSR"], work=["cold"], strategies=["p*"], merge=["host", "paper"])
     assert same == merged[:1]
+    cut = keys(devices=[1, 2], partitionings=["pCSR"], work=["cold"], cold_cut=["paper", "lines"], merge=["host"])
+    assert [key for key in cut if "cut" in key] == [
+        f"a|pCSR/{strategy}|warm|devices=2,work=cold,merge=host,cut=lines" for strategy in ("p*", "p*-opt")
+    ]
+    assert len(cut) == len(set(cut)) == 2 * 3 + 2
     ranked = keys(devices=[2], work=["pagerank"], exchange=["all-gather", "image"], overlap=["off"])
     assert ranked == [
         f"a|pCSR/{stored}|warm|devices=2,work=pagerank,exchange={exchange},overlap=off"

@@ -1,4 +1,4 @@
-"""Nonzeros of each device, and the speed that their balance allows; Figure 6 of the MSREP paper."""
+"""Nonzeros of each device, and the speed that their balance allows; Figure 5 of the MSREP paper."""
 
 from dataclasses import dataclass
 

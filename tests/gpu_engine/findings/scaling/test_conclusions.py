@@ -7,7 +7,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.conclusions import STATEMENTS, conclusions, table
 from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
-from tests.samples.scaling import by_cusparse, cold, cut_both_ways, product, ranked, resident, shown, unworked
+from tests.samples.scaling import by_cusparse, cold, cut_both_ways, product, ranked, resident, shown, swept, unworked
 
 EQUAL_ROWS, LITTLE, COO, MERGE, COLUMNS, ROWS, ORDER, LINEAR, NODES = (statement.text for statement in STATEMENTS)
 
@@ -25,24 +25,16 @@ def one(
     return product(kernel, devices, phases, matrix, options={"merge": merge})
 
 
-def test_equal_rows_cost_what_the_imbalance_says() -> None:
-    # 2.5 ms with equal nonzeros; equal rows allow 40 %, which is 6.25 ms.
-    *equal, _two, four = cut_both_ways()
-    assert judged(*equal, replace(four, median_s=6.25e-3))[EQUAL_ROWS] == (
+def test_equal_rows_cost_what_the_ratio_of_the_rows_says() -> None:
+    assert judged(*swept())[EQUAL_ROWS] == (
         "agrees",
-        "Holds for 1 of 1. For web_graph pCSR allows 40 %, measured 40 %.",
+        "Holds for 2 of 2. For two-level-2 pCSR with r = 2.00 allows 75 %, measured 75 %; two-level-10 pCSR with "
+        "r = 10.0 allows 55 %, measured 55 %.",
     )
-    assert judged(*cut_both_ways())[EQUAL_ROWS] == (
-        "disagrees",
-        "Holds for 0 of 1. Not for web_graph pCSR allows 40 %, measured 50 %.",
-    )
-    assert judged(*cut_both_ways(), devices=2)[EQUAL_ROWS] == (
-        "agrees",
-        "Holds for 1 of 1. For web_graph pCSR allows 67 %, measured 70 %.",
-    )
-    assert judged(*equal, replace(four, median_s=2e-2))[EQUAL_ROWS][0] == "disagrees", "slower than it says"
-    even = four.with_(entries_by_device=(1_050_000, 950_000, 1_000_000, 1_000_000))
-    for found in ([*equal, even], equal, cold()):
+    for slower in (0.8, 1.25):
+        assert judged(*swept(slower))[EQUAL_ROWS][0] == "disagrees"
+    assert judged(*swept(), *cut_both_ways())[EQUAL_ROWS][1].startswith("Holds for 2 of 2."), "other matrices are not"
+    for found in (cut_both_ways(), swept()[:4], [m for m in swept() if m.axes["work"] == "cold"]):
         assert judged(*found)[EQUAL_ROWS][0] == "no data"
 
 
