@@ -7,6 +7,8 @@ from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
+from gpu_engine.multigpu.device_group import device_count, open_devices
+from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.records import Measurement, Trace
 from gpu_engine.studies.scaling import ScalingParams, ScalingStudy
 
@@ -24,6 +26,14 @@ PASSES: tuple[dict[str, Any], ...] = (
 )
 """What is measured of every matrix."""
 
+NUMA: dict[str, Any] = {
+    "work": ("cold",),
+    "strategies": ("p*-opt",),
+    "placement": ("paper", "none", "one", "interleaved"),
+    "affinity": ("paper", "off"),
+}
+"""And on hosts whose GPUs hang on several NUMA nodes."""
+
 RANKS: dict[str, Any] = {"work": ("pagerank",), "partitionings": ("pCSR",), "exchange": ("all-gather",)}
 """And of the skewed one, which is a graph."""
 
@@ -38,12 +48,14 @@ def measure(
     subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Measurement | Trace]:
     """The measurements of one matrix after the other."""
+    with open_devices(bench.device, device_count(bench.device)) as devices:
+        several = on_several_nodes(devices)
     for subject in subjects:
-        yield from measure_passes(ScalingStudy(), passes(subject, rounds), [subject], matrix_cache, bench, say)
+        yield from measure_passes(ScalingStudy(), passes(subject, rounds, several), [subject], matrix_cache, bench, say)
 
 
-def passes(subject: Subject, rounds: int) -> Iterator[ScalingParams]:
+def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterator[ScalingParams]:
     """What is measured of a matrix, on all numbers of devices."""
-    chosen = RATIOS if subject.group == "shared ratio" else PASSES
+    chosen = RATIOS if subject.group == "shared ratio" else (*PASSES, NUMA) if several_nodes else PASSES
     for fields in (*chosen, *([RANKS] if subject.group == "shared skewed" else [])):
         yield ScalingParams(rounds=rounds, **fields)

@@ -109,10 +109,12 @@ def _heads(work: str) -> str:
 
 
 def _names(data: BenchmarkData, group: WorkGroup, series: Series) -> tuple[str, ...]:
-    """The first cells of its row, which names the library whose product it is, unless it is ours."""
-    options = dict(series.options)
-    kernel = f"{series.variant} ({options[PRODUCT]})" if PRODUCT in options else series.variant
-    axes = (options[axis] for axis in AXES[group.work].values())
+    """The first cells of its row, which names the library whose product it is, and what overrides a strategy."""
+    options, columns = dict(series.options), AXES[group.work].values()
+    others = (f"{name} {value}" for name, value in series.options if name not in (*columns, PRODUCT))
+    kernel = ", ".join((series.variant, *others))
+    kernel = f"{kernel} ({options[PRODUCT]})" if PRODUCT in options else kernel
+    axes = (options[axis] for axis in columns)
     return data.name(group.matrix_id), group.partitioning, kernel, *axes
 
 

@@ -38,10 +38,22 @@ def cut_by_entries(stored: StoredMatrix, groups: Sequence[int], slack: int = 0) 
 
     slack  lines of up to so many entries are not cut but begin a part: 0 cuts any line
     """
+    return _cut_at(stored, borders(stored.nnz, groups), slack)
+
+
+def cut_group(stored: StoredMatrix, groups: Sequence[int], number: int) -> tuple[Span, ...]:
+    """The parts of one group alone, which a thread of its node finds while others find theirs."""
+    before = sum(groups[:number])
+    return _cut_at(stored, borders(stored.nnz, groups)[before : before + groups[number] + 1], first=number == 0)
+
+
+def _cut_at(stored: StoredMatrix, at: Sequence[int], slack: int = 0, first: bool = True) -> tuple[Span, ...]:
+    """The parts between these entries; first: whether empty lines in front are theirs."""
     xp = array_module(stored.major)
-    entries = xp.asarray(borders(stored.nnz, groups), dtype=np.int64)
+    entries = xp.asarray(at, dtype=np.int64)
     lines, cuts = _compressed_lines(stored, entries) if stored.partitioning.compressed else _lines(stored, entries)
-    lines[0] = 0
+    if first:
+        lines[0] = 0
     if slack:
         begins, ends = _ends(stored, lines[cuts])
         short = ends - begins <= slack

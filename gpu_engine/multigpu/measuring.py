@@ -16,7 +16,6 @@ from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.device_group import ProductName, device_count, open_devices
-from gpu_engine.multigpu.numa import allocator
 from gpu_engine.multigpu.workload import Setting, Workload, WorkloadData
 from gpu_engine.multigpu.workloads import WORKLOADS
 from gpu_engine.records import Cache, Case, Details, described
@@ -123,13 +122,12 @@ class ScalingExperiment(Experiment):
         return (part + vectors) * (setting.devices if self.bench.device.backend == "cpu" else 1)
 
     def _data(self) -> WorkloadData:
-        if self.bench.device.backend == "cpu":
-            return WorkloadData(self.matrix)
         available = device_count(self.bench.device)
         counts = [setting.devices for setting in self.plan.settings.values()]
         most = max((count for count in counts if count <= available), default=1)
-        with open_devices(self.bench.device, most) as devices:
-            return WorkloadData(self.matrix, allocator(devices), self.bench.xp)
+        with open_devices(self.bench.device, most, self.plan.nodes) as devices:
+            allocate = None if self.bench.device.backend == "cpu" else devices[0].allocate_host
+            return WorkloadData(self.matrix, allocate, self.bench.xp, devices)
 
 
 class ScalingCandidate(Candidate):

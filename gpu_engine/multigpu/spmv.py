@@ -15,9 +15,9 @@ import numpy as np
 
 from gpu_engine.errors import InputError, ParameterError, quote
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
+from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines, cut_group
 from gpu_engine.multigpu.merge import MERGES, MergePlace, PartialResults, PartProduct
-from gpu_engine.multigpu.numa import thread_beside
+from gpu_engine.multigpu.numa import Placement, thread_beside
 from gpu_engine.multigpu.partition import Axis, Part, Span, StoredMatrix, localize, part_of
 
 PHASES = ("partition", "distribute", "compute", "merge")
@@ -52,7 +52,8 @@ class Strategy:
     balanced  parts have equal nonzeros, else equal rows or columns
     threads   a thread of the host for each device; else one does everything, device by device
     offload   devices write their own local lines; where columns are cut they also merge
-    by_node   the matrix is cut among NUMA nodes first, and threads stay on those of their devices
+    by_node   the matrix is cut among NUMA nodes first, then by a thread of each among its devices
+    placement, affinity  where arrays of the host lie, and whether threads stay on the nodes of their devices
     """
 
     name: str
@@ -61,6 +62,8 @@ class Strategy:
     threads: bool
     offload: bool
     by_node: bool
+    placement: Placement
+    affinity: bool
 
     def merge_place(self, axis: Axis) -> MergePlace:
         """Where the paper merges."""
@@ -70,7 +73,7 @@ class Strategy:
         """The thread of the host for each device, if they have any."""
         if not self.threads:
             return []
-        return [thread_beside(device) if self.by_node else ThreadPoolExecutor(1) for device in devices]
+        return [thread_beside(device) if self.affinity else ThreadPoolExecutor(1) for device in devices]
 
     def cut(self, stored: StoredMatrix, devices: Sequence[Device]) -> tuple[Span, ...]:
         """A part for each device."""
@@ -87,6 +90,8 @@ STRATEGIES: tuple[Strategy, ...] = (
         threads=False,
         offload=False,
         by_node=False,
+        placement="none",
+        affinity=False,
     ),
     Strategy(
         name="p*",
@@ -95,14 +100,18 @@ STRATEGIES: tuple[Strategy, ...] = (
         threads=True,
         offload=False,
         by_node=False,
+        placement="none",
+        affinity=False,
     ),
     Strategy(
         name="p*-opt",
-        summary="As p*, cut among NUMA nodes first; devices write local lines, and merge where columns are cut.",
+        summary="As p*, cut and placed by NUMA nodes; devices write local lines, and merge where columns are cut.",
         balanced=True,
         threads=True,
         offload=True,
         by_node=True,
+        placement="beside",
+        affinity=True,
     ),
 )
 
@@ -197,7 +206,7 @@ class DistributedMatrix:
             products[i] = self._product(i, stored, majors[i])
 
         with phases.phase("partition"):
-            self.spans = self._strategy.cut(stored, self._devices)
+            self.spans = self._cut(stored)
             if offload:
                 majors = [stored.major_of(span) for span in self.spans]
             else:
@@ -212,6 +221,15 @@ class DistributedMatrix:
                     product.device.rewrite(self._partitioning, product.part.span, major, major)
                 for device in self._devices:
                     device.synchronize()
+
+    def _cut(self, stored: StoredMatrix) -> tuple[Span, ...]:
+        """A part for each device; the second of two steps is that of the first thread of each node (§3.3, §4.2)."""
+        groups = node_groups(self._devices)
+        if not (self._threads and self._strategy.balanced and self._strategy.by_node and len(groups) > 1):
+            return self._strategy.cut(stored, self._devices)
+        firsts = itertools.accumulate(groups[:-1], initial=0)
+        found = [self._threads[first].submit(cut_group, stored, groups, number) for number, first in enumerate(firsts)]
+        return tuple(span for future in found for span in future.result())
 
     def _product(self, i: int, stored: StoredMatrix, major: Any) -> PartProduct:
         """Part i with that `major` on its device, and room for its vectors."""

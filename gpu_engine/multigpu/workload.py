@@ -1,7 +1,7 @@
 """Workload: what is measured of a matrix that devices share; Setting names one, WorkloadData is its matrix."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -12,7 +12,7 @@ from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.device_group import ProductName
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.merge import MergePlace
-from gpu_engine.multigpu.numa import Allocate
+from gpu_engine.multigpu.numa import Allocate, HostMemory, Placement, host_memory
 from gpu_engine.multigpu.partition import Partitioning, Span, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.resident import BATCH
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix, transition_matrix
@@ -37,6 +37,8 @@ class Setting:
     devices   how many share the matrix
     merge     where, of cold products
     cut       what parts have in equal numbers; of cold products `lines` overrides their strategy, `entries` does not
+    placement, affinity  of cold products: where arrays of the host lie, and whether threads stay beside their devices;
+              None: as their strategy says
     product   whose kernels multiply
     exchange  of what is iterated; overlap: whether devices multiply what they have meanwhile
     """
@@ -50,6 +52,8 @@ class Setting:
     overlap: bool = False
     cut: CutName = "entries"
     product: ProductName = "ours"
+    placement: Placement | None = None
+    affinity: bool | None = None
 
     @property
     def kernel(self) -> str:
@@ -66,9 +70,22 @@ class Setting:
             axes += [("exchange", self.exchange), ("overlap", "on" if self.overlap else "off")]
         if self.workload == "resident" or (self.workload == "cold" and self.cut == "lines"):
             axes.append(("cut", self.cut))
+        if self.placement is not None:
+            axes.append(("placement", self.placement))
+        if self.affinity is not None:
+            axes.append(("affinity", "on" if self.affinity else "off"))
         if self.product != "ours":
             axes.append(("product", self.product))
         return tuple(axes)
+
+
+@dataclass(frozen=True, slots=True)
+class HostArrays:
+    """What a product from the host begins with: the matrix in the order in which it is cut, x, and y of any content."""
+
+    stored: StoredMatrix
+    x: Any
+    y: Any
 
 
 class WorkloadData:
@@ -79,18 +96,22 @@ class WorkloadData:
     x          the same x in such memory
     """
 
-    def __init__(self, matrix: CsrMatrix, allocate: Allocate | None = None, xp: Any = np) -> None:
+    def __init__(
+        self, matrix: CsrMatrix, allocate: Allocate | None = None, xp: Any = np, host: Sequence[Device] = ()
+    ) -> None:
         """Multiplies the matrix once, which memory-mapped files are read for.
 
         allocate  what copies to a GPU at the full rate of the link; None: any array does
         xp        the module of the device that sorts entries: NumPy or CuPy
+        host      all devices that may share the matrix
         """
-        self._allocate, self._xp = allocate, xp
+        self._allocate, self._xp, self.host = allocate, xp, tuple(host)
         arrays = (matrix.indptr, matrix.indices, matrix.values)
         self.matrix = CsrMatrix(matrix.n_rows, matrix.n_cols, *map(self._copy, arrays))
         self.reference = reference(self.matrix)
         self.x = self._copy(self.reference.x)
         self._stored: StoredMatrix | None = None
+        self._placed: dict[HostMemory, HostArrays] = {}
 
     @cached_property
     def iterated_reference(self) -> Reference:
@@ -115,12 +136,22 @@ class WorkloadData:
         """The matrix in the order in which it is cut; only the last one is kept."""
         if self._stored is None or self._stored.partitioning.name != partitioning:
             self._stored = None
+            self._placed.clear()
             self._stored = self._sorted(find_partitioning(partitioning))
         return self._stored
 
-    def empty(self, elements: int) -> Any:
-        """A vector of the host like the others, with any content."""
-        return (self._allocate or np.empty)(elements, np.float64)
+    def placed(self, partitioning: str, placement: Placement, devices: Sequence[Device]) -> HostArrays:
+        """What products of these devices begin with, placed so; copies of the last partitioning alone are kept."""
+        stored, memory = self.stored(partitioning), host_memory(placement, devices, self.host)
+        if memory is None:
+            return HostArrays(stored, self.x, (self._allocate or np.empty)(stored.n_rows, np.float64))
+        if memory not in self._placed:
+            major, minor, values, x = (
+                _copied(array, memory) for array in (stored.major, stored.minor, stored.values, self.x)
+            )
+            placed = replace(stored, major=major, minor=minor, values=values)
+            self._placed[memory] = HostArrays(placed, x, memory.allocate(stored.n_rows, np.float64))
+        return self._placed[memory]
 
     def _sorted(self, partitioning: Partitioning) -> StoredMatrix:
         if partitioning.compressed and partitioning.axis == "rows":
@@ -139,6 +170,12 @@ class WorkloadData:
         else:
             array.get(out=copy)
         return copy
+
+
+def _copied(array: Any, memory: HostMemory) -> Any:
+    copy = memory.allocate(array.size, array.dtype)
+    copy[:] = array
+    return copy
 
 
 class Workload(Protocol):

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
+from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.multigpu.pagerank_workload import RankIterations
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
@@ -36,10 +38,15 @@ class ColdProduct:
     """From arrays on the host to y on the host: the matrix is cut, copied, multiplied and merged anew every time."""
 
     def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
-        self._stored, self._expected = data.stored(setting.partitioning), data.reference
+        if (setting.placement, setting.affinity) != (None, None) and not on_several_nodes(data.host):
+            raise ParameterError(
+                "Placement and affinity differ on several NUMA nodes alone, and all devices here are on one. "
+                "Choose paper for both."
+            )
         self._strategy, self._merge = strategy_of(setting), setting.merge
-        self._devices, self._clock = devices, clock
-        self._x, self._y = data.x, data.empty(self._stored.n_rows)
+        arrays = data.placed(setting.partitioning, self._strategy.placement, devices)
+        self._stored, self._x, self._y = arrays.stored, arrays.x, arrays.y
+        self._expected, self._devices, self._clock = data.reference, devices, clock
         self._phases = _Phases(PHASES)
         self._fields = _part_fields(self._stored, self._strategy.cut(self._stored, devices))
         self.moved_bytes: float = self._fields["stored_bytes"] + self._y.nbytes
@@ -73,7 +80,12 @@ class ColdProduct:
 def strategy_of(setting: Setting) -> Strategy:
     """The strategy of a cold product, with what the setting has otherwise."""
     strategy = find_strategy(setting.variant)
-    return replace(strategy, balanced=strategy.balanced and setting.cut == "entries")
+    return replace(
+        strategy,
+        balanced=strategy.balanced and setting.cut == "entries",
+        placement=setting.placement or strategy.placement,
+        affinity=strategy.affinity if setting.affinity is None else setting.affinity,
+    )
 
 
 class ResidentProduct:

@@ -14,9 +14,10 @@ from gpu_engine.multigpu.device_group import VIRTUAL_MAX, ProductName, device_co
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.measuring import ScalingDetails, ScalingExperiment, ScalingPlan
 from gpu_engine.multigpu.merge import MergePlace
+from gpu_engine.multigpu.numa import Placement
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import Partitioning, find_partitioning
-from gpu_engine.multigpu.spmv import STRATEGIES, find_strategy
+from gpu_engine.multigpu.spmv import STRATEGIES, Strategy, find_strategy
 from gpu_engine.multigpu.workload import CutName, Setting, WorkloadName
 from gpu_engine.parameters import parameter
 from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
@@ -29,6 +30,7 @@ TURN_S = 0.1
 """Seconds of a turn of small products that stay on the devices: so long are they repeated."""
 
 Merge = Literal["paper", "host", "device"]
+WantedPlacement = Literal["paper", "none", "one", "interleaved", "beside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,15 @@ class ScalingParams:
         ("paper",),
         "What parts of cold products have in equal numbers: what the paper's strategy says, or lines.",
         min_length=1,
+    )
+    placement: tuple[WantedPlacement, ...] = parameter(
+        ("paper",),
+        "On which of several NUMA nodes arrays of cold products lie: as the paper's strategy says, where they were "
+        "made, on one, by turns on all, or beside the devices that read them.",
+        min_length=1,
+    )
+    affinity: tuple[Literal["paper", "on", "off"], ...] = parameter(
+        ("paper",), "Whether threads of cold products stay on the NUMA node of their device.", min_length=1
     )
     product: tuple[ProductName, ...] = parameter(
         ("ours",), "Whose kernels multiply: ours, or those of cuSPARSE for CSR, which needs a GPU.", min_length=1
@@ -133,6 +144,17 @@ def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _placement(strategy: Strategy, wanted: WantedPlacement) -> Placement | None:
+    """What overrides a strategy, if anything does."""
+    return None if wanted == "paper" or wanted == strategy.placement else wanted
+
+
+def _affinity(strategy: Strategy, affinity: Literal["paper", "on", "off"]) -> bool | None:
+    """What overrides a strategy, if anything does: without threads for devices none can stay beside them."""
+    wanted = affinity == "on"
+    return None if affinity == "paper" or not strategy.threads or wanted == strategy.affinity else wanted
+
+
 def default_devices(device: DeviceInfo) -> tuple[int, ...]:
     """1, 2 and 4 virtual devices; powers of two up to all GPUs, and all of them."""
     if device.backend == "cpu":
@@ -145,12 +167,16 @@ def _settings(params: ScalingParams, p: Partitioning, work: WorkloadName, count:
     """Of one partitioning, work and number of devices; none where a vector cannot stay on the devices."""
     if work == "cold":
         strategies = [find_strategy(name) for name in params.strategies] or STRATEGIES
-        for strategy, where, cold_cut, kernels in product(strategies, params.merge, params.cold_cut, params.product):
+        chosen = product(strategies, params.merge, params.cold_cut, params.placement, params.affinity, params.product)
+        for strategy, where, cold_cut, placement, affinity, kernels in chosen:
             merge: MergePlace = strategy.merge_place(p.axis) if where == "paper" else where
-            # One device has all, and the baseline is cut by lines anyway.
-            lines = cold_cut == "lines" and count > 1 and strategy.balanced
             yield Setting(
-                work, p.name, strategy.name, count, merge, cut="lines" if lines else "entries", product=kernels
+                *(work, p.name, strategy.name, count, merge),
+                # The baseline is cut by lines anyway.
+                cut="lines" if cold_cut == "lines" and count > 1 and strategy.balanced else "entries",
+                placement=_placement(strategy, placement) if count > 1 else None,
+                affinity=_affinity(strategy, affinity) if count > 1 else None,
+                product=kernels,
             )
     elif work == "pagerank":
         names = RANKS if p.name == "pCSR" else ()

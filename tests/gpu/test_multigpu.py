@@ -14,7 +14,7 @@ from gpu_engine.generators import generate
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, copy_part, plan_transfers
 from gpu_engine.multigpu.merge import MERGES
-from gpu_engine.multigpu.numa import allocator
+from gpu_engine.multigpu.numa import host_memory
 from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, Span, find_partitioning, join, localize, part_of
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
@@ -257,9 +257,9 @@ def test_memory_of_several_nodes_is_pinned_while_it_lives() -> None:
     from gpu_engine.multigpu.cuda_device import CudaDevice
 
     devices = [CudaDevice(0, node, (node,)) for node in (0, 1)]
-    allocate = allocator(devices)
-    for size in (3_000_000, 0, 5):
-        array = allocate(size, np.float64)
+    memories = [host_memory(placement, devices, devices) for placement in ("one", "interleaved", "beside")]
+    for memory, size in itertools.product(filter(None, memories), (3_000_000, 0, 5)):
+        array = memory.allocate(size, np.float64)
         array[:] = np.arange(size)
         there, found = devices[1].allocate(size, np.float64), np.empty(size)
         devices[1].upload(array, there)

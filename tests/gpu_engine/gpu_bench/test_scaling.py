@@ -95,6 +95,12 @@ def test_speed_ups_are_over_the_baseline_alone_or_the_same_kernel_where_the_matr
     assert text.count(PAPER_GAINS) == 1
 
 
+def test_what_overrides_a_strategy_is_named() -> None:
+    m = measurement("pCSR/p*-opt", 1, "cold", 12.0)
+    placed = dataclasses.replace(m, case=f"{m.case},placement=one", axes={**m.axes, "placement": "one"})
+    assert [row[2] for row in rows(tables(m, placed), SPEEDUP)] == ["p*-opt", "p*-opt, placement one"]
+
+
 def test_overheads_are_shares_of_the_time() -> None:
     text = tables(
         measurement("pCOO/p*-opt", 1, "cold", 10.0, 2.0, 4.0, 3.0, 0.5),
@@ -163,6 +169,10 @@ def test_only_the_graph_has_ranks_and_only_we_merge_rows_on_a_device() -> None:
         *("pCSR/resident", "pCSR/iterate"),
     }
     assert {params.rounds for params in passes(skewed, 11)} == {11}
+    more = [params for params in passes(grid, 9, several_nodes=True) if params not in set(passes(grid, 9))]
+    assert [(params.work, params.placement) for params in more] == [
+        (("cold",), ("paper", "none", "one", "interleaved"))
+    ]
 
 
 @pytest.mark.parametrize("nnz", [20_000, 3_000_000, SHARED_NNZ])
@@ -197,7 +207,7 @@ def test_equal_rows_of_the_skewed_matrix_have_unequal_nonzeros() -> None:
 def test_from_matrices_to_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def few(subject: Subject, rounds: int) -> Iterator[ScalingParams]:
+    def few(subject: Subject, rounds: int, several_nodes: bool) -> Iterator[ScalingParams]:
         yield ScalingParams(devices=(1, 2), partitionings=("pCSR",), strategies=("p*",), work=("cold",), rounds=rounds)
 
     def small(device: DeviceInfo) -> AbstractContextManager[Bench]:

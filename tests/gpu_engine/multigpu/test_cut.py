@@ -8,7 +8,7 @@ import pytest
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
-from gpu_engine.multigpu.cut import borders, cut_by_entries, cut_by_lines
+from gpu_engine.multigpu.cut import borders, cut_by_entries, cut_by_lines, cut_group
 from gpu_engine.multigpu.partition import (
     PARTITIONINGS,
     Partitioning,
@@ -73,6 +73,15 @@ def lines(spans: tuple[Span, ...]) -> list[tuple[int, int, bool]]:
 def test_equal_entries(name: str, lengths: list[int], parts: int, expected: list[Any]) -> None:
     stored = find_partitioning(name).store(with_row_lengths(lengths, 10, 1))
     assert lines(cut_by_entries(stored, (parts,))) == expected
+
+
+@partitionings
+@pytest.mark.parametrize("lengths", [[5, 0, 31, 2, 2, 7], [0, 0, 1], [0, 0], [], [0, 9, 0]])
+def test_groups_cut_by_themselves_are_those_of_the_whole(partitioning: Partitioning, lengths: list[int]) -> None:
+    stored = partitioning.store(with_row_lengths(lengths, 40, 1))
+    for groups in ((3, 2), (1, 1, 4), (5,)):
+        apart = [span for number in range(len(groups)) for span in cut_group(stored, groups, number)]
+        assert tuple(apart) == cut_by_entries(stored, groups)
 
 
 @by_rows

@@ -100,6 +100,15 @@ def test_virtual_devices_on_the_nodes_asked_for(bench: Bench) -> None:
     assert m.environment["nodes"] == "0, 0, 1, 1"
 
 
+def test_placement_and_affinity_are_for_several_nodes(bench: Bench) -> None:
+    off = dataclasses.replace(COLD, placement="one", affinity=False)
+    (m,) = measured(bench, [off])
+    assert (m.state, m.axes["placement"], m.axes["affinity"]) == ("skipped", "one", "off")
+    assert "several NUMA nodes alone" in m.note
+    found = measured(bench, [COLD, off, dataclasses.replace(COLD, placement="interleaved")], nodes=2)
+    assert [(m.state, m.environment["nodes"]) for m in found] == [("ok", "0, 1")] * 3
+
+
 def test_the_floor_follows_the_footprint_of_one_device_of_many() -> None:
     """Alone it works from memory, four have the matrix in their caches."""
     size = GRID.compulsory_bytes
@@ -184,7 +193,7 @@ def test_parts_that_need_too_much_memory_skip_the_case(bench: Bench) -> None:
 
 
 def test_no_memory_for_the_reference_skips_every_case(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(matrix: CsrMatrix) -> WorkloadData:
+    def full(*_arguments: Any) -> WorkloadData:
         raise MemoryError("no more")
 
     monkeypatch.setattr(measuring, "WorkloadData", full)
@@ -250,7 +259,7 @@ def test_arrays_are_for_the_most_devices_that_there_are(
     asked: list[int] = []
 
     @contextmanager
-    def opened(_device: DeviceInfo, count: int) -> Iterator[Any]:
+    def opened(_device: DeviceInfo, count: int, _nodes: int) -> Iterator[Any]:
         asked.append(count)
         yield (SimpleNamespace(node=0, allocate_host=np.empty),) * count
 

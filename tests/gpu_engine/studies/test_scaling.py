@@ -92,6 +92,25 @@ def test_merges_exchanges_and_precisions() -> None:
         f"a|pCSR/{strategy}|warm|devices=2,work=cold,merge=host,cut=lines" for strategy in ("p*", "p*-opt")
     ]
     assert len(cut) == len(set(cut)) == 2 * 3 + 2
+    placed = keys(
+        devices=[1, 2],
+        partitionings=["pCSR"],
+        work=["cold"],
+        strategies=["baseline", "p*-opt"],
+        placement=["paper", "one", "beside"],
+        affinity=["on", "off"],
+    )
+    start = "a|pCSR/{}|warm|devices={},work=cold,merge=host{}"
+    assert placed == [
+        *(start.format(name, 1, "") for name in ("baseline", "p*-opt")),
+        # One thread of the host has all devices, and p*-opt is beside them anyway.
+        *(start.format("baseline", 2, more) for more in ("", ",placement=one", ",placement=beside")),
+        *(
+            start.format("p*-opt", 2, placement + affinity)
+            for placement in ("", ",placement=one")
+            for affinity in ("", ",affinity=off")
+        ),
+    ]
     ranked = keys(devices=[2], work=["pagerank"], exchange=["all-gather", "image"], overlap=["off"])
     assert ranked == [
         f"a|pCSR/{stored}|warm|devices=2,work=pagerank,exchange={exchange},overlap=off"

@@ -25,8 +25,23 @@ ROWS_MAX = 72
 
 HATCHES = ("", "/", "x", ".", "-", "+")
 
-UNUSUAL = {"off": 1, "all-gather": 2, "device": 3, "lines": 1, "cpms2": 4, "cpms4": 8}
-"""Options beside the usual ones: what they add to the number of a look. A variant has four looks, the last twelve."""
+UNUSUAL = {
+    "off": 1,
+    "lines": 1,
+    "all-gather": 2,
+    "gather": 2,
+    "device": 3,
+    "cpms2": 4,
+    "cpms4": 8,
+    "none": 4,
+    "one": 8,
+    "interleaved": 12,
+    "beside": 16,
+}
+"""Options beside the usual ones: what they add to the number of a look. A variant has four looks, the last twelve.
+
+Placements are of products from the host, which share no figure with the variants behind them.
+"""
 
 VIRTUAL_NOTE = " Virtual devices are threads of this CPU: these times say nothing of a GPU."
 

@@ -7,7 +7,18 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.conclusions import STATEMENTS, conclusions, table
 from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
-from tests.samples.scaling import by_cusparse, cold, cut_both_ways, product, ranked, resident, shown, swept, unworked
+from tests.samples.scaling import (
+    by_cusparse,
+    cold,
+    cut_both_ways,
+    product,
+    ranked,
+    resident,
+    shown,
+    swept,
+    unworked,
+    worked,
+)
 
 EQUAL_ROWS, LITTLE, COO, MERGE, COLUMNS, ROWS, ORDER, LINEAR, NODES = (statement.text for statement in STATEMENTS)
 
@@ -134,13 +145,36 @@ def test_near_linear_is_an_efficiency_like_that_of_eight_in_the_paper() -> None:
     assert judged(*last)[LINEAR][0] == judged(*slower)[LINEAR][0] == "no data"
 
 
-def test_nodes_count_where_the_devices_lie_on_several() -> None:
-    assert judged(*cold())[NODES] == ("no data", "No product on devices of several nodes here has the times.")
-    near, far = ([replace(m, environment={"nodes": nodes}) for m in cold()] for nodes in ("0, 0, 0, 0", "0, 0, 1, 1"))
-    assert judged(*near)[NODES][0] == "no data"
-    assert judged(*far)[NODES] == (
-        "agrees",
-        "Holds for 1 of 1. For web_graph pCSR p*-opt 1.25 × p* on 4 devices of 2 nodes.",
+def numa(kernel: str, seconds: float, nodes: str = "0, 0, 1, 1", device: str = "cuda:0", **options: str) -> Measurement:
+    m = worked(kernel, seconds, 4, device=device, options={"merge": "host", **options})
+    return replace(m, environment={"nodes": nodes})
+
+
+def test_numa_is_judged_by_what_differs_in_nothing_else() -> None:
+    on, without = numa("pCSR/p*-opt", 0.02), numa("pCSR/p*-opt", 0.04, placement="one", affinity="off")
+    partly = numa("pCSR/p*-opt", 0.03, placement="one")
+    said = (
+        "Holds for 1 of 1. For web_graph pCSR 2.00 × pCSR/p*-opt, placement one, affinity off on 4 devices of 2 nodes"
+    )
+    assert judged(on, partly, without)[NODES] == ("agrees", f"{said} (faster).")
+    assert judged(on, partly)[NODES][1].startswith("Holds for 1 of 1. For web_graph pCSR 1.50 ×")
+    assert judged(on, replace(without, median_s=0.02, ci_low_s=0.0198, ci_high_s=0.0202))[NODES][0] == "disagrees"
+    for others in (
+        [numa("pCSR/p*", 0.04)],
+        [numa("pCSR/p*", 0.04, placement="one")],
+        [numa("pCSR/p*-opt", 0.04, placement="one", cut="lines")],
+        [numa("pCSR/p*-opt", 0.04, placement="interleaved")],
+        [],
+    ):
+        assert judged(on, *others)[NODES][0] == "no data"
+
+
+@pytest.mark.parametrize(("nodes", "device"), [("0, 0, 0, 0", "cuda:0"), ("0, 0, 1, 1", "cpu")])
+def test_one_node_and_nodes_that_are_not_there_say_nothing(nodes: str, device: str) -> None:
+    found = (numa("pCSR/p*-opt", t, nodes, device, **o) for t, o in ((0.02, {}), (0.04, {"placement": "one"})))
+    assert judged(*found)[NODES] == (
+        "no data",
+        "No product with p*-opt, with and without placement by nodes, on GPUs of several nodes here has the times.",
     )
 
 
