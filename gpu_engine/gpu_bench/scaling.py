@@ -14,8 +14,8 @@ from gpu_engine.studies.scaling import ScalingParams, ScalingStudy
 
 PASSES: tuple[dict[str, Any], ...] = (
     {"work": ("cold",)},
-    # Rows are merged on a device by us alone.
-    {"work": ("cold",), "strategies": ("p*-opt",), "merge": ("device",), "partitionings": ("pCSR", "pCOO")},
+    # On every device we alone merge.
+    {"work": ("cold",), "strategies": ("p*-opt",), "merge": ("device",)},
     {"work": ("cold",), "strategies": ("p*-opt",), "product": ("cusparse",)},
     {
         "work": ("resident", "iterate"),

@@ -17,7 +17,8 @@ from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.exchange import owners
 from gpu_engine.multigpu.partition import Axis, Part
 
-MergePlace = Literal["host", "device"]
+MergePlace = Literal["host", "device", "gather"]
+"""On the host; on every device its rows; on the first device, which gathers all."""
 
 Each = Callable[[Callable[[int], None]], None]
 """Calls a function with the number of each device, one after the other or each in a thread, until all have returned."""
@@ -53,12 +54,12 @@ class PartialResults:
 
 
 class Merge(Protocol):
-    """Merges the partial results of all parts again and again; room for them is allocated once."""
+    """Merges the partial results of all parts again and again; room is allocated once, and only what is used."""
 
     def __init__(self, results: PartialResults) -> None: ...
 
-    def load(self, y: Any, beta: float) -> None:
-        """Brings y to where it is merged, if it is to be read."""
+    def load(self, y: Any, alpha: float, beta: float) -> None:
+        """Brings y to where it is merged, if it is to be read, and makes room for what is to be scaled."""
         ...
 
     def run(self, y: Any, alpha: float, beta: float) -> None:
@@ -74,37 +75,50 @@ class HostMerge:
 
     def __init__(self, results: PartialResults) -> None:
         self._results, self._products = results, results.products
-        self._copies = [product.device.allocate_host(product.partial.size, np.float64) for product in results.products]
+        by_rows = results.axis == "rows"
+        self._shares = [self._room(product, product.offset if by_rows else 0) for product in results.products]
+        self._copies = [] if by_rows else self._whole()
 
-    def load(self, y: Any, beta: float) -> None:
-        """y is on the host already."""
+    def load(self, y: Any, alpha: float, beta: float) -> None:  # noqa: ARG002 (on the host already)
+        """Makes room for rows that are scaled."""
+        if (alpha, beta) != (1.0, 0.0) and not self._copies:
+            self._copies = self._whole()
 
     def run(self, y: Any, alpha: float, beta: float) -> None:
         """y := α·Σ py_i + β·y."""
         each = self._results.each
         if self._results.axis == "columns":
-            each(lambda i: self._download(i, 0, self._copies[i]))
+            each(self._download)
             each(lambda i: self._add(i, y, alpha, beta))
             return
-        if (alpha, beta) == (1.0, 0.0):
-            each(lambda i: self._download(i, self._products[i].offset, y[self._products[i].part.span.own]))
-        else:
-            each(lambda i: self._write(i, y, alpha, beta))
-        for product, copy in zip(self._products, self._copies, strict=True):
-            y[product.part.span.first : product.part.span.first + product.offset] += alpha * copy[: product.offset]
+        scaled = (alpha, beta) != (1.0, 0.0)
+        each(lambda i: self._write(i, y, alpha, beta) if scaled else self._place(i, y))
+        for product, share in zip(self._products, self._copies if scaled else self._shares, strict=True):
+            y[product.part.span.first : product.part.span.first + product.offset] += alpha * share[: product.offset]
 
-    def _download(self, i: int, offset: int, rest: Any) -> None:
-        """The first so many elements to the front of its copy, and the rest."""
-        device, partial = self._products[i].device, self._products[i].partial
-        if offset:
-            device.download(partial[:offset], self._copies[i][:offset])
-        device.download(partial[offset:], rest)
+    def _whole(self) -> list[Any]:
+        return [self._room(product, product.partial.size) for product in self._products]
+
+    def _room(self, product: PartProduct, size: int) -> Any:
+        return product.device.allocate_host(size, np.float64)
+
+    def _download(self, i: int) -> None:
+        device = self._products[i].device
+        device.download(self._products[i].partial, self._copies[i])
         device.synchronize()
 
+    def _place(self, i: int, y: Any) -> None:
+        """Copies the rows that begin in part i to their places, and what it has of an earlier one apart."""
+        product, offset = self._products[i], self._products[i].offset
+        if offset:
+            product.device.download(product.partial[:offset], self._shares[i])
+        product.device.download(product.partial[offset:], y[product.part.span.own])
+        product.device.synchronize()
+
     def _write(self, i: int, y: Any, alpha: float, beta: float) -> None:
-        product, copy = self._products[i], self._copies[i]
-        self._download(i, 0, copy)
-        combine(y[product.part.span.own], copy[product.offset :], alpha, beta)
+        product = self._products[i]
+        self._download(i)
+        combine(y[product.part.span.own], self._copies[i][product.offset :], alpha, beta)
 
     def _add(self, i: int, y: Any, alpha: float, beta: float) -> None:
         """Adds up all results in the i-th of as many equal ranges of rows."""
@@ -119,8 +133,7 @@ class HostMerge:
 class DeviceMerge:
     """Every device merges its rows, and copies them to their places in y on the host.
 
-    Where rows are cut they are those that begin in its part. Where columns are cut they are as many for each device;
-    the paper has the first device add up everything.
+    Where rows are cut they are those that begin in its part. Where columns are cut they are as many for each device.
     """
 
     def __init__(self, results: PartialResults) -> None:
@@ -138,11 +151,12 @@ class DeviceMerge:
         self._inboxes = [
             self._room(i, max((more.size for _, more, _ in self._others[i]), default=0)) for i in range(count)
         ]
-        self._y = [self._room(i, mine.size) for i, mine in enumerate(self._mine)]
+        self._y: list[Any] = []
 
-    def load(self, y: Any, beta: float) -> None:
+    def load(self, y: Any, alpha: float, beta: float) -> None:  # noqa: ARG002
         """Copies to each device its rows of y where they are read."""
         if beta != 0.0:
+            self._y = self._y or [self._room(i, mine.size) for i, mine in enumerate(self._mine)]
             self._results.each(lambda i: self._upload(i, y))
 
     def run(self, y: Any, alpha: float, beta: float) -> None:
@@ -179,10 +193,7 @@ class DeviceMerge:
             device.wait_event(events[other])
             device.fetch(theirs, inbox)
             device.add(mine, inbox)
-        if (alpha, beta) == (1.0, 0.0):
-            return merged
-        device.combine(self._y[i], merged, alpha, beta)
-        return self._y[i]
+        return _scaled(device, self._y[i] if beta != 0.0 else merged, merged, alpha, beta)
 
     def _download(self, i: int, merged: Any, y: Any) -> None:
         device = self._products[i].device
@@ -190,7 +201,66 @@ class DeviceMerge:
         device.synchronize()
 
 
-MERGES: Mapping[MergePlace, type[Merge]] = {"host": HostMerge, "device": DeviceMerge}
+class GatherMerge:
+    """As the paper does for columns: the first device gets all results, adds them up and copies y to the host.
+
+    Where rows are cut it puts their segments together.
+    """
+
+    def __init__(self, results: PartialResults) -> None:
+        self._products, self._n_rows = results.products, results.n_rows
+        self._first = results.products[0].device
+        self._by_rows = results.axis == "rows"
+        self._total = self._room(results.n_rows) if self._by_rows else results.products[0].partial
+        self._inbox = self._room(1 if self._by_rows else results.n_rows)
+        self._y: Any = None
+
+    def load(self, y: Any, alpha: float, beta: float) -> None:  # noqa: ARG002
+        """Copies y to the first device where it is read."""
+        if beta != 0.0:
+            self._y = self._room(self._n_rows) if self._y is None else self._y
+            self._first.upload(y, self._y)
+            self._first.synchronize()
+
+    def run(self, y: Any, alpha: float, beta: float) -> None:
+        """y := α·Σ py_i + β·y."""
+        for product in self._products[1:]:
+            self._first.wait_event(product.device.record_event())
+        if self._by_rows:
+            for product in self._products:
+                self._first.fetch(product.partial[product.offset :], self._total[product.part.span.own])
+            for product in self._products:
+                first = product.part.span.first
+                self._take(product.partial[: product.offset], self._total[first : first + product.offset])
+        else:
+            for product in self._products[1:]:
+                self._take(product.partial, self._total)
+        merged = _scaled(self._first, self._total if beta == 0.0 else self._y, self._total, alpha, beta)
+        self._first.download(merged, y)
+        self._first.synchronize()
+
+    def _take(self, theirs: Any, total: Any) -> None:
+        """Launches total := total + theirs, which lie on another device."""
+        if theirs.size:
+            self._first.fetch(theirs, self._inbox[: theirs.size])
+            self._first.add(total, self._inbox[: theirs.size])
+
+    def _room(self, size: int) -> Any:
+        return self._first.allocate(size, np.float64)
+
+
+MERGES: Mapping[MergePlace, type[Merge]] = {"host": HostMerge, "device": DeviceMerge, "gather": GatherMerge}
+
+
+def _scaled(device: Device, y: Any, sums: Any, alpha: float, beta: float) -> Any:
+    """Launches y := α·sums + β·y where that is anything else than the sums; what holds the result.
+
+    Without β y may be the sums.
+    """
+    if (alpha, beta) == (1.0, 0.0):
+        return sums
+    device.combine(y, sums, alpha, beta)
+    return y
 
 
 def combine(y: Any, sums: Any, alpha: float, beta: float) -> None:

@@ -51,7 +51,7 @@ class Strategy:
 
     balanced  parts have equal nonzeros, else equal rows or columns
     threads   a thread of the host for each device; else one does everything, device by device
-    offload   devices write their own local lines; where columns are cut they also merge
+    offload   devices write their own local lines; where columns are cut the first gathers and adds the results
     by_node   the matrix is cut among NUMA nodes first, then by a thread of each among its devices
     placement, affinity  where arrays of the host lie, and whether threads stay on the nodes of their devices
     """
@@ -66,8 +66,8 @@ class Strategy:
     affinity: bool
 
     def merge_place(self, axis: Axis) -> MergePlace:
-        """Where the paper merges."""
-        return "device" if self.offload and axis == "columns" else "host"
+        """Where the paper merges (§4.3)."""
+        return "gather" if self.offload and axis == "columns" else "host"
 
     def start_threads(self, devices: Sequence[Device]) -> list[ThreadPoolExecutor]:
         """The thread of the host for each device, if they have any."""
@@ -105,7 +105,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     ),
     Strategy(
         name="p*-opt",
-        summary="As p*, cut and placed by NUMA nodes; devices write local lines, and merge where columns are cut.",
+        summary="As p*, cut and placed by NUMA nodes; devices write local lines, and one adds up columns' results.",
         balanced=True,
         threads=True,
         offload=True,
@@ -143,8 +143,11 @@ class DistributedMatrix:
         strategy: Strategy,
         phases: Phases,
         merge: MergePlace | None = None,
+        threads: Sequence[ThreadPoolExecutor] | None = None,
     ) -> None:
         """Cuts the host matrix and copies the parts; `merge` overrides where the paper merges.
+
+        threads  those of the strategy, which the caller ends; None: the matrix starts and ends its own
 
         Raises ParameterError where there is no device.
         """
@@ -152,14 +155,16 @@ class DistributedMatrix:
             raise ParameterError("There is no device to hold the matrix; give at least one.")
         self.shape = stored.n_rows, stored.n_cols
         self._partitioning, self._strategy, self._devices = stored.partitioning, strategy, tuple(devices)
-        self._threads = strategy.start_threads(devices)
+        self._threads = strategy.start_threads(devices) if threads is None else threads
+        self._ends_threads = threads is None
         # Not a method: with what merges it would be a cycle, whose memory waits for the collector.
         self._each = partial(_each, self._threads, len(devices))
         try:
             self._distribute(stored, phases)
             axis = self._partitioning.axis
             place = merge or strategy.merge_place(axis)
-            self._merge = MERGES[place](PartialResults(self._products, axis, stored.n_rows, self._each))
+            with phases.phase("merge"):
+                self._merge = MERGES[place](PartialResults(self._products, axis, stored.n_rows, self._each))
         except BaseException:
             self.close()
             raise
@@ -171,8 +176,8 @@ class DistributedMatrix:
         self.close()
 
     def close(self) -> None:
-        """Ends the threads of the host; the devices stay as they are."""
-        for thread in self._threads:
+        """Ends the threads of the host that it started; the devices stay as they are."""
+        for thread in self._threads if self._ends_threads else ():
             thread.shutdown()
 
     def multiply(self, x: Any, y: Any, phases: Phases, alpha: float = 1.0, beta: float = 0.0) -> None:
@@ -184,7 +189,7 @@ class DistributedMatrix:
         self._check("y", y, self.shape[0])
         with phases.phase("distribute"):
             self._each(lambda i: self._load_x(i, x))
-            self._merge.load(y, beta)
+            self._merge.load(y, alpha, beta)
         with phases.phase("compute"):
             # From one thread: what launches is the interpreter, and threads would wait for each other's turn.
             for product in self._products:

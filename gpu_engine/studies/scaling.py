@@ -29,7 +29,7 @@ CPU_DEVICES = (1, 2, 4)
 TURN_S = 0.1
 """Seconds of a turn of small products that stay on the devices: so long are they repeated."""
 
-Merge = Literal["paper", "host", "device"]
+Merge = Literal["paper", "host", "device", "gather"]
 WantedPlacement = Literal["paper", "none", "one", "interleaved", "beside"]
 
 
@@ -49,7 +49,8 @@ class ScalingParams:
     )
     merge: tuple[Merge, ...] = parameter(
         ("paper",),
-        "Where cold products are merged: as the paper's strategy does, on the host, or on a device.",
+        "Where cold products are merged: as the paper's strategy does, on the host, on every device, or on the first, "
+        "which gathers all results.",
         min_length=1,
     )
     exchange: tuple[ExchangeName, ...] = parameter(

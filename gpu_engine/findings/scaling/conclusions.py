@@ -42,8 +42,7 @@ EFFICIENCY_MIN = 6.2 / 8
 def conclusions(data: StudyData) -> list[Conclusion]:
     """Every statement of the paper on each machine, judged with the chosen number of devices or the most with a time.
 
-    Of ours alone: a library's product is no strategy of the paper. What a strategy merges elsewhere than in the paper
-    is not judged either.
+    Of ours alone: a library's product is no strategy of the paper. A merge elsewhere than in the paper is not judged.
     """
     groups = [group for group in work_groups(data, (COLD, RESIDENT)) if group.ranked(group.most)]
     places = dict.fromkeys((group.machine, group.cache) for group in groups)
@@ -73,12 +72,14 @@ def _judged(
 
 
 def _strategy(group: WorkGroup, name: str) -> Series | None:
-    """Products from the host with that strategy, merged where the paper does and nothing else overridden."""
+    """Products from the host with that strategy, overridden in nothing; what the paper gathers may be merged by all."""
     axis = AXES.get(group.partitioning)
     if group.work != COLD or axis is None:
         return None
-    merge = ("merge", find_strategy(name).merge_place(axis))
-    return next((series for series in group.series if series.variant == name and series.options == (merge,)), None)
+    place = find_strategy(name).merge_place(axis)
+    places = ("gather", "device") if place == "gather" else (place,)
+    own = {series.options: series for series in group.series if series.variant == name}
+    return next((own[options] for place in places if (options := (("merge", place),)) in own), None)
 
 
 def _measured(group: WorkGroup, name: str, data: StudyData) -> Measurement | None:
@@ -115,7 +116,10 @@ def _partition_coo(group: WorkGroup, data: StudyData) -> Trial | None:
 
 
 def _merge_little(group: WorkGroup, data: StudyData) -> Trial | None:
-    m, most = _measured(group, OPTIMISED, data), MERGE_MAX.get(group.partitioning)
+    series, m = _strategy(group, OPTIMISED), _measured(group, OPTIMISED, data)
+    if series is None or dict(series.options)["merge"] == "device":
+        return None
+    most = MERGE_MAX.get(group.partitioning)
     share = share_of(m, "merge") if m else None
     return None if share is None or most is None else Trial(share < most, f"{units.percent(share)}")
 

@@ -156,13 +156,14 @@ def test_iterations_beside_their_phases() -> None:
     assert VIRTUAL_CAVEAT in text
 
 
-def test_only_the_graph_has_ranks_and_only_we_merge_rows_on_a_device() -> None:
+def test_only_the_graph_has_ranks_and_only_we_merge_on_every_device() -> None:
     grid, skewed = SHARED_SUBJECTS[0], SHARED_SUBJECTS[2]
     asked = [{s.workload for params in passes(m, 9) for s in settings(params, GPU)} for m in (grid, skewed)]
     assert asked == [{"cold", "resident", "iterate"}, {"cold", "resident", "iterate", "pagerank"}]
     found = {(s.kernel, s.merge) for params in passes(grid, 9) for s in settings(params, GPU) if s.workload == "cold"}
     assert {kernel for kernel, merge in found if merge == "device"} == {"pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"}
-    assert len(found) == 3 * 3 + 2
+    assert {kernel for kernel, merge in found if merge == "gather"} == {"pCSC/p*-opt"}
+    assert len(found) == 3 * 3 + 3
     rivals = {(s.kernel, s.cut) for params in passes(grid, 9) for s in settings(params, GPU) if s.product != "ours"}
     assert {kernel for kernel, _ in rivals} == {
         *("pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"),

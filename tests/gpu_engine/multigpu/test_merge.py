@@ -50,7 +50,7 @@ SEGMENTS = [[1.0, 2.0], [4.0], [8.0, 16.0, 32.0], [64.0]]
 @places
 def test_segments_overlap_in_cut_rows(devices: Sequence[Device], place: MergePlace) -> None:
     merge, y = merge_of(devices, place, "rows", ROWS, SEGMENTS), np.full(5, np.nan)
-    merge.load(y, 0.0)
+    merge.load(y, 1.0, 0.0)
     merge.run(y, 1.0, 0.0)
     assert y.tolist() == [1.0, 14.0, 16.0, 32.0, 64.0]
 
@@ -58,7 +58,7 @@ def test_segments_overlap_in_cut_rows(devices: Sequence[Device], place: MergePla
 @places
 def test_beta_scales_a_cut_row_once(devices: Sequence[Device], place: MergePlace) -> None:
     merge, y = merge_of(devices, place, "rows", ROWS, SEGMENTS), np.array([1.0, 1.0, 2.0, 3.0, 5.0])
-    merge.load(y, -10.0)
+    merge.load(y, 0.5, -10.0)
     merge.run(y, 0.5, -10.0)
     assert y.tolist() == [-9.5, -3.0, -12.0, -14.0, -18.0]
 
@@ -68,7 +68,7 @@ def test_whole_results_are_added(devices: Sequence[Device], place: MergePlace) -
     results = [[1.0, 0.0, 2.0, 0.0, 0.0], [4.0, 0.0, 8.0, 0.0, 16.0], [0.0, 32.0, 64.0, 0.0, 0.0]]
     merge = merge_of(devices, place, "columns", [(0, 1, False), (1, 2, False), (2, 3, False)], results)
     y = np.array([1.0, 1.0, 2.0, 3.0, 5.0])
-    merge.load(y, 2.0)
+    merge.load(y, 0.5, 2.0)
     merge.run(y, 0.5, 2.0)
     assert y.tolist() == [4.5, 18.0, 41.0, 6.0, 18.0]
 
@@ -79,7 +79,7 @@ def test_parts_without_rows_merge_nothing(devices: Sequence[Device], place: Merg
         devices, place, "rows", [(0, 0, False), (0, 5, False), (4, 4, False)], [[], [1.0, 2.0, 3.0, 4.0, 5.0], []]
     )
     y = np.full(5, np.nan)
-    merge.load(y, 0.0)
+    merge.load(y, 1.0, 0.0)
     merge.run(y, 1.0, 0.0)
     assert y.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
 
@@ -124,3 +124,30 @@ def test_combine(alpha: float, beta: float, expected: list[float]) -> None:
     y = np.full(2, np.nan) if beta == 0.0 else np.array([10.0, 20.0])
     combine(y, np.array([1.0, 2.0]), alpha, beta)
     assert y.tolist() == expected
+
+
+def test_room_is_made_for_what_is_used() -> None:
+    """Of segments that are copied to their places the shares of cut rows alone pass through other memory."""
+    sizes: list[int] = []
+
+    class Counting(LoggingDevice):
+        def allocate(self, size: int, dtype: Any) -> Any:
+            sizes.append(size)
+            return super().allocate(size, dtype)
+
+    devices = [Counting(f"virtual:{i}") for i in range(4)]
+    try:
+        expected: tuple[tuple[MergePlace, int, int], ...] = (("host", 2, 7), ("device", 1, 5), ("gather", 6, 5))
+        for place, without, scaled in expected:
+            merge, y = merge_of(devices, place, "rows", ROWS, SEGMENTS), np.zeros(5)
+            merge.load(y, 1.0, 0.0)
+            merge.run(y, 1.0, 0.0)
+            assert sum(sizes) == without, place
+            sizes.clear()
+            for _ in range(2):
+                merge.load(y, 1.0, 1.0)
+            assert sum(sizes) == scaled, place
+            sizes.clear()
+    finally:
+        for device in devices:
+            device.close()

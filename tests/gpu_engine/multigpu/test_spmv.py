@@ -5,6 +5,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,7 @@ def test_the_matrix_is_sent_once(partitioning: Partitioning) -> None:
     assert product == [["copyto", "multiply", "copyto"]] * 3
 
 
-def test_p_opt_lets_devices_write_their_lines_and_merge_columns() -> None:
+def test_p_opt_lets_devices_write_their_lines_and_the_first_gather_columns() -> None:
     for partitioning in PARTITIONINGS:
         assert log_of(partitioning.name, "p*")[0] == [["copyto"] * 3] * 3
         first, product, _ = log_of(partitioning.name, "p*-opt", beta=1.0)
@@ -165,9 +166,10 @@ def test_p_opt_lets_devices_write_their_lines_and_merge_columns() -> None:
         if partitioning.axis == "rows":
             assert product == [["copyto", "multiply", "copyto"]] * 3
         else:
-            # x and its rows of y there; the others' results for these rows are added; scaled and sent.
-            added = ["result", "copyto", "add"] * 2
-            assert product == [["copyto", "copyto", "multiply", *added, "combine", "copyto"]] * 3
+            # The first has y too; it waits for the others' results, adds each, scales and sends.
+            added = ["result"] * 2 + ["copyto", "add"] * 2
+            assert product[0] == ["copyto", "copyto", "multiply", *added, "combine", "copyto"]
+            assert product[1:] == [["copyto", "multiply"]] * 2
 
 
 def test_threads_of_the_host() -> None:
@@ -212,7 +214,7 @@ def test_only_p_opt_cuts_among_nodes_first() -> None:
     ("strategy", "partition"), [("baseline", 1.0), ("p*", 1.0), ("p*-opt", 2.0)], ids=lambda value: str(value)
 )
 def test_phases_are_timed_apart(devices: Sequence[LoggingDevice], strategy: str, partition: float) -> None:
-    """By a clock that advances a second at each look: every phase looks twice, `partition` of p*-opt four times."""
+    """By a clock that advances a second at each look, of which a block has two; room for the merge is made in one."""
     matrix = BATTERY["band"]()
     seconds = itertools.count()
     cold = Phases(lambda: float(next(seconds)))
@@ -222,9 +224,55 @@ def test_phases_are_timed_apart(devices: Sequence[LoggingDevice], strategy: str,
         distributed.multiply(x, y, cold)
         resident = Phases(lambda: float(next(seconds)))
         distributed.multiply(x, y, resident)
-    assert cold.seconds == {"partition": partition, "distribute": 2.0, "compute": 1.0, "merge": 1.0}
+    assert cold.seconds == {"partition": partition, "distribute": 2.0, "compute": 1.0, "merge": 2.0}
     assert resident.seconds == {"partition": 0.0, "distribute": 1.0, "compute": 1.0, "merge": 1.0}
     assert tuple(cold.seconds) == PHASES
+
+
+class CountedPhases(Phases):
+    """Which phase it is, or none."""
+
+    now = ""
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        self.now = name
+        with super().phase(name):
+            yield
+        self.now = ""
+
+
+@partitionings
+@strategies
+@pytest.mark.parametrize("place", MERGES)
+def test_all_that_is_allocated_or_launched_lies_in_a_phase(
+    place: Any, strategy: Strategy, partitioning: Partitioning
+) -> None:
+    phases, found = CountedPhases(lambda: 0.0), set()
+
+    class Watched(LoggingDevice):
+        def allocate(self, size: int, dtype: Any) -> Any:
+            found.add(phases.now)
+            return super().allocate(size, dtype)
+
+        def _launch(self, work: Any, *arguments: Any) -> None:
+            found.add(phases.now)
+            super()._launch(work, *arguments)
+
+    devices = [Watched(f"virtual:{i}") for i in range(3)]
+    try:
+        matrix = BATTERY["band"]()
+        stored = partitioning.store(matrix)
+        threads = strategy.start_threads(devices)
+        with DistributedMatrix(stored, devices, strategy, phases, place, threads) as distributed:
+            distributed.multiply(np.ones(matrix.n_cols), np.ones(matrix.n_rows), phases, 2.0, 3.0)
+        for thread in threads:
+            assert thread.submit(int, "1").result() == 1, "the caller's go on"
+            thread.shutdown()
+    finally:
+        for device in devices:
+            device.close()
+    assert found <= set(PHASES)
 
 
 def test_the_work_lies_in_the_phase_that_is_named_for_it() -> None:

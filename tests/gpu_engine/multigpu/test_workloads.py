@@ -139,19 +139,19 @@ def test_later_products_may_carry_the_errors_of_those_before() -> None:
 
 def test_of_cold_products_all_is_timed(devices: tuple[LoggingDevice, ...]) -> None:
     """A clock that ticks when it is read: a block that is timed takes one second, and so does what lies between two."""
-    phases = {"partition": 1.0, "distribute": 2.0, "compute": 1.0, "merge": 1.0}
+    phases = {"partition": 1.0, "distribute": 2.0, "compute": 1.0, "merge": 2.0}
     for variant, partitions in (("baseline", 1.0), ("p*", 1.0), ("p*-opt", 2.0)):
         work = made(setting("cold", variant, merge="host"), GRID, devices)
         work.check()
         assert work.fields()["phases_s"] == {}
-        blocks = 4 + partitions
+        blocks = 5 + partitions
         assert work.turn() == 2 * blocks + 1
         assert work.fields()["phases_s"] == phases | {"partition": partitions}
         assert work.fields()["strategy"] == variant
 
 
 def test_a_long_product_is_sampled_once_a_turn(devices: tuple[LoggingDevice, ...]) -> None:
-    for tick, products in ((workloads.LONG_S / 10, 1), (workloads.LONG_S / 12, workloads.SAMPLES)):
+    for tick, products in ((workloads.LONG_S / 12, 1), (workloads.LONG_S / 14, workloads.SAMPLES)):
         work = made(setting("cold", "baseline", merge="host"), GRID, devices, tick)
         work.check()
         devices[0].launches()

@@ -55,11 +55,11 @@ def test_by_partitioning_work_and_number_of_devices() -> None:
             for count in (2, 1)
             for overlap in ("on", "off")
         ),
-        # The paper merges columns on a device, but not in its baseline.
+        # The paper gathers columns on a device, but not in its baseline.
         *(
             f"a|pCSC/{strategy}|warm|devices={count},work=cold,merge={merge}"
             for count in (2, 1)
-            for strategy, merge in (("p*-opt", "device"), ("baseline", "host"))
+            for strategy, merge in (("p*-opt", "gather"), ("baseline", "host"))
         ),
     ]
 

@@ -79,9 +79,9 @@ def test_coo_partition_on_the_host(partition: float, says: str) -> None:
 def test_each_format_has_its_own_limit_of_merging() -> None:
     found = [
         one("pCSR/p*-opt", (0.2, 0.5, 0.2, 0.1)),
-        one("pCSC/p*-opt", (0.2, 0.5, 0.22, 0.08), merge="device"),
+        one("pCSC/p*-opt", (0.2, 0.5, 0.22, 0.08), merge="gather"),
         one("pCOO/p*-opt", (0.2, 0.5, 0.14, 0.16)),
-        one("pCOO-columns/p*-opt", (0.2, 0.5, 0.0, 0.3), merge="device"),
+        one("pCOO-columns/p*-opt", (0.2, 0.5, 0.0, 0.3), merge="gather"),
     ]
     assert judged(*found)[MERGE] == (
         "mostly",
@@ -89,7 +89,7 @@ def test_each_format_has_its_own_limit_of_merging() -> None:
     )
     limits = [
         one("pCSR/p*-opt", (0.2, 0.5, 0.262, 0.038)),
-        one("pCSC/p*-opt", (0.2, 0.5, 0.21, 0.09), merge="device"),
+        one("pCSC/p*-opt", (0.2, 0.5, 0.21, 0.09), merge="gather"),
         one("pCOO/p*-opt", (0.2, 0.5, 0.13, 0.17)),
     ]
     assert judged(*limits)[MERGE][0] == "disagrees", "less than, the paper says"
@@ -102,6 +102,10 @@ def test_what_is_merged_elsewhere_than_in_the_paper_is_not_judged() -> None:
         "Holds for 0 of 1. Not for web_graph"
     )
     assert judged(one("pCSC/p*-opt", (0.2, 0.5, 0.2, 0.01)))[MERGE][0] == "no data"
+    ours, gathered = (one("pCSC/p*-opt", (0.001, 0.5, 0.2, t), merge=m) for t, m in ((0.01, "device"), (0.2, "gather")))
+    assert judged(ours)[MERGE][0] == "no data", "the paper gathers columns on one device"
+    assert judged(ours)[LITTLE][0] == "agrees", "which is no matter to other statements"
+    assert judged(ours, gathered)[MERGE][0] == "disagrees"
 
 
 def merged(partitioning: str, *seconds: float) -> list[Measurement]:
