@@ -36,6 +36,12 @@ TAIL_ROWS_MIN, TAIL_SPAN_MIN = 50, 10
 TAIL_STARTS = 64
 """Starts of the power law that are tried, spread over the distinct row lengths."""
 
+TAIL_DISTANCE_MAX = 0.1
+"""Kolmogorov–Smirnov distance from which lengths follow no power law, such as those of uniform columns."""
+
+DECAY_MAX = 700.0
+"""Of a density on [0, 1]: e^700 is still a number."""
+
 Feature = float | int | bool
 
 
@@ -55,10 +61,10 @@ def features(matrix: CsrMatrix) -> dict[str, Feature]:
     sectors_run, sectors_slice     sectors of x that a run, and a slice, touches, over its entries: SECTOR⁻¹ or less
                                    where columns lie together, 1 where each is alone
     power_law_exponent             R of P(row length = k) ~ k^−R in the tail; NaN where there is none
+    power_law_exponent_cols        the same of the entries of each column, as in Table 2 of the MSREP paper
     """
     lengths = np.diff(matrix.indptr)
-    columns_used = np.zeros(matrix.n_cols, bool)
-    columns_used[matrix.indices] = True
+    column_lengths = _column_lengths(matrix)
     symmetric_pattern, symmetric = _symmetry(matrix)
     longest, shortest = (int(lengths.max()), int(lengths.min())) if lengths.size else (0, 0)
     return {
@@ -71,7 +77,7 @@ def features(matrix: CsrMatrix) -> dict[str, Feature]:
         "min": shortest,
         "max_min": longest - shortest,
         "empty_rows": int(np.count_nonzero(lengths == 0)),
-        "empty_cols": int(np.count_nonzero(~columns_used)),
+        "empty_cols": int(np.count_nonzero(column_lengths == 0)),
         "bandwidth": _bandwidth(matrix),
         "symmetric_pattern": symmetric_pattern,
         "symmetric": symmetric,
@@ -84,6 +90,7 @@ def features(matrix: CsrMatrix) -> dict[str, Feature]:
         "float_values": _are_floats(matrix.values),
         **_locality(matrix),
         "power_law_exponent": power_law_exponent(lengths),
+        "power_law_exponent_cols": power_law_exponent(column_lengths),
     }
 
 
@@ -111,9 +118,10 @@ def spy(matrix: CsrMatrix, size: int = SPY_SIZE) -> Any:
 
 
 def power_law_exponent(lengths: Any) -> float:
-    """R by maximum likelihood on the tail whose start fits best; NaN with too few or too equal lengths.
+    """R by maximum likelihood on the tail whose start fits best; NaN with too few or too equal lengths, or no good fit.
 
-    Clauset, Shalizi, Newman: Power-law distributions in empirical data, SIAM Review 51 (2009), equations 3.7 and 3.9.
+    The tail ends with the longest, for no matrix has longer ones than it has columns: R may be 1, and less.
+    After Clauset, Shalizi, Newman: Power-law distributions in empirical data, SIAM Review 51 (2009), equation 3.9.
     """
     rows = np.bincount(lengths[lengths > 0])
     distinct = np.flatnonzero(rows)
@@ -123,17 +131,38 @@ def power_law_exponent(lengths: Any) -> float:
     if starts.size == 0:
         return math.nan
     chosen = starts[np.unique(np.linspace(0, starts.size - 1, TAIL_STARTS).astype(np.int64))]
-    _, exponent = min(_fit_tail(distinct[start:], weights[start:]) for start in chosen)
-    return exponent
+    distance, exponent = min(_fit_tail(distinct[start:], weights[start:]) for start in chosen)
+    return exponent if distance <= TAIL_DISTANCE_MAX else math.nan
 
 
 def _fit_tail(lengths: Any, weights: Any) -> tuple[float, float]:
-    """(Kolmogorov–Smirnov distance, R) of the power law from the first length on."""
-    start = float(lengths[0]) - 0.5
-    total = float(weights.sum())
-    exponent = 1.0 + total / float(weights @ np.log(lengths / start))
-    fitted = 1.0 - ((lengths + 0.5) / start) ** (1.0 - exponent)
-    return float(np.abs(np.cumsum(weights) / total - fitted).max()), exponent
+    """(Kolmogorov–Smirnov distance, R) of the power law from the first length on to the last."""
+    start, total = float(lengths[0]) - 0.5, float(weights.sum())
+    span = math.log((float(lengths[-1]) + 0.5) / start)
+    # Logarithms of the lengths have the density e^(−decay·u) on [0, 1], in units of the span.
+    decay = _decay_of_mean(float(weights @ np.log(lengths / start)) / total / span)
+    ends = np.log((lengths + 0.5) / start) / span
+    fitted = np.expm1(-decay * ends) / math.expm1(-decay) if decay else ends
+    return float(np.abs(np.cumsum(weights) / total - fitted).max()), 1.0 + decay / span
+
+
+def _decay_of_mean(mean: float) -> float:
+    """The d at which the density e^(−d·u) on [0, 1] has that mean, by bisection: ½ at d = 0, falling."""
+    low, high = -DECAY_MAX, DECAY_MAX
+    for _ in range(100):
+        middle = (low + high) / 2
+        # The difference of two large numbers near 0.
+        found = 0.5 - middle / 12 if abs(middle) < 1e-3 else 1 / middle - 1 / math.expm1(middle)
+        low, high = (middle, high) if found > mean else (low, middle)
+    return (low + high) / 2
+
+
+def _column_lengths(matrix: CsrMatrix) -> Any:
+    """int64 [n_cols], block by block: a count casts what it counts."""
+    lengths = np.zeros(matrix.n_cols, np.int64)
+    for first in range(0, matrix.nnz, ENTRIES_PER_BLOCK):
+        lengths += np.bincount(matrix.indices[first : first + ENTRIES_PER_BLOCK], minlength=matrix.n_cols)
+    return lengths
 
 
 def _symmetry(matrix: CsrMatrix) -> tuple[bool, bool]:

@@ -30,7 +30,7 @@ class PowerlawParams:
 
     n: int = parameter(100_000, "Rows and columns.", ge=1, le=100_000_000)
     mean: float = parameter(16.0, "Mean row length.", ge=0.01, le=1_000_000)
-    exponent: float = parameter(2.1, "Exponent R of the row lengths; small: more long rows.", ge=1.05, le=6)
+    exponent: float = parameter(2.1, "Exponent R of the row lengths; small: more long rows.", ge=1.01, le=6)
     max_length: int = parameter(5_000, "Longest row; at most n.", ge=1, le=100_000_000)
     columns: Literal["uniform", "powerlaw"] = parameter(
         "uniform", "Columns: uniform, or as popular as rows are long; then repeated ones count once."

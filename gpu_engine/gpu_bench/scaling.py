@@ -24,7 +24,7 @@ PASSES: tuple[dict[str, Any], ...] = (
         "product": ("ours", "cusparse"),
     },
 )
-"""What is measured of every matrix."""
+"""What is measured of a matrix; of those of the paper what the paper measures, and our merge beside it."""
 
 NUMA: dict[str, Any] = {
     "work": ("cold",),
@@ -56,6 +56,7 @@ def measure(
 
 def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterator[ScalingParams]:
     """What is measured of a matrix, on all numbers of devices."""
-    chosen = RATIOS if subject.group == "shared ratio" else (*PASSES, NUMA) if several_nodes else PASSES
-    for fields in (*chosen, *([RANKS] if subject.group == "shared skewed" else [])):
+    chosen = {"shared ratio": RATIOS, "shared paper": PASSES[:2]}.get(subject.group, PASSES)
+    numa = [NUMA] if several_nodes and subject.group != "shared ratio" else []
+    for fields in (*chosen, *numa, *([RANKS] if subject.group == "shared skewed" else [])):
         yield ScalingParams(rounds=rounds, **fields)

@@ -12,6 +12,7 @@ from tests.battery import BATTERY, coo, dense
 def test_by_hand() -> None:
     found = features(dense([[1, 0, 2, 0, 0], [0, 0, 0, 0, 0], [3, 4, 5, 6, 0], [0, -8, 0, 1, 0]]))
     assert math.isnan(found.pop("power_law_exponent"))
+    assert math.isnan(found.pop("power_law_exponent_cols"))
     assert found == {
         "n_rows": 4,
         "n_cols": 5,
@@ -111,10 +112,30 @@ def test_distinct_values_are_capped() -> None:
     assert features(generate("rmat", {"scale": 14, "values": "ones"}))["distinct_values"] == 1
 
 
-@pytest.mark.parametrize(("exponent", "mean"), [(1.5, 30.0), (2.1, 16.0), (3.0, 4.0)])
+@pytest.mark.parametrize(("exponent", "mean"), [(1.03, 90.0), (1.5, 30.0), (2.1, 16.0), (3.0, 4.0)])
 def test_power_law_is_found_again(exponent: float, mean: float) -> None:
     matrix = generate("powerlaw", {"n": 100_000, "exponent": exponent, "mean": mean, "seed": 3})
     assert features(matrix)["power_law_exponent"] == pytest.approx(exponent, rel=0.08)
+
+
+@pytest.mark.parametrize("exponent", [0.7, 1.0, 1.03, 2.4])
+def test_an_exponent_may_be_one_and_less(exponent: float) -> None:
+    """Of lengths from 3 to 8000 in exact proportion."""
+    lengths = np.arange(3, 8001)
+    shares = lengths**-exponent
+    counts = np.round(1e6 * shares / shares.sum()).astype(np.int64)
+    assert power_law_exponent(lengths.repeat(counts)) == pytest.approx(exponent, abs=0.05)
+
+
+def test_columns_have_an_exponent_of_their_own() -> None:
+    rows = generate("powerlaw", {"n": 50_000, "exponent": 1.6, "seed": 3})
+    both = generate("powerlaw", {"n": 50_000, "exponent": 1.6, "columns": "powerlaw", "mean": 30.0, "seed": 3})
+    assert features(both)["power_law_exponent_cols"] == pytest.approx(1.6, rel=0.1)
+    turned = rows.to_scipy().T.tocsr()
+    turned.sort_indices()
+    transposed = CsrMatrix(*turned.shape, turned.indptr, turned.indices, turned.data)
+    assert features(transposed)["power_law_exponent_cols"] == features(rows)["power_law_exponent"]
+    assert math.isnan(features(transposed)["power_law_exponent"])
 
 
 def test_equal_lengths_have_no_power_law() -> None:

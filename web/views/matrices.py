@@ -59,7 +59,12 @@ FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
     ("distinct values", lambda row: units.count(row.features.get("distinct_values"))),
     ("warp iterations (n_iter), ELLR, PELLR", lambda row: _pair(row, "n_iter_ellr", "n_iter_pellr")),
     ("computations (n_p)", lambda row: units.count(row.features.get("n_p"))),
-    ("power-law exponent of rows", lambda row: units.number(row.features.get("power_law_exponent"))),
+    (
+        "power-law exponent of rows, columns",
+        lambda row: ", ".join(
+            units.number(row.features.get(name)) for name in ("power_law_exponent", "power_law_exponent_cols")
+        ),
+    ),
     ("pattern", lambda row: {True: "symmetric", False: "not symmetric"}.get(_symmetric(row), units.MISSING)),
     ("CSR size", lambda row: units.size(12 * row.nnz + 4 * (row.n_rows + 1))),
 )

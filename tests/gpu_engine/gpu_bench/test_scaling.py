@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gpu_engine import recordings
+from gpu_engine.features import features
 from gpu_engine.findings.scaling.sentences import PAPER_GAINS, VIRTUAL_CAVEAT
 from gpu_engine.generators import generate, generator
 from gpu_engine.gpu_bench import __main__ as command
@@ -178,7 +179,7 @@ def test_only_the_graph_has_ranks_and_only_we_merge_on_every_device() -> None:
 
 @pytest.mark.parametrize("nnz", [20_000, 3_000_000, SHARED_NNZ])
 def test_matrices_have_about_the_nonzeros_asked_for(nnz: int) -> None:
-    for subject in shared_subjects(nnz):
+    for subject in shared_subjects(nnz)[:8]:
         family = generator(subject.source["family"])
         expected = family.estimate_nnz(parse_params(family.Params, subject.source["params"]))
         wanted = nnz / {"shared": 1, "shared skewed": 8, "shared ratio": 4}[subject.group]
@@ -196,6 +197,28 @@ def test_rows_of_two_lengths_are_cut_both_ways_and_no_other() -> None:
         for kernel in ("pCSR/p*-opt", "pCSR/resident")
         for devices, cut in ((1, "entries"), (2, "entries"), (2, "lines"))
     ]
+
+
+def test_matrices_of_the_paper_are_collected_or_in_their_kind() -> None:
+    paper = [subject for subject in shared_subjects(SHARED_NNZ) if subject.group == "shared paper"]
+    assert [subject.name for subject in paper] == [
+        *("mouse_gene", "wb-edu", "com-LiveJournal", "hollywood-2009", "com-Orkut", "HV15R")
+    ]
+    millions = [28, 57, 69, 113, 234, 283]
+    for subject, expected in zip(paper, millions, strict=True):
+        params = (subject.stand_in or {})["params"]
+        assert params["n"] * params["mean"] / 1e6 == pytest.approx(expected, rel=0.04)
+    assert [params.work for params in passes(paper[0], 9)] == [("cold",), ("cold",)]
+
+
+@pytest.mark.parametrize(("name", "exponent"), [("mouse_gene", 1.03), ("com-LiveJournal", 2.40)])
+def test_stand_ins_have_power_laws_of_rows_and_of_columns(name: str, exponent: float) -> None:
+    subject = next(subject for subject in shared_subjects(SHARED_NNZ // 100) if subject.name == name)
+    source = (subject.stand_in or {}) | {}
+    matrix = generate(source["family"], source["params"] | {"n": max(source["params"]["n"], 6000)})
+    found = features(matrix)
+    assert found["power_law_exponent"] == pytest.approx(exponent, rel=0.15)
+    assert found["power_law_exponent_cols"] == pytest.approx(exponent, rel=0.15)
 
 
 def test_equal_rows_of_the_skewed_matrix_have_unequal_nonzeros() -> None:
@@ -221,7 +244,7 @@ def test_from_matrices_to_tables(
     out, err = capsys.readouterr()
     assert "made space-27: " in err
     assert out == (tmp_path / "scaling.md").read_text(encoding="utf-8")
-    assert [row[:4] for row in rows(out, SPEEDUP)] == [[s.name, "pCSR", "p*", "host"] for s in SHARED_SUBJECTS]
+    assert [row[:4] for row in rows(out, SPEEDUP)] == [[s.names[-1], "pCSR", "p*", "host"] for s in SHARED_SUBJECTS]
     assert VIRTUAL_CAVEAT in out
     recording = recordings.parse(json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8")))
     assert [m.details.devices for m in recording.measurements] == [1, 2] * len(SHARED_SUBJECTS)
