@@ -277,7 +277,7 @@ PAPER_MATRICES: tuple[tuple[str, int, float, float, int], ...] = (
 
 
 def paper_matrices(nnz: int) -> Iterator[Subject]:
-    """Table 2 of the MSREP paper; what is generated has power laws of rows and columns, and nnz/SHARED_NNZ of the rows."""
+    """Table 2 of the MSREP paper; generated ones are power laws of rows and columns, of nnz/SHARED_NNZ the rows."""
     size = min(nnz / SHARED_NNZ, 1.0)
     for name, rows, mean, exponent, longest in PAPER_MATRICES:
         n = max(round(rows * size), 64)

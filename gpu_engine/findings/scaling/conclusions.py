@@ -3,6 +3,8 @@
 Source: MSREP paper, §2.3 and §5.4 to §5.7.
 """
 
+from collections.abc import Callable, Sequence
+
 from gpu_engine.findings import units
 from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
 from gpu_engine.findings.data import StudyData
@@ -20,11 +22,14 @@ BASELINE, BALANCED, OPTIMISED = (strategy.name for strategy in STRATEGIES)
 AXES = {partitioning.name: partitioning.axis for partitioning in PARTITIONINGS}
 
 NEAR = 0.1
-"""Relative gap up to which a measured speed is that which the imbalance allows."""
+"""Relative gap up to which a measured speed is that which the imbalance allows, and a phase takes no longer."""
+
+Judge = Callable[[WorkGroup, StudyData], Trial | None]
 
 PARTITION_MAX = 0.02
-COO_PARTITION = (0.38, 0.85)
-"""Shares of the time (§5.4)."""
+POINTERS = {"Summit": (0.038, 0.09), "DGX-1": (0.005, 0.023)}
+COORDINATES = {"Summit": (0.72, 0.85), "DGX-1": (0.38, 0.62)}
+"""Shares of the time, of CSR and CSC and of COO (§5.4)."""
 
 MERGE_MAX = {"pCSR": 0.038, "pCSC": 0.09, "pCOO": 0.17}
 """Shares of the time (§5.5)."""
@@ -111,8 +116,36 @@ def _partition_little(group: WorkGroup, data: StudyData) -> Trial | None:
     return _partition(group, OPTIMISED, data, 0.0, PARTITION_MAX)
 
 
-def _partition_coo(group: WorkGroup, data: StudyData) -> Trial | None:
-    return _partition(group, BASELINE, data, *COO_PARTITION) if group.partitioning == "pCOO" else None
+def _baseline_between(partitionings: Sequence[str], low: float, high: float) -> Judge:
+    """Whether cutting has a share between these with the baseline of some partitionings."""
+
+    def judge(group: WorkGroup, data: StudyData) -> Trial | None:
+        return _partition(group, BASELINE, data, low, high) if group.partitioning in partitionings else None
+
+    return judge
+
+
+def _no_more_partition(group: WorkGroup, data: StudyData) -> Trial | None:
+    """Whether p* cuts in about the time of the baseline, or in less."""
+    before, after = (_partition_s(_measured(group, name, data)) for name in (BASELINE, BALANCED))
+    if not before or not after:
+        return None
+    return Trial(after <= (1 + NEAR) * before, f"{units.seconds(before)} with {BASELINE}, {units.seconds(after)}")
+
+
+def _partition_gains(group: WorkGroup, data: StudyData) -> Trial | None:
+    """Whether cutting by p* takes at least so much less on several devices as half of the ideal."""
+    series, m = _strategy(group, BALANCED), _measured(group, BALANCED, data)
+    before, after = (_partition_s(each) for each in (series.on(1) if series else None, m))
+    devices = (m.details.devices if m else None) or 1
+    if not before or not after or devices == 1:
+        return None
+    numbers = f"{units.seconds(before)} on one, {units.seconds(after)} on {units.count(devices)}"
+    return Trial(before / after >= 1 + GROWTH * (devices - 1), numbers)
+
+
+def _partition_s(m: Measurement | None) -> float | None:
+    return phases_of(m).get("partition") if m else None
 
 
 def _merge_little(group: WorkGroup, data: StudyData) -> Trial | None:
@@ -210,11 +243,28 @@ STATEMENTS: tuple[Statement[WorkGroup], ...] = (
         _partition_little,
         mostly=True,
     ),
+    *(
+        Statement(
+            f"With baseline, partitioning {formats} takes {100 * low:g} to {100 * high:g} % of the time on {machine} "
+            "(§5.4, which counts distribution in; here: partition alone).",
+            f"product with {' or '.join(partitionings)} and baseline",
+            _baseline_between(partitionings, low, high),
+        )
+        for formats, partitionings, shares in (
+            ("CSR and CSC", ("pCSR", "pCSC"), POINTERS),
+            ("COO", ("pCOO",), COORDINATES),
+        )
+        for machine, (low, high) in shares.items()
+    ),
     Statement(
-        "For COO, partitioning takes 38 to 85 % of the time where the CPU computes the local rows (§5.4, which counts "
-        "distribution in; here: partition alone of baseline).",
-        "product with pCOO and baseline",
-        _partition_coo,
+        "p* adds no partition overhead to that of baseline (§5.4; here: its phase takes at most a tenth longer).",
+        "product with baseline and p*",
+        _no_more_partition,
+    ),
+    Statement(
+        "Partitioning by p* gains well with more GPUs (§5.4; here: at least half of the ideal, over one device).",
+        "product with p* on one device and on several",
+        _partition_gains,
     ),
     Statement(
         "With p*-opt, merging takes less than 3.8 % of the time for CSR, 9 % for CSC and 17 % for COO (§5.5).",

@@ -214,7 +214,8 @@ def test_matrices_of_the_paper_are_collected_or_in_their_kind() -> None:
 @pytest.mark.parametrize(("name", "exponent"), [("mouse_gene", 1.03), ("com-LiveJournal", 2.40)])
 def test_stand_ins_have_power_laws_of_rows_and_of_columns(name: str, exponent: float) -> None:
     subject = next(subject for subject in shared_subjects(SHARED_NNZ // 100) if subject.name == name)
-    source = (subject.stand_in or {}) | {}
+    source = subject.stand_in
+    assert source is not None
     matrix = generate(source["family"], source["params"] | {"n": max(source["params"]["n"], 6000)})
     found = features(matrix)
     assert found["power_law_exponent"] == pytest.approx(exponent, rel=0.15)

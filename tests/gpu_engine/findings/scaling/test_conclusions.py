@@ -20,7 +20,8 @@ from tests.samples.scaling import (
     worked,
 )
 
-EQUAL_ROWS, LITTLE, COO, MERGE, COLUMNS, ROWS, ORDER, LINEAR, NODES = (statement.text for statement in STATEMENTS)
+EQUAL_ROWS, LITTLE, *SHARES, NO_MORE, GAINS, MERGE, COLUMNS, ROWS, ORDER, LINEAR, NODES = (s.text for s in STATEMENTS)
+POINTERS_SUMMIT, POINTERS_DGX, COO_SUMMIT, COO_DGX = SHARES
 
 
 def judged(*found: Measurement, devices: int = 0) -> dict[str, tuple[str, str]]:
@@ -67,13 +68,40 @@ def test_partition_takes_little_for_most() -> None:
 
 
 @pytest.mark.parametrize(
-    ("partition", "says"), [(0.3, "disagrees"), (0.4, "agrees"), (0.8, "agrees"), (0.9, "disagrees")]
+    ("partitioning", "partition", "agreed"),
+    [
+        ("pCOO", 0.3, set()),
+        ("pCOO", 0.5, {COO_DGX}),
+        ("pCOO", 0.8, {COO_SUMMIT}),
+        ("pCOO", 0.9, set()),
+        ("pCSR", 0.01, {POINTERS_DGX}),
+        ("pCSC", 0.05, {POINTERS_SUMMIT}),
+        ("pCSR", 0.03, set()),
+    ],
 )
-def test_coo_partition_on_the_host(partition: float, says: str) -> None:
-    found = one("pCOO/baseline", (partition, 0.05, 0.03, 0.92 - partition))
-    assert judged(found)[COO][0] == says
-    elsewhere = [one("pCSR/baseline", (0.5, 0.1, 0.2, 0.2)), one("pCOO/p*-opt", (0.5, 0.1, 0.2, 0.2))]
-    assert judged(*elsewhere)[COO] == ("no data", "No product with pCOO and baseline here has the times.")
+def test_partition_of_the_baseline_is_judged_by_the_range_of_each_machine(
+    partitioning: str, partition: float, agreed: set[str]
+) -> None:
+    found = judged(one(f"{partitioning}/baseline", (partition, 0.05, 0.03, 0.92 - partition)))
+    assert {text for text in SHARES if found[text][0] == "agrees"} == agreed
+    others = SHARES[:2] if partitioning == "pCOO" else SHARES[2:]
+    assert {found[text][0] for text in others} == {"no data"}
+    assert judged(one("pCOO/p*-opt", (0.5, 0.1, 0.2, 0.2)))[COO_DGX] == (
+        "no data",
+        "No product with pCOO and baseline here has the times.",
+    )
+
+
+def test_balancing_costs_no_partition_and_gains_with_devices() -> None:
+    base = one("pCSR/baseline", (0.10, 0.1, 0.1, 0.1))
+    alone, four = (one("pCSR/p*", (t, 0.1, 0.1, 0.1), n) for t, n in ((0.25, 1), (0.10, 4)))
+    found = judged(base, alone, four)
+    assert found[NO_MORE] == ("agrees", "Holds for 1 of 1. For web_graph pCSR 100 ms with baseline, 100 ms.")
+    assert found[GAINS] == ("agrees", "Holds for 1 of 1. For web_graph pCSR 250 ms on one, 100 ms on 4.")
+    slower = one("pCSR/p*", (0.12, 0.1, 0.1, 0.1))
+    found = judged(base, alone, slower)
+    assert (found[NO_MORE][0], found[GAINS][0]) == ("disagrees", "disagrees")
+    assert judged(four)[NO_MORE][0] == judged(four)[GAINS][0] == judged(alone)[GAINS][0] == "no data"
 
 
 def test_each_format_has_its_own_limit_of_merging() -> None:
