@@ -288,8 +288,8 @@ STATEMENTS: tuple[Statement[WorkGroup], ...] = (
         _in_order,
     ),
     Statement(
-        "p*-opt is nearly linear: 5.5 times with six GPUs and 6.2 times with eight (§5.7; here: a speed-up of at least "
-        "6.2/8 of the devices).",
+        "p*-opt is nearly linear: 5.5 times with six GPUs and 6.2 times with eight (§5.7; here: over itself on one, at "
+        "least 6.2/8 of the devices).",
         "product with p*-opt on one device and on several",
         _near_linear,
     ),

@@ -108,7 +108,7 @@ def _gain(group: WorkGroup, series: Series, m: Measurement) -> str:
     if own is None:
         return f"{series.label} has no time on one device here, so that nothing is said of its speed-up."
     over = f"on one device{_interval(own)}"
-    if base and base[0] is not series and (gain := group.gain(series, m)):
+    if base and base[1] is not series.base and (gain := group.gain(series, m)):
         over = f"{base[0].label} on one device{_interval(gain)}, and {units.ratio(own.value)} as itself there"
     else:
         gain = own

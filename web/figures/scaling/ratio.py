@@ -16,7 +16,7 @@ from web.figures.panels import Legend, panels
 from web.figures.scaling.marks import virtual_note
 from web.palette import DASHES, OKABE_ITO, SYMBOLS
 
-PANEL_PX = 300
+PANEL_PX = 260
 NO_SWEEP = (
     "No two matrices of the family two_level, of rows of two lengths, were measured here with equal rows and with "
     "equal nonzeros on several devices."
@@ -129,7 +129,7 @@ def _measured(work: str, points: Sequence[Point], legend: Legend) -> go.Scatter:
         y=[100 * point.measured for point in points],
         mode="lines+markers",
         line={"color": OKABE_ITO[look], "dash": DASHES[look], "width": 1.5},
-        marker={"color": OKABE_ITO[look], "symbol": SYMBOLS[look], "size": 8},
+        marker={"color": OKABE_ITO[look], "symbol": SYMBOLS[look], "size": 8, "line": {"width": 0.5}},
         hovertext=[_hover(point) for point in points],
         hoverinfo="text",
         meta={"role": "point"},

@@ -20,7 +20,7 @@ from web.figures.base import blank, escape
 from web.figures.panels import Legend, panels
 from web.figures.scaling.marks import PLACE, Panel, Panels, left_out, line, virtual_note
 
-PANEL_PX = 300
+PANEL_PX = 220
 PANELS_MAX = 9
 """More panels one above the other nobody reads; the table has all."""
 

@@ -15,6 +15,8 @@ def test_measured_shares_beside_those_that_the_cut_allows() -> None:
     drawn = {line["name"]: [round(y) for y in line["y"]] for line in traces(figure, "point")}
     assert drawn == {"from the host": [100, 75, 55], "resident": [80, 60, 44]}
     assert titles(figure) == ["cuda:0 · pCSR · 4 devices"]
+    # What paints points in the theme of the page sets the colour of their lines.
+    assert all("line" in line["marker"] for line in traces(figure, "point"))
 
 
 def test_the_table_and_the_summary_say_the_same() -> None:
