@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from tests.samples.scaling import MATRICES, swept
 from tests.samples.studies import records_of
 from web.api import FIGURES
 from web.figures.base import Role
@@ -35,5 +36,7 @@ def test_every_trace_of_a_figure_has_a_role(name: str) -> None:
 def _data(page: StudyPage) -> StudyData:
     measurements, traces = records_of(page.name, ("m1", "m2"))
     known: dict[str, Any] = {name: MatrixFeatures(name, 900, 900, 9000, 10.0, 2.0, 9.0, 0) for name in ("m1", "m2")}
+    if page.name == "scaling":
+        measurements, known = [*measurements, *swept()], known | MATRICES
     by_case = {("cpu", trace.case): trace for trace in traces}
     return StudyData(measurements, known, traces=by_case, pair=("csr", "coo"))
