@@ -73,13 +73,7 @@ def study_data(session: Session, measured: Sequence[Measurement], traced: Traces
 def matrix_features(session: Session, ids: Iterable[str]) -> dict[str, MatrixFeatures]:
     """Features by id; a matrix that has been deleted is called so."""
     known = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(set(ids))))}
-    return {i: _features(known[i]) if i in known else MatrixFeatures(f"deleted matrix {i[:8]}") for i in ids}
-
-
-def _features(row: MatrixRow) -> MatrixFeatures:
-    lengths = {name: row.features.get(name) for name in ("ave", "sigma", "max_min")}
-    more = {"empty_rows": row.features.get("empty_rows"), "stored": row.features, "source": row.source}
-    return MatrixFeatures(row.name, row.n_rows, row.n_cols, row.nnz, **lengths, **more)
+    return {i: MatrixFeatures.of(known[i]) if i in known else MatrixFeatures(f"deleted matrix {i[:8]}") for i in ids}
 
 
 def version(session: Session, job: JobRow) -> str:

@@ -28,6 +28,13 @@ class MatrixFeatures:
     stored: Mapping[str, Any] = field(default_factory=dict, hash=False)
     source: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    @staticmethod
+    def of(matrix: Any) -> "MatrixFeatures":
+        """Those of what has the fields of a MatrixRecord."""
+        known = {name: matrix.features.get(name) for name in ("ave", "sigma", "max_min", "empty_rows")}
+        known |= {"stored": matrix.features, "source": matrix.source}
+        return MatrixFeatures(matrix.name, matrix.n_rows, matrix.n_cols, matrix.nnz, **known)
+
     @property
     def compulsory_bytes(self) -> int:
         """Bytes that any product must move: CSR once, x once, y once, as in `floor_s`."""

@@ -4,16 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import geometric_mean
-from typing import Any
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING
 from gpu_engine.gpu_bench.subjects import Subject
-from gpu_engine.recordings import MatrixRecord, Recording
+from gpu_engine.recordings import Recording
 from gpu_engine.records import Measurement
-
-FEATURES = ("ave", "sigma", "max_min", "empty_rows")
 
 WORDS = (
     *(
@@ -59,7 +56,7 @@ class BenchmarkData:
     def study(self) -> StudyData:
         """The records as findings see them."""
         recording = self.recording
-        matrices = {matrix.id: _features(matrix) for matrix in recording.matrices}
+        matrices = {matrix.id: MatrixFeatures.of(matrix) for matrix in recording.matrices}
         traces = {(recording.device.id, trace.case): trace for trace in recording.traces}
         return StudyData(recording.measurements, matrices, traces=traces)
 
@@ -137,9 +134,3 @@ def _lines(section: Section) -> Iterator[str]:
 
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _features(matrix: MatrixRecord) -> MatrixFeatures:
-    known: dict[str, Any] = {name: matrix.features.get(name) for name in FEATURES}
-    known |= {"stored": matrix.features, "source": matrix.source}
-    return MatrixFeatures(matrix.name, matrix.n_rows, matrix.n_cols, matrix.nnz, **known)
