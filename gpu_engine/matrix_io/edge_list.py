@@ -1,9 +1,8 @@
-"""Edge lists as of SNAP: a line `source target`, or with a weight; ids are any whole numbers and are relabelled."""
+"""Edge lists as of SNAP: a line `source target`, or with a weight; ids are whole numbers, or names, and relabelled."""
 
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from gpu_engine.matrix_io.base import ReadLimits, ReadResult
 from gpu_engine.matrix_io.decimals import nearest
 from gpu_engine.matrix_io.decompress import BLOCK_BYTES, content_blocks
 from gpu_engine.matrix_io.explain import explain_value
+from gpu_engine.matrix_io.named_edges import EdgeChunk, NamedEdges, are_names
 from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.matrix_io.text import Lines, comment_lines
 
@@ -51,29 +51,18 @@ class EdgeList:
         """Whether the first line that is no comment is an edge, or names columns before one."""
         if b"\0" in head or head.lstrip().lower().startswith(b"%%matrixmarket"):
             return False
-        first, rest = _first_line(head)
-        second, _ = _first_line(rest)
-        return bool(EDGE.fullmatch(first)) or bool(
-            NAMES.fullmatch(first) and EDGE.fullmatch(second) and _columns(first) == _columns(second)
-        )
+        first, second = _first_lines(head)
+        return bool(EDGE.fullmatch(first)) or _names_columns(first, second) or are_names(first, second)
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
         """The matrix of the file; raises TooLargeError, and MatrixFileError, also where no direction was chosen."""
         if self.options.directed is None:
             raise MatrixFileError(CHOOSE, hint="choose_direction")
         with closing(content_blocks(path, limits)) as blocks:
-            edges = _Edges(Lines(blocks, limits, COMMENTS), self.options, limits)
+            lines = Lines(blocks, limits, COMMENTS)
+            edges = (NamedEdges if _has_names(path, limits) else _Edges)(lines, self.options, limits)
             found = list(edges.chunks())
         return _build(found, edges, self.options)
-
-
-@dataclass(slots=True)
-class _Chunk:
-    """Edges: sources, targets int64 [n]; weights float64 [n], or [1] where all are 1."""
-
-    sources: Any
-    targets: Any
-    weights: Any
 
 
 class _Edges:
@@ -97,7 +86,11 @@ class _Edges:
         """Whether the last line ended as lines do."""
         return self._lines.final_newline
 
-    def chunks(self) -> Iterator[_Chunk]:
+    def relabelled(self, n: int, largest: int) -> str:
+        """What became of the ids, as a sentence."""
+        return f"{n} distinct ids, the largest {largest}, became 0 … {n - 1} in ascending order."
+
+    def chunks(self) -> Iterator[EdgeChunk]:
         """Every edge of the file."""
         first = self._first_edge()
         if first is None:
@@ -125,7 +118,7 @@ class _Edges:
                 return line
             named = True
 
-    def _parse(self, block: bytes) -> _Chunk:
+    def _parse(self, block: bytes) -> EdgeChunk:
         assert self._layout is not None
         status, position, n_lines, count, n_inexact = tokenizer.parse_edges(
             np.frombuffer(block, np.uint8), self._layout, *self._scratch, self._inexact
@@ -144,7 +137,7 @@ class _Edges:
             raise TooLargeError(f"The file has more edges than {self._limits.nnz_max} nonzeros hold.")
         sources, targets, weights = (array[:count].copy() for array in self._scratch)
         valued = self.weighted and self._options.weights == "auto"
-        return _Chunk(sources, targets, weights if valued else ONE)
+        return EdgeChunk(sources, targets, weights if valued else ONE)
 
     def _convert(self, block: bytes, count: int) -> None:
         """Weights that the compiled path cannot round correctly by itself, through Python's float."""
@@ -159,11 +152,31 @@ class _Edges:
                 raise MatrixFileError(f"The value {quote(token)} {error}.", number) from None
 
 
-def _first_line(text: bytes) -> tuple[bytes, bytes]:
-    """The first line that is no comment, without its end, and all behind it."""
-    passed = PASSED.match(text)
-    line, _, rest = text[passed.end() if passed else 0 :].partition(b"\n")
-    return line, rest
+def _first_lines(text: bytes) -> tuple[bytes, bytes]:
+    """The first two lines that are no comments, without their ends."""
+    found = []
+    for _ in range(2):
+        passed = PASSED.match(text)
+        line, _, text = text[passed.end() if passed else 0 :].partition(b"\n")
+        found.append(line)
+    return found[0], found[1]
+
+
+def _has_names(path: Path, limits: ReadLimits) -> bool:
+    """Whether the ids of the file are names."""
+    with closing(content_blocks(path, limits)) as blocks:
+        lines = Lines(blocks, limits, COMMENTS)
+        found = []
+        for _ in range(2):
+            lines.skip_comments()
+            found.append(lines.next_line() or b"")
+    return not EDGE.fullmatch(found[0]) and not _names_columns(*found) and are_names(*found)
+
+
+def _names_columns(first: bytes, second: bytes) -> bool:
+    """Whether the first line names the columns of an edge between numbers."""
+    named = NAMES.fullmatch(first) and EDGE.fullmatch(second)
+    return bool(named) and _columns(first) == _columns(second)
 
 
 def _columns(line: bytes) -> int:
@@ -191,7 +204,7 @@ def _explain(line: bytes, layout: tuple[int, int, int]) -> str:
     return f"{_shown(line)} is not an edge; expected 'source target' or 'source target weight'."
 
 
-def _build(found: list[_Chunk], edges: _Edges, options: ReadOptions) -> ReadResult:
+def _build(found: list[EdgeChunk], edges: _Edges | NamedEdges, options: ReadOptions) -> ReadResult:
     """The matrix of the edges; `found` is emptied on the way."""
     largest = max(int(max(chunk.sources.max(), chunk.targets.max())) for chunk in found if chunk.sources.size)
     ids, relabel = _relabelling(found, largest)
@@ -216,7 +229,7 @@ def _build(found: list[_Chunk], edges: _Edges, options: ReadOptions) -> ReadResu
     return ReadResult(matrix, tuple(_notes(edges, options, n, largest, repeated)), repeated)
 
 
-def _relabelling(found: list[_Chunk], largest: int) -> tuple[int, Any]:
+def _relabelling(found: list[EdgeChunk], largest: int) -> tuple[int, Any]:
     """The number of distinct ids, and the function from ids int64 [k] to their ranks int32 [k]."""
     total = sum(chunk.sources.size for chunk in found)
     if largest < IDS_PER_EDGE * (total + 1):
@@ -238,8 +251,8 @@ def _keep_last(chunks: list[Chunk], n: int) -> tuple[list[Chunk], int]:
     return [Chunk(rows, cols, values[::-1][places])], int(keys.size - kept.size)
 
 
-def _notes(edges: _Edges, options: ReadOptions, n: int, largest: int, repeated: int) -> Iterator[str]:
-    yield f"{n} distinct ids, the largest {largest}, became 0 … {n - 1} in ascending order."
+def _notes(edges: _Edges | NamedEdges, options: ReadOptions, n: int, largest: int, repeated: int) -> Iterator[str]:
+    yield edges.relabelled(n, largest)
     yield (
         "A line is an edge from its row to its column." if options.directed else "Each line stands for both directions."
     )

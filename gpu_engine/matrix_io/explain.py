@@ -105,7 +105,9 @@ def explain_head(head: bytes) -> str:
     lines = (line.strip() for line in text.split(b"\n"))
     columns = [len(re.split(rb"[\s,;]+", line)) for line in lines if line and line[:1] not in b"#%"][:2]
     if columns in ([2, 2], [3, 3]):
-        return f"{said} If it is an edge list, its ids must be whole numbers: number the names first."
+        return (
+            f"{said} An edge list has whole numbers as ids, or names that begin with a letter, and numbers as weights."
+        )
     return said
 
 

@@ -1,8 +1,10 @@
 """Edge lists and what they mean: no standard and no reader of SciPy's, so docs/api.md is their document."""
 
+import csv
 import random
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from gpu_engine.matrix_io import ReadOptions
 from tests.gpu_engine.matrix_io.case import (
@@ -26,11 +28,45 @@ def _words(line: bytes, comma: bool) -> list[str]:
     return [part.decode("latin-1") for part in parts]
 
 
+HEADINGS = ["source", "target", "from", "to", "src", "dst", "tail", "head", "u", "v", "node1", "node2", "id1", "id2"]
+
+
+def _cells(line: bytes, first: str) -> list[str]:
+    """The columns of a line of names, where this is the first line of the file."""
+    try:
+        text = line.decode().strip(" \t")
+        if "," in first and '"' in text:
+            return [cell.strip(" \t") for cell in next(csv.reader([text], skipinitialspace=True, strict=True))]
+    except (UnicodeDecodeError, csv.Error):
+        raise UnreadableError("no text") from None
+    mark = "," if "," in first else "\t" if "\t" in first else ""
+    return [cell.strip(" \t") for cell in (text.split(mark) if mark else re.split("[ \t]+", text))]
+
+
+def _named_edges(lines: list[bytes]) -> list[tuple[str, str, float]]:
+    """The edges of a list of names; raises UnreadableError."""
+    first = lines[0].decode("utf-8", "replace").strip(" \t")
+    heading, *rows = (_cells(line, first) for line in lines)
+    need(rows and len(heading) in (2, 3), "columns")
+    no_number = len(heading) == 3 and not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", heading[2], re.ASCII)
+    if not (no_number or all(cell.lower() in HEADINGS for cell in heading[:2])):
+        rows.insert(0, heading)
+    need(all(len(row) == len(heading) for row in rows), "columns")
+    for row in rows:
+        need(all(cell and cell.isprintable() and not re.fullmatch("[+-]?[0-9]+", cell) for cell in row[:2]), "names")
+    need(all(cell[0].isalpha() or cell[0] == "_" for row in rows[:2] for cell in row[:2]), "names")
+    return [(row[0], row[1], value(row[2]) if len(row) == 3 else 1.0) for row in rows]
+
+
 def read(content: bytes, options: ReadOptions) -> Meaning:
     """The graph of a list, its ids replaced by their ranks; raises UnreadableError."""
     need(not content.lstrip().lower().startswith(b"%%matrixmarket"), "no edge list")
     lines = [line for line in lines_of(content) if line.strip(b" \t") and line.lstrip(b" \t")[:1] not in (b"#", b"%")]
     need(lines, "no edges")
+    numbered = re.compile(rb"[ \t]*\d+([ \t]*,[ \t]*|[ \t]+)\d+([ \t,].*)?", re.DOTALL)
+    refusable = LONG_LINE if any(len(line) >= LIMITS.line_bytes for line in lines) else ""
+    if not any(numbered.fullmatch(line) for line in lines[:2]):
+        return _graph(_named_edges(lines), options, refusable)
     named = NAMES.fullmatch(lines[0])
     if named:
         names = lines.pop(0)
@@ -46,10 +82,16 @@ def read(content: bytes, options: ReadOptions) -> Meaning:
         need(len(words) == columns, "columns")
         need(all(re.fullmatch("[0-9]+", word) and int(word) < 2**63 for word in words[:2]), "ids")
         weight = value(words[2]) if columns == 3 else 1.0
-        edges.append((int(words[0]), int(words[1]), weight if options.weights == "auto" else 1.0))
+        edges.append((int(words[0]), int(words[1]), weight))
+    return _graph(edges, options, refusable)
+
+
+def _graph(edges: list[tuple[Any, Any, float]], options: ReadOptions, refusable: str) -> Meaning:
+    """The matrix of edges, its ids replaced by their ranks; raises UnreadableError."""
     ids = {number: rank for rank, number in enumerate(sorted({end for edge in edges for end in edge[:2]}))}
     entries: dict[tuple[int, int], float] = {}
-    for source, target, weight in edges:
+    for source, target, given in edges:
+        weight = given if options.weights == "auto" else 1.0
         place = ids[source], ids[target]
         if not options.directed:
             place = max(place), min(place)
@@ -59,7 +101,6 @@ def read(content: bytes, options: ReadOptions) -> Meaning:
     need(all(abs(weight) < float("inf") for weight in entries.values()), "not finite")
     if not options.directed:
         entries |= {(col, row): weight for (row, col), weight in entries.items()}
-    refusable = LONG_LINE if any(len(line) >= LIMITS.line_bytes for line in lines) else ""
     return Meaning(len(ids), len(ids), entries, refusable)
 
 
@@ -67,7 +108,9 @@ def written(rng: random.Random) -> bytes:
     """A list of random ids, columns, separators and comments."""
     gap, end, columns = rng.choice([" ", "\t", ",", " , "]), rng.choice(["\n", "\n", "\r\n"]), rng.choice([2, 3, 3])
     largest = rng.choice([5, 5, 1000, 2**31, 2**62, 2**63 - 1])
-    known = [rng.randint(0, largest) for _ in range(5)] + [largest]
+    known: list[Any] = [rng.randint(0, largest) for _ in range(5)] + [largest]
+    if rng.random() < 0.4:
+        known = ["alice", "Bob_7", "_x", "Ünal", "e5", *(['"an, ode"'] if "," in gap else ["an.ode"])]
     lines = rng.choice(
         [[], ["# a comment"], ["% one", "", "#" * 9000], [gap.join(["source", "target", "weight"][:columns])]]
     )
