@@ -3,12 +3,13 @@
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gpu_engine.findings import units
 from server.errors import problem, problem_response
 
 BODY_BYTES = 2**20
 """Longest body of a request that is not an upload."""
 
-UPLOAD_PATHS = ("/api/v1/matrices", "/api/v1/matrices/preview")
+UPLOAD_PATHS = ("/api/v1/matrices", "/api/v1/matrices/preview", "/matrices")
 
 
 class BodyLimit:
@@ -24,7 +25,7 @@ class BodyLimit:
             await self.app(scope, receive, send)
             return
         most = self.upload_bytes if scope["path"] in UPLOAD_PATHS else BODY_BYTES
-        detail = f"The request body is over the limit of {most} bytes. Send less, or compress it."
+        detail = f"The request body is over the limit of {units.size(most)}. Send less, or compress it."
         declared = dict(scope["headers"]).get(b"content-length", b"")
         if declared.isdigit() and (len(declared) > 18 or int(declared) > most):
             # The rest of the body is not read: the connection cannot be used again.

@@ -5,6 +5,7 @@ from typing import Any
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, TooLargeError, quote
+from gpu_engine.findings import units
 from gpu_engine.generators import delaunay, dense_rows, fem, powerlaw, rgg, rmat, road, rows, stencil, two_level, web
 from gpu_engine.generators.base import Generator
 from gpu_engine.parameters import parse_params
@@ -45,5 +46,8 @@ def generate(name: str, params: Mapping[str, Any], nnz_max: int = NNZ_MAX) -> Cs
     parsed = parse_params(chosen.Params, params)
     expected = chosen.estimate_nnz(parsed)
     if expected > nnz_max:
-        raise TooLargeError(f"The matrix would have about {expected} nonzeros; at most {nnz_max} are generated here.")
+        raise TooLargeError(
+            f"The matrix would have about {units.count(expected)} nonzeros; "
+            f"at most {units.count(nnz_max)} are generated here."
+        )
     return chosen.build(parsed)

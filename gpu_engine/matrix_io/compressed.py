@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError
+from gpu_engine.findings import units
 from gpu_engine.matrix_io.assemble import Chunk, assemble
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult, check_shape
 
@@ -56,7 +57,9 @@ def build_entries(
     if mirror:
         _check_triangle(n_rows, n_cols, rows, cols, values, mirror)
     if rows.size + (int(np.count_nonzero(rows != cols)) if mirror else 0) > limits.nnz_max:
-        raise TooLargeError(f"The matrix has more than {limits.nnz_max} nonzeros, symmetric halves expanded.")
+        raise TooLargeError(
+            f"The matrix has more than {units.count(limits.nnz_max)} nonzeros, symmetric halves expanded."
+        )
     matrix, duplicates = assemble(n_rows, n_cols, [Chunk(rows, cols, values)], mirror)
     if mirror:
         notes = (*notes, "The file holds one triangle; the other was mirrored from it.")

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from gpu_engine.errors import MatrixFileError, TooLargeError
+from gpu_engine.findings import units
 from gpu_engine.matrix_io.base import MIB, ReadLimits
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -41,7 +42,7 @@ def content_blocks(path: Path, limits: ReadLimits) -> Generator[bytes]:
     for block in blocks:
         total += len(block)
         if total > limits.decompressed_bytes:
-            raise TooLargeError(f"The file holds more than {limits.decompressed_bytes} bytes, the limit here.")
+            raise TooLargeError(f"The file holds more than {units.size(limits.decompressed_bytes)}, the limit here.")
         yield block
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import INDEX_LIMIT
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.findings import units
 from gpu_engine.matrix_io import edge_tokenizer as tokenizer
 from gpu_engine.matrix_io import tokenizer as market
 from gpu_engine.matrix_io.assemble import Chunk, assemble
@@ -134,7 +135,7 @@ class _Edges:
         self._lines.number += n_lines
         self._done += count
         if self._done * (1 if self._options.directed else 2) > self._limits.nnz_max:
-            raise TooLargeError(f"The file has more edges than {self._limits.nnz_max} nonzeros hold.")
+            raise TooLargeError(f"The file has more edges than {units.count(self._limits.nnz_max)} nonzeros hold.")
         sources, targets, weights = (array[:count].copy() for array in self._scratch)
         valued = self.weighted and self._options.weights == "auto"
         return EdgeChunk(sources, targets, weights if valued else ONE)

@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.findings import units
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult, check_shape
 from gpu_engine.matrix_io.compressed import Compressed, build
 from gpu_engine.matrix_io.decimals import exact, nearest
@@ -112,7 +113,9 @@ def _header(lines: Lines, limits: ReadLimits) -> _Header:
     n_rows, n_cols, entries = _numbers(line, number, 1, 4)
     check_shape(n_rows, n_cols, entries, limits, f"Line {number}: the")
     if entries > limits.nnz_max:
-        raise TooLargeError(f"Line {number}: {entries} entries; at most {limits.nnz_max} are read here.")
+        raise TooLargeError(
+            f"Line {number}: {units.count(entries)} entries; at most {units.count(limits.nnz_max)} are read here."
+        )
     line, pattern = _next(lines), kind[0] == "P"
     texts = [line[begin:end] for begin, end in FORMAT_COLUMNS[: 2 if pattern else 3]]
     formats = tuple(_format(text, place == 2, lines.number) for place, text in enumerate(texts))

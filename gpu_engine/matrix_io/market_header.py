@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.findings import units
 from gpu_engine.matrix_io import tokenizer
 from gpu_engine.matrix_io.base import ReadLimits, check_shape
 from gpu_engine.matrix_io.text import Lines
@@ -149,4 +150,7 @@ def _check_limits(header: Header, limits: ReadLimits) -> None:
     """Raises TooLargeError for a matrix that may not be read however honest the header is."""
     check_shape(header.n_rows, header.n_cols, header.entries, limits, f"Line {header.line}: the")
     if header.coordinate and header.entries > limits.nnz_max:
-        raise TooLargeError(f"Line {header.line}: {header.entries} entries; at most {limits.nnz_max} are read here.")
+        raise TooLargeError(
+            f"Line {header.line}: {units.count(header.entries)} entries; "
+            f"at most {units.count(limits.nnz_max)} are read here."
+        )

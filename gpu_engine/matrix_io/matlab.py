@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.findings import units
 from gpu_engine.matrix_io.base import MIB, ReadLimits, ReadResult
 from gpu_engine.matrix_io.compressed import Compressed, build, whole
 from gpu_engine.matrix_io.decompress import check_effort, content_blocks
@@ -104,7 +105,7 @@ class _Variables:
                     ) from error
                 self.inflated += len(content)
                 if self.inflated > self.limits.decompressed_bytes:
-                    raise TooLargeError(f"The file holds more than {self.limits.decompressed_bytes} bytes.")
+                    raise TooLargeError(f"The file holds more than {units.size(self.limits.decompressed_bytes)}.")
                 check_effort(self.inflated, self.stream.position, 1, self.limits, ".mat")
                 yield content
                 pending = packer.unconsumed_tail

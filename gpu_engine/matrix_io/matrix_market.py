@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.findings import units
 from gpu_engine.matrix_io import tokenizer
 from gpu_engine.matrix_io.assemble import Chunk, assemble
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult
@@ -80,7 +81,9 @@ class _Entries:
             mirrored = int(np.count_nonzero(chunk.rows != chunk.cols)) if self._header.symmetry else 0
             self._nnz += chunk.rows.size + mirrored
             if self._nnz > self._nnz_max:
-                raise TooLargeError(f"The matrix has more than {self._nnz_max} nonzeros, symmetric halves expanded.")
+                raise TooLargeError(
+                    f"The matrix has more than {units.count(self._nnz_max)} nonzeros, symmetric halves expanded."
+                )
             yield chunk
         if self._done < self._header.entries:
             raise MatrixFileError(

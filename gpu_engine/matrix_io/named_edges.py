@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.findings import units
 from gpu_engine.matrix_io import tokenizer as market
 from gpu_engine.matrix_io.base import ReadLimits
 from gpu_engine.matrix_io.decimals import NUMBER, nearest
@@ -101,7 +102,7 @@ class NamedEdges:
             weights.append(weight)
         self._done += len(weights)
         if self._done * (1 if self._options.directed else 2) > self._limits.nnz_max:
-            raise TooLargeError(f"The file has more edges than {self._limits.nnz_max} nonzeros hold.")
+            raise TooLargeError(f"The file has more edges than {units.count(self._limits.nnz_max)} nonzeros hold.")
         pairs = np.array(ends, np.int64).reshape(-1, 2)
         valued = self.weighted and self._options.weights == "auto"
         return EdgeChunk(pairs[:, 0], pairs[:, 1], np.array(weights) if valued else np.ones(1))

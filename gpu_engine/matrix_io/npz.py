@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.findings import units
 from gpu_engine.matrix_io.assemble import Chunk
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult
 from gpu_engine.matrix_io.compressed import Compressed, build, build_entries, checked_indices, whole
@@ -114,7 +115,9 @@ def _members(archive: zipfile.ZipFile, path: Path, limits: ReadLimits) -> dict[s
             )
     total, packed = sum(info.file_size for info in infos), sum(info.compress_size for info in infos)
     if total > limits.decompressed_bytes:
-        raise TooLargeError(f"The file holds {quote(total)} bytes; at most {limits.decompressed_bytes} are read here.")
+        raise TooLargeError(
+            f"The file holds {units.size(total)}; at most {units.size(limits.decompressed_bytes)} are read here."
+        )
     check_effort(total, min(packed, path.stat().st_size), 1, limits, ".npz")
     return members
 
