@@ -67,16 +67,16 @@ def assignments(cls: type[Any], text: str) -> dict[str, Any]:
             raise ParameterError(f"{quote(part)} is not name=value.")
         if name in values:
             raise ParameterError(f"The parameter {quote(name)} is given twice; give it once.")
-        values[name] = _value(value, hints.get(name, str))
+        values[name] = plain_value(value, hints.get(name, str))
     return values
 
 
-def _value(text: str, hint: Any) -> Any:
+def plain_value(text: str, hint: Any) -> Any:
     """The plain value that a text means to a parameter of the type; the text itself where it means none."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     item = next((get_args(option)[0] for option in options if get_origin(option) is tuple), None)
     if item is not None and not text.startswith("["):
-        return [_value(part.strip(), item) for part in text.split(",") if part.strip()]
+        return [plain_value(part.strip(), item) for part in text.split(",") if part.strip()]
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Float, and_, delete, func, literal, or_, select
+from sqlalchemy import ColumnElement, Float, and_, delete, func, literal, or_, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
 from gpu_engine.advisor import advise
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, TooLargeError, quote
+from gpu_engine.findings import units
 from gpu_engine.generators import generator
 from gpu_engine.matrix_io.options import chosen
 from gpu_engine.parameters import parse_params
@@ -35,6 +36,9 @@ ANSWER_S = 10.0
 """An ingest that takes longer than this is answered with 202."""
 
 NAME_MAX = 200
+ENTRY_BYTES = 12
+"""A column of 4 bytes and a value of 8."""
+
 QUERY_MAX = 200
 ENDINGS = re.compile(
     r"(\.(mtx|mm|txt|csv|tsv|dat|net|edges|el|tar|npz|mat|hb|rb|[rp][sua]a))?(\.(gz|bz2)|\.tgz)?$", re.IGNORECASE
@@ -59,6 +63,26 @@ SORTS: dict[str, ColumnElement[Any]] = {
     "max": _feature("max"),
 }
 SORT_DEFAULT = "-created_at"
+_NNZ, _SQUARE = MatrixRow.nnz, (MatrixRow.n_rows > 0) & (MatrixRow.n_rows == MatrixRow.n_cols)
+FACETS: dict[str, dict[str, ColumnElement[bool]]] = {
+    "source": {
+        "mine": MatrixRow.state != MatrixState.RECORDED,
+        "recorded": MatrixRow.state == MatrixState.RECORDED,
+        "all": true(),
+    },
+    "shape": {
+        "symmetric": MatrixRow.features["symmetric"].as_boolean(),
+        "square": _SQUARE,
+        "rectangular": MatrixRow.n_rows != MatrixRow.n_cols,
+    },
+    "nnz": {
+        "under-100k": _NNZ < 100_000,
+        "100k-10m": _NNZ.between(100_000, 10_000_000),
+        "over-10m": _NNZ > 10_000_000,
+    },
+    "kind": {kind: MatrixRow.source["kind"].as_string() == kind for kind in ("upload", "generated", "collection")},
+}
+"""What tells matrices apart in a list: facet → value → who has it. Symmetric are those whose values are too."""
 
 
 def list_matrices(
@@ -68,18 +92,20 @@ def list_matrices(
     limit: int = LIMIT_DEFAULT,
     cursor: str | None = None,
     recorded: bool = False,
+    **facets: str,
 ) -> Page[MatrixRow]:
     """Matrices whose name contains `q` in any case, or whose id or fingerprint begins with it.
 
     sort      a key of SORTS, with a minus before it for descending; ties by id.
     recorded  with those that came with recorded results and have no values
-    Raises ParameterError for an unknown sort and a cursor that is not of this list.
+    facets    a key of FACETS and one of its values each, empty for any
+    Raises ParameterError for an unknown sort or facet, and a cursor that is not of this list.
     """
     name, descending = sort.removeprefix("-"), sort.startswith("-")
     if name not in SORTS:
         raise ParameterError(f"Matrices cannot be sorted by {quote(sort)}; known: {', '.join(SORTS)} (or -name …).")
     key = SORTS[name]
-    query = select(MatrixRow, key).where(*_matching(q))
+    query = select(MatrixRow, key).where(*_matching(q), *(_facet(facet, value) for facet, value in facets.items()))
     if not recorded:
         query = query.where(MatrixRow.state != MatrixState.RECORDED)
     if cursor is not None:
@@ -89,6 +115,13 @@ def list_matrices(
     rows = [row for row, _ in found[:limit]]
     more = len(found) > limit
     return Page(rows, encode_cursor(sort, found[limit - 1][1], rows[-1].id) if more else None)
+
+
+def _facet(name: str, value: str) -> ColumnElement[bool]:
+    """Whether a matrix has the value of a facet."""
+    if value and value not in FACETS[name]:
+        raise ParameterError(f"{name} is {quote(value)}; it must be one of {', '.join(FACETS[name])}.")
+    return FACETS[name][value] if value else true()
 
 
 def _matching(q: str) -> list[ColumnElement[bool]]:
@@ -195,13 +228,23 @@ def add_generated(ingestor: Ingestor, family: str, params: Mapping[str, Any], na
     return Added(row, created, ingestor.generate(row.id, family, full) if wanted else ingestor.running(row.id))
 
 
+def predict_generated(family: str, params: Mapping[str, Any], nnz_max: int) -> dict[str, Any]:
+    """How many nonzeros a generator is expected to make of a call, and their bytes; raises as `generator_params`."""
+    full = generator_params(family, params, nnz_max)
+    chosen = generator(family)
+    nnz = chosen.estimate_nnz(parse_params(chosen.Params, full))
+    return {"family": family, "params": full, "nnz": nnz, "bytes": ENTRY_BYTES * nnz}
+
+
 def generator_params(family: str, params: Mapping[str, Any], nnz_max: int) -> dict[str, Any]:
     """The parameters of a generator, defaults filled in, in its own order; raises ParameterError and TooLargeError."""
     chosen = generator(family)
     parsed = parse_params(chosen.Params, params)
     expected = chosen.estimate_nnz(parsed)
     if expected > nnz_max:
-        raise TooLargeError(f"The matrix would have about {expected} nonzeros; at most {nnz_max} are allowed.")
+        raise TooLargeError(
+            f"The matrix would have about {units.count(expected)} nonzeros; at most {units.count(nnz_max)} are allowed."
+        )
     return dataclasses.asdict(parsed)
 
 

@@ -114,6 +114,15 @@ class Preview(TypedDict):
     notes: list[str]
 
 
+class Prediction(TypedDict):
+    """What a generator is expected to make: `nnz` nonzeros, whose columns and values take so many `bytes`."""
+
+    family: str
+    params: dict[str, Any]
+    nnz: int
+    bytes: int
+
+
 class JobProgress(TypedDict):
     """`done` of `total` cases: 13.18 are 13 cases and 18 % of the next."""
 

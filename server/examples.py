@@ -73,6 +73,12 @@ EXAMPLES: dict[Any, Any] = {
         "first_entries": [[0, 1, 1.0]],
         "notes": ["2 distinct ids, the largest 7, became 0 … 1 in ascending order."],
     },
+    documents.Prediction: {
+        "family": "stencil",
+        "params": {"points": 5, "nx": 300, "ny": 300, "nz": 1},
+        "nnz": 448800,
+        "bytes": 5385600,
+    },
     documents.Job: {
         "id": JOB_ID,
         "study": "formats",

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import threading
 from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +21,12 @@ from server.ingest import emit_state
 from server.models import MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
 
 log = logging.getLogger(__name__)
+_running = threading.Event()
+
+
+def is_running() -> bool:
+    """Whether this process is importing recordings now."""
+    return _running.is_set()
 
 
 def run(database: Database, folder: Path = recordings.RECORDED) -> None:
@@ -28,6 +35,7 @@ def run(database: Database, folder: Path = recordings.RECORDED) -> None:
     A file that cannot be read is logged and skipped; what an earlier one of its name brought stays.
     """
     files = {f"{path.parent.name}/{path.name.removesuffix(ENDING)}": path for path in folder.glob(f"*/*{ENDING}")}
+    _running.set()
     try:
         with database.read() as session:
             known = {row.id: row.sha256 for row in session.scalars(select(RecordingRow))}
@@ -39,6 +47,8 @@ def run(database: Database, folder: Path = recordings.RECORDED) -> None:
                 _sweep(session)
     except AWAY as error:
         log.warning("Not all recordings are imported, the database does not answer; the next start goes on: %s", error)
+    finally:
+        _running.clear()
 
 
 def _update(database: Database, recording_id: str, path: Path, known: str) -> None:

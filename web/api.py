@@ -11,8 +11,10 @@ from server.deps import DatabaseDep, StoreDep
 from server.openapi import etag_response_docs, list_response_docs
 from server.responses import etag_response, list_response
 from server.store import Store
+from web.figures.headline import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture, picture
+from web.recorded import EVERY
 from web.results import results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection
 from web.studies import PAGES
@@ -71,6 +73,7 @@ def _one_matrix(session: Session, store: Store, selection: Selection) -> Picture
 
 FIGURES: dict[str, tuple[StudyPage | None, Any]] = {
     **{figure.name: (page, figure) for page in PAGES for figure in page.figures},
+    HEADLINE.name: (EVERY, HEADLINE),
     **{figure.name: (None, figure) for figure in MATRIX_FIGURES},
 }
 """Every figure by name, and the page that it is of; None: it is of one matrix."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gpu_engine.findings.tables import Table
 from web.parts import (
+    CatalogueLine,
     Chart,
     Choice,
     Choices,
@@ -12,6 +13,7 @@ from web.parts import (
     Family,
     FigureSection,
     FindingLine,
+    Headline,
     JobLine,
     Link,
     LinkSwitch,
@@ -23,29 +25,51 @@ from web.parts import (
 
 @dataclass(frozen=True, slots=True)
 class HomePage:
-    """`/`: the newest findings, what runs, what can be measured, how to start; recorded: comparisons from elsewhere."""
+    """`/`: how to start, what was recorded elsewhere, the newest findings, what runs, what can be measured.
+
+    headline   of the recorded formats, None where there are none
+    recorded   comparisons from elsewhere; importing: more are being read in
+    own        how many matrices are here with their values
+    sample     what the first start does by itself
+    beginning  whether the samples of the first start are being made
+    """
 
     title: str
     topics: str
-    findings: tuple[FindingLine, ...]
+    headline: Headline | None
     recorded: tuple[Link, ...]
+    importing: bool
+    own: int
+    sample: JobLine | None
+    beginning: bool
+    findings: tuple[FindingLine, ...]
     jobs: tuple[JobLine, ...]
     devices: tuple[DeviceLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MatricesPage:
-    """`/matrices`: the catalogue, upload and generators."""
+    """`/matrices`: the catalogue, upload and generators.
+
+    sources   mine, recorded, all; source: as the address has it; filtered: whether it asks for less than everything
+    studies   that the chosen matrices can be measured by; devices: those alive
+    """
 
     title: str
     topics: str
     q: str
     sort: str
+    sources: LinkSwitch
+    source: str
+    facets: tuple[Choices, ...]
+    filtered: bool
     columns: tuple[Column, ...]
-    matrices: tuple[MatrixLine, ...]
+    matrices: tuple[CatalogueLine, ...]
     first: str
     next: str
     families: tuple[Family, ...]
+    studies: tuple[Choice, ...]
+    devices: tuple[Choice, ...]
 
 
 @dataclass(frozen=True, slots=True)

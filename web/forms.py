@@ -1,8 +1,10 @@
 """Form fields of parameters: from the types, defaults and bounds of their dataclass."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from gpu_engine.parameters import plain_value
 from web.parts import Choice, Field
 
 
@@ -27,3 +29,16 @@ def _field(entry: Any, hint: Any) -> Field:
         step="number" if numeric else ("1" if hint is int else "any"),
         choices=tuple(Choice(str(choice), str(choice), choice == value) for choice in choices),
     )
+
+
+def values_of(params: type[Any], given: Sequence[tuple[str, str]], but: Sequence[str] = ()) -> dict[str, Any]:
+    """Plain values of the fields of a form, for `parse_params` of the dataclass: a field that repeats is a list.
+
+    but  names of other fields
+    """
+    texts: dict[str, list[str]] = {}
+    for name, text in given:
+        if name not in but:
+            texts.setdefault(name, []).append(text)
+    hints = get_type_hints(params)
+    return {name: plain_value(",".join(every), hints.get(name, str)) for name, every in texts.items()}

@@ -12,19 +12,23 @@ from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy.orm import Session
 
+from gpu_engine.errors import NotFoundError
 from gpu_engine.findings import units
 from gpu_engine.results import results_document
+from server.catalogue import get_matrix
 from server.deps import DatabaseDep, StoreDep
 from server.results import csv_text
-from web import assets
+from web import assets, posts
 from web.contexts import ErrorPage
 from web.hints import HINTS, words
 from web.names import as_code
+from web.pictures import picture
 from web.results import Results, results_of, with_traces
 from web.selection import parse_options, parse_selection
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
-from web.views import home, jobs, matrices, study
+from web.thumbnails import thumbnail
+from web.views import catalogue, home, jobs, matrices, study
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 NAVIGATION = (
@@ -33,6 +37,7 @@ NAVIGATION = (
     ("Jobs", "/jobs"),
     ("Devices", "/devices"),
 )
+PRIVATE = assets.IMMUTABLE.replace("public", "private")
 MACHINE_PATHS = ("/api/", "/static/", "/healthz", "/readyz", "/metrics")
 
 
@@ -59,6 +64,7 @@ def install(app: FastAPI) -> None:
     """Adds the pages and static files, and shows errors to browsers as pages."""
     app.include_router(assets.router)
     app.include_router(router)
+    app.include_router(posts.router)
     for kind, handler in list(app.exception_handlers.items()):
         app.exception_handlers[kind] = _as_page(handler)
 
@@ -81,9 +87,9 @@ def show_home(request: Request, database: DatabaseDep) -> Response:
 @router.get("/matrices")
 def show_matrices(request: Request, database: DatabaseDep) -> Response:
     """The catalogue."""
-    options = parse_options(request.query_params.multi_items(), ("q", "sort", "cursor"))
+    options = parse_options(request.query_params.multi_items(), catalogue.OPTIONS)
     with database.read() as session:
-        return render(request, "matrices.html", matrices.page(session, **options))
+        return render(request, "matrices.html", catalogue.page(session, options))
 
 
 @router.get("/matrices/{matrix_id}")
@@ -92,6 +98,16 @@ def show_matrix(matrix_id: str, request: Request, database: DatabaseDep, store: 
     parse_options(request.query_params.multi_items(), ())
     with database.read() as session:
         return render(request, "matrix.html", matrices.matrix_page(session, store, matrix_id))
+
+
+@router.get("/matrices/{matrix_id}/spy.png")
+def show_spy(matrix_id: str, database: DatabaseDep, store: StoreDep) -> Response:
+    """A small picture of where the entries of a matrix lie."""
+    with database.read() as session:
+        seen = picture(store, get_matrix(session, matrix_id))
+    if seen is None:
+        raise NotFoundError(f"The matrix {matrix_id} has no picture.")
+    return Response(thumbnail(seen.spy), media_type="image/png", headers={"Cache-Control": PRIVATE})
 
 
 @router.get("/jobs")

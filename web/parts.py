@@ -117,6 +117,19 @@ class MatrixLine:
 
 
 @dataclass(frozen=True, slots=True)
+class CatalogueLine:
+    """A matrix of the catalogue; spy: the address of its small picture, empty where there is none.
+
+    best      the kernel that leads, empty where none does; measured_on: by name
+    """
+
+    matrix: MatrixLine
+    spy: str
+    best: str
+    measured_on: str
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A form field made from the JSON Schema of a parameter; kind: `number`, `boolean`, `text` or `choice`."""
 
@@ -132,11 +145,13 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A generator family and its fields."""
+    """A generator family and its fields; expectation: what its defaults make; chosen: whether its fields are shown."""
 
     name: str
     summary: str
     fields: tuple[Field, ...]
+    expectation: str
+    chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +165,24 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Headline:
+    """The headline of what was recorded on a device, and its numbers."""
+
+    device: str
+    chart: Chart
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """How a recorded matrix gets its values here; each empty where it does not apply.
 
-    generate    the JSON body of the call that generates it
+    generate    the fields of the form that generates it
     collection  its name in the SuiteSparse Matrix Collection
     twins       matrices here that equal it
     """
 
-    generate: str
+    generate: tuple[tuple[str, str], ...]
     collection: str
     twins: tuple[Link, ...]
 

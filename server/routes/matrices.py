@@ -17,6 +17,7 @@ from gpu_engine.results import results_document
 from gpu_engine.studies import study
 from server import catalogue, documents, recorded_results, results, upload
 from server.deps import DatabaseDep, IngestorDep
+from server.ingest import Ingestor
 from server.models import MatrixRow, MatrixState
 from server.openapi import etag_response_docs, list_response_docs, problem_docs, response_docs, schema_of_params
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
@@ -50,6 +51,9 @@ class ListQuery(BaseModel):
     )
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
     cursor: str | None = None
+    shape: str = Field("", description=f"One of {', '.join(catalogue.FACETS['shape'])}; empty: any.")
+    nnz: str = Field("", description=f"One of {', '.join(catalogue.FACETS['nnz'])}; empty: any.")
+    kind: str = Field("", description=f"One of {', '.join(catalogue.FACETS['kind'])}; empty: any.")
     recorded: bool = Field(False, description="Also those that came with recorded results and have no values.")
 
 
@@ -72,9 +76,7 @@ class DeleteQuery(BaseModel):
 @router.post("/matrices", status_code=201, openapi_extra=UPLOAD_SCHEMA, responses=ADDED)
 async def upload_matrix(request: Request, ingestor: IngestorDep) -> Response:
     """Takes in a matrix file: 201 when it was read within ten seconds, else 202; the same bytes again: 200."""
-    async with upload.receive(request, ingestor.uploads) as received:
-        added = await run_in_threadpool(catalogue.add_upload, ingestor, received)
-    return _answer(await catalogue.settle(ingestor, added), added.created)
+    return _answer(*await take_upload(request, ingestor))
 
 
 @router.post(
@@ -92,6 +94,13 @@ def generate_matrix(call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)
     family, name = (_take_text(call, key) for key in ("family", "name"))
     added = catalogue.add_generated(ingestor, family, call, name)
     return _answer(added.row, added.created)
+
+
+@router.post("/matrices/generate/preview", responses=response_docs(documents.Prediction, 403, 404, 413))
+def preview_generated(call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)], ingestor: IngestorDep) -> Response:
+    """How large the matrix of such a call would be; nothing is generated."""
+    family, _ = (_take_text(call, key) for key in ("family", "name"))
+    return JSONResponse(catalogue.predict_generated(family, call, ingestor.settings.nnz_max))
 
 
 @router.get("/matrices", responses=list_response_docs(documents.Matrix))
@@ -134,6 +143,13 @@ def list_generators(request: Request) -> Response:
     """The families of matrices that can be generated, with the JSON Schema of their parameters."""
     items = [{"name": g.name, "summary": g.summary, "params": schema_of_params(g.Params)} for g in GENERATORS]
     return list_response(request, items)
+
+
+async def take_upload(request: Request, ingestor: Ingestor) -> tuple[MatrixRow, bool]:
+    """The matrix of the file in the body, after up to ten seconds of reading, and whether it is a new one."""
+    async with upload.receive(request, ingestor.uploads) as received:
+        added = await run_in_threadpool(catalogue.add_upload, ingestor, received)
+    return await catalogue.settle(ingestor, added), added.created
 
 
 def _answer(row: MatrixRow, created: bool) -> Response:

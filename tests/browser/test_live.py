@@ -20,7 +20,7 @@ def test_a_file_is_uploaded_and_shown(open_page: Open, tmp_path: Path) -> None:
     path = tmp_path / "tiny.mtx"
     path.write_bytes(GOOD)
     page = open_page("/matrices")
-    page.get_by_label("Matrix Market file").set_input_files(path)
+    page.get_by_label("Matrix files").set_input_files(path)
     page.wait_for_url("**/matrices/*")
     page.get_by_role("heading", name="tiny", exact=True).wait_for()
     page.locator("#matrix-head", has_text="3 × 3").wait_for()
@@ -36,7 +36,7 @@ def test_a_bad_file_is_answered_with_a_sentence(
     path.write_bytes(BAD)
     page = open_page("/matrices")
     with page.expect_response("**/api/v1/matrices") as answer:
-        page.get_by_label("Matrix Market file").set_input_files(path)
+        page.get_by_label("Matrix files").set_input_files(path)
     assert answer.value.status == 422
     page.locator("[data-upload] [role=alert]", has_text="Line 3").wait_for()
 
@@ -91,8 +91,8 @@ def test_an_edge_list_is_sent_after_errors(open_page: Open, monkeypatch: pytest.
     monkeypatch.setattr(catalogue, "ANSWER_S", 300.0)
     page = open_page("/matrices")
     alert = page.locator("[data-upload] [role=alert]")
-    drop(page, "names", "alice bob\nbob carol\n")
-    alert.filter(has_text="its ids must be whole numbers").wait_for()
+    drop(page, "names", "3 bob\nbob carol\n")
+    alert.filter(has_text="An edge list has whole numbers as ids, or names").wait_for()
     expect(page.get_by_label("Direction")).to_be_hidden()
     # By its name a matrix that goes up at once: only its content says what it is.
     drop(page, "friends.mtx", f"{FRIENDS}10 20\n")

@@ -39,7 +39,7 @@ def test_head_of_what_is_not_there(client: TestClient) -> None:
         ("GET", "/api/v1/matrices/preview/x/y", ""),
         ("GET", "/api/v1/jobs/x/cancel", "POST"),
         ("HEAD", "/api/v1/jobs/x/cancel", "POST"),
-        ("DELETE", "/matrices", "GET, HEAD"),
+        ("DELETE", "/matrices", "GET, HEAD, POST"),
         ("OPTIONS", "/healthz", "GET, HEAD"),
     ],
 )
@@ -53,6 +53,6 @@ def test_a_wrong_method_is_told_the_right_ones(client: TestClient, method: str, 
 
 
 def test_a_browser_is_told_the_methods_on_a_page(client: TestClient) -> None:
-    answer = client.post("/matrices", headers={"accept": "text/html"})
+    answer = client.post("/devices", headers={"accept": "text/html"})
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
     assert answer.headers["content-type"].startswith("text/html")

@@ -5,6 +5,7 @@ from fastapi.testclient import TestClient
 from tests.samples.formats import timed
 from tests.web.conftest import Lab, add_measurement
 from web.api import FIGURES
+from web.figures.headline import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.studies import PAGES
 
@@ -13,6 +14,7 @@ def test_every_figure_is_listed(client: TestClient) -> None:
     document = client.get("/api/v1/figures").json()
     assert [(item["name"], item["title"], item["needs"]) for item in document["items"]] == [
         *((figure.name, figure.title, page.name) for page in PAGES for figure in page.figures),
+        (HEADLINE.name, HEADLINE.title, "formats"),
         *((figure.name, figure.title, "matrix") for figure in MATRIX_FIGURES),
     ]
     assert document["next"] is None

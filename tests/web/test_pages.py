@@ -2,13 +2,18 @@
 
 import re
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from server import devices, first_start, import_recordings
+from server.db import Database
+from server.jobs import queue
+from server.settings import Settings
 from tests.conftest import AddMatrix
-from tests.web.conftest import Lab, get, sample_matrix, words
+from tests.web.conftest import CPU, Lab, get, sample_matrix, words
 from web import contexts
 from web.studies import PAGES as STUDY_PAGES
 
@@ -69,6 +74,35 @@ def test_home_says_the_newest_verdict_in_words(client: TestClient, lab: Lab) -> 
     assert "20.0 GB/s" in said
 
 
+def test_home_says_what_is_on_its_way(client: TestClient, database: Database, add_matrix: AddMatrix) -> None:
+    assert "Nothing has been measured here yet" in words(get(client, "/").text)
+    name = first_start.SAMPLES[0][0]
+    add_matrix(sample_matrix(), name, "s1")
+    begun = get(client, "/")
+    assert begun.context["topics"] == "jobs,matrices"
+    assert "a study of them starts by itself" in words(begun.text)
+    assert "Nothing has been measured" not in begun.text
+    devices.register(database, [CPU])
+    job = queue.submit(database, Settings(), queue.JobRequest("formats", ("s1",), device="cpu"), first_start.KEY)[0]
+    running = get(client, "/")
+    assert (running.context["sample"].id, running.context["topics"]) == (job.id, "jobs")
+    assert "queued · two generated matrices, five kernels, on cpu" in words(running.text)
+    assert "Nothing has been measured" not in running.text
+
+
+def test_home_says_that_recordings_are_read_in(
+    client: TestClient, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(import_recordings, "_update", lambda *_: seen.append(get(client, "/")))
+    (tmp_path / "h200").mkdir()
+    (tmp_path / "h200" / "formats.json.gz").touch()
+    import_recordings.run(database, tmp_path)
+    assert "are still being read in" in seen[0].text
+    assert seen[0].context["topics"] == "jobs,matrices"
+    assert "are still being read in" not in get(client, "/").text
+
+
 def test_a_matrix_is_measured_where_a_worker_lives(client: TestClient, lab: Lab) -> None:
     context = get(client, "/matrices/m1").context
     assert [choice.value for choice in context["devices"]] == ["cuda:0", "cpu"]
@@ -82,7 +116,7 @@ def test_a_job_can_be_of_other_matrices_too(client: TestClient, lab: Lab, add_ma
     page = get(client, "/matrices/m1")
     # Those with values, by name, and not the matrix itself.
     assert [choice.value for choice in page.context["others"]] == [lab.hostile, "m9"]
-    assert page.text.count('name="matrix_ids"') == 2
+    assert page.text.count('name="matrix_ids" id="with-') == 2
     assert "mixes those of at most 16\u202f384 rows" in page.text
     assert get(client, "/matrices/ingesting").context["others"] == ()
 
@@ -106,10 +140,10 @@ def test_jobs_are_filtered(client: TestClient, lab: Lab) -> None:
 
 
 def test_matrices_are_searched_and_sorted(client: TestClient, lab: Lab) -> None:
-    assert [matrix.name for matrix in get(client, "/matrices?q=CNR").context["matrices"]] == ["cnr-2000"]
+    assert [line.matrix.name for line in get(client, "/matrices?q=CNR").context["matrices"]] == ["cnr-2000"]
     context = get(client, "/matrices?sort=name").context
     assert [column.order for column in context["columns"] if column.text == "name"] == ["ascending"]
-    assert [matrix.name for matrix in context["matrices"]][-2:] == ["failed.mtx", "ingesting.mtx"]
+    assert [line.matrix.name for line in context["matrices"]][-2:] == ["failed.mtx", "ingesting.mtx"]
 
 
 def test_every_generator_has_its_form(client: TestClient, lab: Lab) -> None:

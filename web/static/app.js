@@ -1,7 +1,9 @@
 // The entry of every page: each module finds its own elements and does nothing where there are none.
 import { drawCharts } from "./charts.js";
 import { wireActions } from "./actions.js";
+import { wireChosen } from "./chosen.js";
 import { wireForms } from "./forms.js";
+import { wireGenerate } from "./generate.js";
 import { wireLive } from "./live.js";
 import { wireNavigation } from "./navigation.js";
 import { wireThemeToggle } from "./themes.js";
@@ -11,6 +13,8 @@ wireThemeToggle();
 wireNavigation();
 wireActions();
 wireForms();
+wireGenerate();
+wireChosen();
 wireUpload();
 drawCharts();
 wireLive();

@@ -1,4 +1,4 @@
-// Forms that post JSON: measure a matrix, generate one.
+// Forms that post JSON to the API's address of their page: measure matrices, generate one.
 import { call, complain } from "./actions.js";
 
 const COUNTED = "details:has(> summary > [data-chosen])";
@@ -15,7 +15,7 @@ export function wireForms() {
   });
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (!form.matches("[data-json-form]")) return;
+    if (!form.matches("[data-json-form]") || event.submitter?.hasAttribute("formaction")) return;
     event.preventDefault();
     send(form);
   });
@@ -35,16 +35,21 @@ function showFamily(select) {
   }
 }
 
+// Fetches what the API says of a form; raises an Error with a sentence.
+export function ask(form, path, headers = {}) {
+  return call(`/api/v1${new URL(form.action).pathname}${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body(form)),
+  });
+}
+
 async function send(form) {
   const button = form.querySelector("[type=submit]");
   complain(form, "");
   button.disabled = true;
   try {
-    const answer = await call(form.action, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", ...(form.dataset.idempotent && key()) },
-      body: JSON.stringify(body(form)),
-    });
+    const answer = await ask(form, "", form.dataset.idempotent === undefined ? {} : key());
     location.assign(`${form.dataset.then}${answer.id}`);
   } catch (error) {
     complain(form, error.message);
@@ -64,7 +69,7 @@ function body(form) {
     if (!field.name || field.closest("fieldset:disabled")) continue;
     if (field.dataset.type === "boolean") values[field.name] = field.checked;
     else if (field.dataset.type === "list") {
-      if (field.checked) values[field.name] = [...(values[field.name] ?? []), field.value];
+      if (field.checked || field.type === "hidden") values[field.name] = [...(values[field.name] ?? []), field.value];
     } else if (field.value === "") continue;
     else if (field.dataset.type === "number") values[field.name] = Number(field.value);
     else values[field.name] = field.value;

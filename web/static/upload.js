@@ -1,5 +1,5 @@
-// Upload of one matrix file, dropped anywhere on the page or picked, with progress. The content decides what it is: an
-// edge list is previewed, so that its direction is chosen and not guessed; any other file goes up at once.
+// Upload of matrix files, dropped anywhere on the page or picked, one after the other, with progress. The content decides
+// what a file is: an edge list is previewed, so that its direction is chosen and not guessed; any other goes up at once.
 import { words } from "./problems.js";
 
 // Endings of formats that leave nothing open. Any other file is previewed before it goes up.
@@ -14,15 +14,21 @@ export function wireUpload() {
   const input = form.querySelector("input[type=file]");
   const edges = form.querySelector("[data-edges]");
   const place = form.querySelector("[data-preview]");
+  const skip = form.querySelector("[data-skip]");
+  const sent = form.querySelector("[data-sent]");
+  let waiting = [];
   let picked = null;
+  let many = false;
 
   const ask = (wanted) => {
     edges.hidden = edges.disabled = !wanted;
+    skip.hidden = !many;
+    form.querySelector("[data-edges-of]").textContent = wanted && many ? `(${picked.name})` : "";
   };
-  const upload = () => send(form, picked, form.action, (answer) => location.assign(`/matrices/${answer.id}`), refused);
+  const upload = () => send(form, picked, "", uploaded, refused);
   const preview = () => {
     place.replaceChildren();
-    send(form, picked, `${form.action}/preview`, previewed, refused);
+    send(form, picked, "/preview", previewed, refused);
   };
   const previewed = (answer) => {
     if (answer.format !== "edge list") {
@@ -32,29 +38,68 @@ export function wireUpload() {
     ask(true);
     show(place, answer);
   };
-  const refused = (problem) => {
-    if (OPEN.includes(problem.hint_code)) ask(true);
+  const uploaded = (answer) => {
+    const page = `/matrices/${answer.id}`;
+    if (!many) {
+      location.assign(page);
+      return;
+    }
+    const link = textIn("a", answer.name);
+    link.href = page;
+    note(link, ` ${answer.state}`);
+    document.dispatchEvent(new CustomEvent("uploaded", { detail: answer.id }));
+    next();
   };
-  const take = (file) => {
-    picked = file;
-    hold(input, file);
+  const refused = (problem, sentence) => {
+    if (OPEN.includes(problem.hint_code)) {
+      ask(true);
+      complain(form, sentence);
+    } else if (many && edges.hidden) {
+      note(`${picked.name}: `, sentence);
+      next();
+    } else complain(form, sentence);
+  };
+  const note = (...parts) => {
+    const item = document.createElement("li");
+    item.append(...parts);
+    sent.append(item);
+    sent.hidden = false;
+  };
+  const next = () => {
     ask(false);
-    for (const select of edges.querySelectorAll("select")) select.selectedIndex = 0;
     place.replaceChildren();
-    if (COMPLETE.test(file.name)) upload();
+    for (const select of edges.querySelectorAll("select")) select.selectedIndex = 0;
+    picked = waiting.shift() ?? null;
+    if (!picked) return;
+    hold(input, picked);
+    if (COMPLETE.test(picked.name)) upload();
     else preview();
+  };
+  const take = (files) => {
+    // What leaves something open waits until the others are up.
+    waiting = [...files].sort((one, other) => COMPLETE.test(other.name) - COMPLETE.test(one.name));
+    many = waiting.length > 1;
+    sent.replaceChildren();
+    sent.hidden = true;
+    next();
   };
 
   ask(false);
+  input.multiple = true;
+  form.querySelector("[data-scripted]").hidden = false;
   form.querySelector("[name=directed]").required = true;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (picked) upload();
   });
+  skip.addEventListener("click", () => {
+    complain(form, "");
+    next();
+  });
   // Emptied, the field tells of the same file again once that is corrected.
   input.addEventListener("click", () => (input.value = ""));
   input.addEventListener("cancel", () => picked && hold(input, picked));
-  input.addEventListener("change", () => input.files.length && take(input.files[0]));
+  input.addEventListener("change", () => input.files.length && take(input.files));
   edges.addEventListener("change", () => picked && preview());
   wireDrop(form, take);
 }
@@ -80,8 +125,13 @@ function wireDrop(form, take) {
     if (!carriesFiles(event)) return;
     event.preventDefault();
     form.classList.remove("dropping");
-    if (event.dataTransfer.files.length) take(event.dataTransfer.files[0]);
+    form.scrollIntoView({ block: "nearest" });
+    if (event.dataTransfer.files.length) take(event.dataTransfer.files);
   });
+}
+
+function complain(form, sentence) {
+  form.querySelector("[role=alert]").textContent = sentence;
 }
 
 function show(place, answer) {
@@ -96,6 +146,7 @@ function show(place, answer) {
   const caption = textIn("p", "First entries: row, column, value; rows and columns from 0.");
   caption.className = "small quiet";
   caption.id = "first-entries";
+  entries.setAttribute("role", "region");
   entries.setAttribute("aria-labelledby", caption.id);
   entries.tabIndex = 0;
   place.replaceChildren(facts, notes, caption, entries);
@@ -118,14 +169,14 @@ function formBody(form, file) {
 
 let current = null;
 
-function send(form, file, url, done, refused) {
+// Posts the file and what was chosen to the API's address of the form's page, and below it to `path`.
+function send(form, file, path, done, refused) {
   const bar = form.querySelector("progress");
   const status = form.querySelector("[role=status]");
-  const alert = form.querySelector("[role=alert]");
   const request = new XMLHttpRequest();
   current?.abort();
   current = request;
-  alert.textContent = "";
+  complain(form, "");
   bar.hidden = false;
   bar.removeAttribute("value");
   status.textContent = `Sending ${file.name} …`;
@@ -139,24 +190,21 @@ function send(form, file, url, done, refused) {
       status.textContent = `Reading ${file.name} …`;
     }
   });
-  const rest = (sentence) => {
+  const rest = () => {
     bar.hidden = true;
     status.textContent = "";
-    alert.textContent = sentence;
   };
-  const broken = "The file was not sent: the connection broke, or the file has changed. Choose it again.";
-  request.addEventListener("error", () => rest(broken));
+  request.addEventListener("error", () => {
+    rest();
+    refused({}, "The file was not sent: the connection broke, or the file has changed. Choose it again.");
+  });
   request.addEventListener("load", () => {
     const answer = request.response ?? {};
-    if (request.status >= 400) {
-      rest(words(answer, request.status));
-      refused(answer);
-      return;
-    }
-    rest("");
-    done(answer);
+    rest();
+    if (request.status >= 400) refused(answer, words(answer, request.status));
+    else done(answer);
   });
   request.responseType = "json";
-  request.open("POST", url);
+  request.open("POST", `/api/v1${new URL(form.action).pathname}${path}`);
   request.send(formBody(form, file));
 }

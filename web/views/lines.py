@@ -1,4 +1,4 @@
-"""Rows of lists that several pages show: jobs, devices, findings."""
+"""Rows of lists that several pages show: jobs, devices, matrices, findings."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,9 +10,9 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.records import profile_from_json
 from server import devices, recorded_results
 from server.jobs import queue
-from server.models import DeviceRow, JobRow
+from server.models import DeviceRow, JobRow, MatrixRow
 from server.results import matrix_features
-from web.parts import DeviceLine, FindingLine, JobLine, Link
+from web.parts import DeviceLine, FindingLine, JobLine, Link, MatrixLine
 from web.results import Results
 from web.selection import Selection
 from web.studies.base import StudyPage
@@ -107,3 +107,19 @@ def finding_lines(page: StudyPage, results: Results, data: StudyData | None = No
 def study_url(study: str, selection: Selection) -> str:
     """The page of a study with a selection."""
     return f"/{study}?{selection.query}" if selection.query else f"/{study}"
+
+
+def matrix_line(row: MatrixRow) -> MatrixLine:
+    """A matrix as lists show it."""
+    return MatrixLine(
+        id=row.id,
+        name=row.name,
+        state=row.state,
+        n_rows=units.count(row.n_rows) if row.features else units.MISSING,
+        n_cols=units.count(row.n_cols) if row.features else units.MISSING,
+        nnz=units.count(row.nnz) if row.features else units.MISSING,
+        ave=units.number(row.features.get("ave")),
+        sigma=units.number(row.features.get("sigma")),
+        longest=units.count(row.features.get("max")),
+        created=units.moment(row.created_at),
+    )

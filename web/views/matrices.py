@@ -1,8 +1,7 @@
-"""`/matrices` and `/matrices/{id}`: the catalogue, and one matrix with its structure and results."""
+"""`/matrices/{id}`: one matrix with its structure and results."""
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
@@ -11,7 +10,6 @@ from gpu_engine.advisor.gpus import GPUS
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import units
 from gpu_engine.findings.tables import Head, Table
-from gpu_engine.generators import GENERATORS
 from gpu_engine.recordings import kind_of
 from gpu_engine.records import DeviceInfo, MatrixInfo, dumps
 from gpu_engine.studies import STUDIES
@@ -23,29 +21,15 @@ from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
 from web import hints
-from web.contexts import MatricesPage, MatrixPage
-from web.forms import form_fields
-from web.parts import Chart, Choice, Column, Family, FindingLine, Link, MatrixLine, Origin
+from web.contexts import MatrixPage
+from web.parts import Chart, Choice, FindingLine, Link, Origin
 from web.pictures import bin_label, picture
 from web.results import Results, results_of
 from web.selection import Selection
 from web.studies import PAGES
-from web.views.lines import finding_lines, job_lines
+from web.views.lines import finding_lines, job_lines, matrix_line
 
-PAGE = 50
 JOBS_SHOWN = 10
-COLUMNS = (
-    ("name", "name", False),
-    ("n_rows", "rows", True),
-    ("", "columns", True),
-    ("nnz", "nnz", True),
-    ("ave", "ave", True),
-    ("sigma", "σ", True),
-    ("max", "max", True),
-    ("", "state", False),
-    ("created_at", "added, UTC", False),
-)
-"""(sort key or empty, heading, numeric)."""
 
 FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
     ("rows × columns", lambda row: f"{units.count(row.n_rows)} × {units.count(row.n_cols)}"),
@@ -70,24 +54,6 @@ FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
 )
 
 
-def page(session: Session, q: str, sort: str, cursor: str) -> MatricesPage:
-    """The matrices whose name contains `q`; raises ParameterError for an unknown sort or cursor."""
-    order = sort or catalogue.SORT_DEFAULT
-    rows = catalogue.list_matrices(session, q, order, PAGE, cursor or None, recorded=True)
-    view = {"q": q, "sort": sort}
-    return MatricesPage(
-        title="Matrices",
-        topics="matrices",
-        q=q,
-        sort=sort,
-        columns=tuple(_column(view, order, *column) for column in COLUMNS),
-        matrices=tuple(_line(row) for row in rows.items),
-        first=_url(view) if cursor else "",
-        next=_url(view | {"cursor": rows.next}) if rows.next else "",
-        families=tuple(Family(f.name, f.summary, form_fields(f.Params)) for f in GENERATORS),
-    )
-
-
 def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
     """One matrix; raises NotFoundError."""
     row = catalogue.get_matrix(session, matrix_id)
@@ -99,7 +65,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
     return MatrixPage(
         title=row.name,
         topics=",".join(watched),
-        matrix=_line(row),
+        matrix=matrix_line(row),
         source=_source(row.source),
         error=hints.words(row.error),
         facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
@@ -150,7 +116,7 @@ def _origin(session: Session, row: MatrixRow) -> Origin:
     call = recorded_results.generate_call(row)
     twins = catalogue.ready_twins(session, row)
     return Origin(
-        generate=dumps(call) if call else "",
+        generate=tuple((name, value if isinstance(value, str) else dumps(value)) for name, value in call.items()),
         collection=str(row.source.get("name", "")),
         twins=tuple(Link(twin.name, f"/matrices/{twin.id}") for twin in twins),
     )
@@ -188,21 +154,6 @@ def _has_cases(study: Study, info: MatrixInfo, device: DeviceInfo) -> bool:
         return False
 
 
-def _line(row: MatrixRow) -> MatrixLine:
-    return MatrixLine(
-        id=row.id,
-        name=row.name,
-        state=row.state,
-        n_rows=units.count(row.n_rows) if row.features else units.MISSING,
-        n_cols=units.count(row.n_cols) if row.features else units.MISSING,
-        nnz=units.count(row.nnz) if row.features else units.MISSING,
-        ave=units.number(row.features.get("ave")),
-        sigma=units.number(row.features.get("sigma")),
-        longest=units.count(row.features.get("max")),
-        created=units.moment(row.created_at),
-    )
-
-
 def _charts(row: MatrixRow) -> tuple[Chart, ...]:
     query = Selection(matrix=(row.id,)).query
     spy = f"Where the {units.count(row.nnz)} entries of {row.name} lie: entries per cell, on a log scale."
@@ -212,20 +163,6 @@ def _charts(row: MatrixRow) -> tuple[Chart, ...]:
         Chart("spy", f"/api/v1/figures/spy?{query}", row.fingerprint[:12], spy),
         Chart("row-lengths", f"/api/v1/figures/row-lengths?{query}", row.fingerprint[:12], lengths),
     )
-
-
-def _column(view: dict[str, str], order: str, key: str, text: str, numeric: bool) -> Column:
-    if not key:
-        return Column(text, "", "", numeric)
-    now = {key: "ascending", f"-{key}": "descending"}.get(order, "")
-    # Numbers are looked up from the largest down, names from A.
-    descending = now == "ascending" or (now == "" and key != "name")
-    return Column(text, _url(view | {"sort": f"-{key}" if descending else key}), now, numeric)
-
-
-def _url(query: dict[str, str]) -> str:
-    given = urlencode({name: value for name, value in query.items() if value})
-    return f"/matrices?{given}" if given else "/matrices"
 
 
 def _source(source: dict[str, Any]) -> str:

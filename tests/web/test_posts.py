@@ -1,0 +1,83 @@
+"""Forms as a browser sends them that runs no scripts: each leads to a page, and what is wrong is said on one."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from server import catalogue, reference
+from server.jobs.queue import get_job
+from tests.web.conftest import Lab, words
+
+HTML = {"Accept": "text/html"}
+MATRIX = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1.0\n"
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "ANSWER_S", 120.0)
+
+
+def post(client: TestClient, url: str, follow: bool = False, **form: Any) -> Any:
+    return client.post(url, headers=HTML, follow_redirects=follow, **form)
+
+
+def test_an_uploaded_file_leads_to_its_matrix(client: TestClient) -> None:
+    fields = {"directed": "", "weights": "auto", "duplicates": "sum"}
+    answer = post(client, "/matrices", files={"file": ("tiny.mtx", MATRIX)}, data=fields)
+    assert answer.status_code == 303
+    shown = client.get(answer.headers["location"], headers=HTML)
+    assert shown.context["matrix"].name == "tiny"
+
+
+def test_a_refused_file_is_answered_with_a_page_in_its_words(client: TestClient) -> None:
+    names = {"file": ("friends", b"name,friend\nalice,bob\nbob,carol\n")}
+    answer = post(client, "/matrices", files=names)
+    assert (answer.status_code, answer.template.name) == (422, "error.html")
+    assert "Choose the direction and press Upload." in answer.text
+    assert "directed=" not in answer.text
+    assert post(client, "/matrices", files=names, data={"directed": "true"}).status_code == 303
+
+
+def test_a_generated_matrix_has_what_the_form_says(client: TestClient) -> None:
+    form = {"family": "rmat", "scale": "4", "edge_factor": "2", "shuffled": "true", "values": "ones", "seed": "3"}
+    answer = post(client, "/matrices/generate", data=form)
+    assert answer.status_code == 303
+    source = client.get(f"/api/v1{answer.headers['location']}").json()["source"]
+    assert source["params"] == {"scale": 4, "edge_factor": 2, "shuffled": True, "values": "ones", "seed": 3}
+    wrong = post(client, "/matrices/generate", data=form | {"scale": "many"})
+    assert (wrong.status_code, wrong.template.name) == (422, "error.html")
+    assert "scale is" in words(wrong.text)
+
+
+def test_chosen_matrices_are_one_job(client: TestClient, lab: Lab) -> None:
+    form = {"study": "formats", "device": "cpu", "matrix_ids": [lab.matrix, lab.hostile], "rounds": "9"}
+    answer = post(client, "/jobs", data=form | {"kernels": ["csr/scalar", "csr/vector"]})
+    assert answer.status_code == 303
+    with lab.database.read() as session:
+        job = get_job(session, answer.headers["location"].rpartition("/")[2])
+        assert (job.study, job.device, job.matrix_ids) == ("formats", "cpu", [lab.matrix, lab.hostile])
+        assert (job.params["rounds"], job.params["kernels"]) == (9, ["csr/scalar", "csr/vector"])
+    nothing = post(client, "/jobs", data={"study": "formats", "device": "cpu"})
+    assert nothing.status_code == 422
+    assert "No matrix is chosen" in nothing.text
+
+
+def test_chosen_matrices_are_compared_where_they_were_measured(client: TestClient, lab: Lab) -> None:
+    url = f"/compare?matrix_ids={lab.matrix}&matrix_ids={lab.hostile}&study=formats&device=cpu"
+    answer = client.get(url, headers=HTML, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (
+        303,
+        f"/formats?matrix={lab.matrix}&matrix={lab.hostile}&device=cpu&device=cuda%3A0",
+    )
+    found = {
+        line.finding.matrix_id for line in client.get(answer.headers["location"], headers=HTML).context["findings"]
+    }
+    assert found == {lab.matrix, lab.hostile}
+
+
+def test_every_page_form_has_an_api_of_its_address(client: TestClient) -> None:
+    """The scripts send what a form holds to the same path of the API."""
+    paths = client.get(reference.SPEC).json()["paths"]
+    for path in ("/matrices", "/matrices/preview", "/matrices/generate", "/matrices/generate/preview", "/jobs"):
+        assert "post" in paths[f"/api/v1{path}"]

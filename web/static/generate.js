@@ -1,0 +1,38 @@
+// What a generator would make of the parameters in its form, said while they are chosen.
+import { ask } from "./forms.js";
+
+const PAUSE_MS = 250;
+const SIZES = ["B", "kB", "MB", "GB", "TB"];
+
+export function wireGenerate() {
+  const form = document.querySelector("[data-generate]");
+  if (!form) return;
+  const place = form.querySelector("[data-expected]");
+  let timer = null;
+  let latest = 0;
+
+  const predict = async () => {
+    const request = ++latest;
+    let sentence = "";
+    try {
+      sentence = expectation(await ask(form, "/preview"));
+    } catch (error) {
+      sentence = error.message;
+    }
+    if (request === latest) place.textContent = sentence;
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(predict, PAUSE_MS);
+  });
+}
+
+function expectation({ nnz, bytes }) {
+  const grouped = new Intl.NumberFormat("en").format(nnz).replaceAll(",", "\u202f");
+  return `About ${grouped} nonzeros, ${size(bytes)} of columns and values.`;
+}
+
+function size(bytes) {
+  const step = bytes < 1 ? 0 : Math.min(SIZES.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return `${Number((bytes / 1000 ** step).toPrecision(3))}\u202f${SIZES[step]}`;
+}

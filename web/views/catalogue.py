@@ -1,0 +1,168 @@
+"""`/matrices`: what is there, found by name and facets, with the kernel that leads; upload and generators."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import urlencode
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from gpu_engine.findings import units
+from gpu_engine.generators import GENERATORS, Generator
+from gpu_engine.studies import STUDIES
+from server import catalogue, devices, recorded_results
+from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
+from web.contexts import MatricesPage
+from web.forms import form_fields
+from web.parts import CatalogueLine, Choice, Choices, Column, Family, Link, LinkSwitch
+from web.recorded import recorded_formats
+from web.results import results_of
+from web.selection import Selection
+from web.studies.formats import FORMATS
+from web.views.lines import matrix_line
+
+PAGE = 50
+COLUMNS = (
+    ("name", "name", False),
+    ("n_rows", "rows × columns", True),
+    ("nnz", "nnz", True),
+    ("ave", "ave", True),
+    ("sigma", "σ", True),
+    ("max", "max", True),
+    ("", "best kernel", False),
+    ("", "measured on", False),
+    ("created_at", "added, UTC", False),
+)
+"""(sort key or empty, heading, numeric)."""
+
+SOURCES = {"mine": "mine", "recorded": "recorded elsewhere", "all": "all"}
+FACETS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "shape": ("Shape", {"symmetric": "symmetric", "square": "square", "rectangular": "not square"}),
+    "nnz": ("Nonzeros", {"under-100k": "under 100 000", "100k-10m": "100 000 to 10 M", "over-10m": "over 10 M"}),
+    "kind": ("Kind", {"upload": "uploaded", "generated": "generated", "collection": "SuiteSparse"}),
+}
+"""Parameter → its label, and the words for its values."""
+
+OPTIONS = ("q", "sort", "cursor", "source", *FACETS, "family")
+
+
+def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
+    """The matrices that the options (OPTIONS, empty ones unset) ask for; raises ParameterError for an unknown value."""
+    order = options["sort"] or catalogue.SORT_DEFAULT
+    view = {name: options[name] for name in OPTIONS if name not in ("cursor", "family")}
+    source = options["source"] or ("mine" if _has_own(session) else "all")
+    wanted = {"source": source} | {name: options[name] for name in FACETS}
+    rows = catalogue.list_matrices(
+        session, options["q"], order, PAGE, options["cursor"] or None, recorded=True, **wanted
+    )
+    family = next((f for f in GENERATORS if f.name == options["family"]), GENERATORS[0])
+    return MatricesPage(
+        title="Matrices",
+        topics="matrices",
+        q=options["q"],
+        sort=options["sort"],
+        sources=LinkSwitch(
+            "Show", tuple(Link(text, _url(view | {"source": key}), key == source) for key, text in SOURCES.items())
+        ),
+        source=options["source"],
+        facets=tuple(_facet(name, options[name]) for name in FACETS),
+        filtered=bool(options["q"] or options["source"] or any(options[name] for name in FACETS)),
+        columns=tuple(_column(view, order, *column) for column in COLUMNS),
+        matrices=_lines(session, rows.items),
+        first=_url(view) if options["cursor"] else "",
+        next=_url(view | {"cursor": rows.next}) if rows.next else "",
+        families=tuple(_family(f, f is family) for f in GENERATORS),
+        studies=tuple(Choice(s.name, s.name, s is STUDIES[0]) for s in STUDIES),
+        devices=tuple(
+            Choice(row.id, f"{row.id} · {devices.device_info(row).name}")
+            for row in devices.list_devices(session)
+            if devices.is_alive(session, row)
+        ),
+    )
+
+
+def measured_on(session: Session, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Matrix id → the devices that have compared the formats of it, those that are here first."""
+    here = (
+        select(MeasurementRow.matrix_id, MeasurementRow.device)
+        .join(JobRow, JobRow.id == MeasurementRow.job_id)
+        .where(MeasurementRow.matrix_id.in_(ids), JobRow.study == FORMATS.name)
+        .distinct()
+    )
+    elsewhere = (
+        select(MatrixRow.id, RecordingRow.device)
+        .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
+        .join(RecordingRow, RecordingRow.id == RecordedResultsRow.recording_id)
+        .where(MatrixRow.id.in_(ids), RecordingRow.study == FORMATS.name)
+    )
+    found: dict[str, tuple[str, ...]] = {}
+    for query in (here, elsewhere):
+        for matrix_id, device in sorted((row[0], row[1]) for row in session.execute(query)):
+            found[matrix_id] = (*found.get(matrix_id, ()), device)
+    return found
+
+
+def _has_own(session: Session) -> bool:
+    return session.scalar(select(MatrixRow.id).where(MatrixRow.state != MatrixState.RECORDED).limit(1)) is not None
+
+
+def _lines(session: Session, rows: Sequence[MatrixRow]) -> tuple[CatalogueLine, ...]:
+    places = measured_on(session, [row.id for row in rows])
+    leaders = _leaders(session, places)
+    names = {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
+    return tuple(
+        CatalogueLine(
+            matrix_line(row),
+            f"/matrices/{row.id}/spy.png?{row.fingerprint[:12]}" if row.state == MatrixState.READY else "",
+            leaders.get(row.id, ""),
+            ", ".join(names.get(device, device) for device in places.get(row.id, ())),
+        )
+        for row in rows
+    )
+
+
+def _leaders(session: Session, places: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Matrix id → the kernel that leads warm on the first device that measured it, of those whose machine was quiet."""
+    recorded = recorded_formats(session)
+    found = {m: recorded.leaders[m] for m in places if m in recorded.leaders} if recorded else {}
+    for device in sorted({own[0] for own in places.values()}):
+        ids = tuple(m for m, own in places.items() if own[0] == device and m not in found)
+        if ids:
+            results = results_of(session, FORMATS.name, Selection(matrix=ids, device=(device,)))
+            found |= {f.matrix_id: f.leaders[0] for f in FORMATS.findings(results.data) if f.leaders}
+    return found
+
+
+def _facet(name: str, chosen: str) -> Choices:
+    label, values = FACETS[name]
+    options = (("", "any"), *values.items())
+    return Choices(name, name, label, tuple(Choice(value, text, value == chosen) for value, text in options))
+
+
+def _family(family: Generator, chosen: bool) -> Family:
+    expected = family.estimate_nnz(family.Params())
+    return Family(family.name, family.summary, form_fields(family.Params), expectation(expected), chosen)
+
+
+def expectation(nnz: int) -> str:
+    """What a generator is expected to make; static/generate.js says the same."""
+    return f"About {units.count(nnz)} nonzeros, {units.size(catalogue.ENTRY_BYTES * nnz)} of columns and values."
+
+
+def _column(view: Mapping[str, str], order: str, key: str, text: str, numeric: bool) -> Column:
+    if not key:
+        return Column(text, "", "", numeric)
+    current = {key: "ascending", f"-{key}": "descending"}.get(order, "")
+    # Numbers are looked up from the largest down, names from A.
+    descending = current == "ascending" or (current == "" and key != "name")
+    return Column(text, _url({**view, "sort": f"-{key}" if descending else key}), current, numeric)
+
+
+def _url(query: Mapping[str, str]) -> str:
+    given = urlencode({name: value for name, value in query.items() if value})
+    return f"/matrices?{given}" if given else "/matrices"
+
+
+def all_devices(places: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Every device once, those that are here first."""
+    every = dict.fromkeys(device for own in places for device in own)
+    return tuple(sorted(every, key=recorded_results.is_recorded))
