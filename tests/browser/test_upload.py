@@ -1,0 +1,167 @@
+"""Files from the desktop: real drags, by the browser's own events, up to a result that a worker has measured."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from server.ingest import emit_state
+from server.jobs.queue import get_job, list_jobs
+from server.models import MatrixRow, MatrixState
+from server.settings import Settings
+from tests.browser.conftest import LIMIT_MS, Open, watched
+from tests.web.conftest import Lab
+
+CIRCLE = "%%MatrixMarket matrix coordinate real general\n40 40 40\n" + "".join(
+    f"{row} {row % 40 + 1} 1.5\n" for row in range(1, 41)
+)
+FRIENDS = "source,target\nalice,bob\nbob,carol\ncarol,alice\nalice,dave\n"
+
+
+@pytest.fixture
+def worker(address: str, settings: Settings, tmp_path: Path) -> Iterator[None]:
+    """A worker of the service, offering the CPU."""
+    environment = {**os.environ, "SPARSIGHT_HOME": str(settings.home), "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-P", "-m", "sparsight", "worker"]
+    with (tmp_path / "worker.log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        yield
+        process.terminate()
+        process.wait(60)
+
+
+def file(folder: Path, name: str, content: str) -> Path:
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def drag(page: Page, paths: Sequence[Path], target: str = "h1") -> None:
+    """Drags files over an element and drops them there: what the page does not take, the browser opens itself."""
+    box = page.locator(target).first.bounding_box()
+    assert box
+    session = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        session.send("Input.dispatchDragEvent", {"type": kind, "x": box["x"] + 5, "y": box["y"] + 5, "data": data})
+    session.detach()
+
+
+def measure(page: Page) -> None:
+    """Presses Measure on the page of a matrix and waits for the job's end."""
+    # The device is there once the worker has said so.
+    expect(page.locator("#matrix-head .ready")).to_be_visible(timeout=LIMIT_MS)
+    button = page.get_by_role("button", name="Measure", exact=True)
+    while not button.count():
+        page.reload()
+    button.click()
+    page.wait_for_url("**/jobs/*")
+    expect(page.locator("#job-status .succeeded")).to_be_visible(timeout=5 * LIMIT_MS)
+    expect(page.locator("#job-results h3").first).to_be_visible()
+
+
+def test_a_matrix_dropped_on_home_reaches_a_result(worker: None, open_page: Open, tmp_path: Path) -> None:
+    page = open_page("/")
+    drag(page, [file(tmp_path, "circle.mtx", CIRCLE)])
+    page.wait_for_url("**/matrices/*", timeout=LIMIT_MS)
+    expect(page.get_by_role("heading", name="circle", exact=True)).to_be_visible()
+    measure(page)
+
+
+def test_an_edge_list_of_names_reaches_a_result(worker: None, open_page: Open, tmp_path: Path) -> None:
+    page = open_page("/matrices")
+    drag(page, [file(tmp_path, "friends", FRIENDS)])
+    page.get_by_text("edge list: 4 × 4, 4 nonzeros").wait_for(timeout=LIMIT_MS)
+    page.get_by_text("4 distinct names, from 'alice' to 'dave'").wait_for()
+    page.get_by_label("Direction").select_option("true")
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/matrices/*", timeout=LIMIT_MS)
+    measure(page)
+
+
+def test_every_file_of_a_drop_is_taken(lab: Lab, open_page: Open, tmp_path: Path) -> None:
+    page = open_page("/matrices")
+    paths = [
+        file(tmp_path, "friends.csv", FRIENDS),
+        file(tmp_path, "circle.mtx", CIRCLE),
+        file(tmp_path, "bad.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n9 1 1.0\n"),
+    ]
+    drag(page, paths)
+    sent = page.locator("[data-sent] li")
+    expect(sent.nth(1)).to_contain_text("bad.mtx: ", timeout=LIMIT_MS)
+    expect(sent.nth(0)).to_contain_text("circle ready")
+    # What leaves something open comes last.
+    expect(page.locator("[data-edges-of]")).to_have_text("(friends.csv)", timeout=LIMIT_MS)
+    page.get_by_label("Direction").select_option("false")
+    page.get_by_role("button", name="Upload").click()
+    expect(sent.nth(2)).to_contain_text("friends ready", timeout=LIMIT_MS)
+    # They are ticked already, to be measured as one job.
+    expect(page.locator("[data-count]")).to_have_text("2 matrices chosen", timeout=LIMIT_MS)
+    page.locator("#chosen-device").select_option("cpu")
+    page.locator("#chosen").get_by_role("button", name="Measure").click()
+    page.wait_for_url("**/jobs/*")
+    with lab.database.read() as session:
+        assert len(get_job(session, page.url.rpartition("/")[2]).matrix_ids) == 2
+
+
+def test_ticks_stay_through_a_search_and_lead_to_a_comparison_by_keyboard(lab: Lab, open_page: Open) -> None:
+    page = open_page("/matrices", 390)
+    box = page.get_by_label("Choose cnr-2000")
+    box.press("Space")
+    page.locator("#q").fill("long")
+    page.locator("#q").press("Enter")
+    expect(box).to_have_count(0)
+    page.locator("#catalogue input[type=checkbox]").first.press("Space")
+    expect(page.locator("[data-count]")).to_have_text("2 matrices chosen", timeout=LIMIT_MS)
+    page.get_by_role("button", name="Compare formats").press("Enter")
+    page.wait_for_url("**/formats?matrix=*")
+    assert page.url.count("matrix=m") == 2
+    with lab.database.read() as session:
+        assert len(list_jobs(session).items) == 5, "a comparison measures nothing"
+
+
+def test_the_prediction_comes_with_the_matrix(lab: Lab, open_page: Open) -> None:
+    # Made while the service runs: what it finds half read when it starts has failed.
+    open_page("/")
+    with lab.database.write() as session:
+        session.add(MatrixRow(id="late", name="late", state=MatrixState.INGESTING, sha256="late", created_at=9.0))
+    page = open_page("/matrices/late")
+    expect(page.get_by_role("heading", name="Which kernel")).to_have_count(0)
+    with lab.database.write() as session:
+        row, like = (session.get(MatrixRow, matrix_id) for matrix_id in ("late", lab.matrix))
+        assert row
+        assert like
+        row.features, row.fingerprint, row.nnz = like.features, like.fingerprint, like.nnz
+        row.n_rows, row.n_cols, row.state = like.n_rows, like.n_cols, MatrixState.READY
+        emit_state(session, row)
+    expect(page.get_by_role("heading", name="Which kernel")).to_be_visible(timeout=LIMIT_MS)
+    expect(page.locator("#advice tbody tr").first).to_be_visible()
+
+
+def test_a_generator_says_what_it_would_make(open_page: Open) -> None:
+    page = open_page("/matrices")
+    place = page.locator("[data-expected]")
+    expect(place).to_contain_text("448\u202f800 nonzeros", timeout=LIMIT_MS)
+    page.locator("#stencil-nx").fill("30")
+    expect(place).to_have_text("About 44\u202f340 nonzeros, 532\u202fkB of columns and values.", timeout=LIMIT_MS)
+    page.locator("#stencil-nz").fill("2")
+    expect(place).to_contain_text("nz must be 1", timeout=LIMIT_MS)
+
+
+def test_without_scripts_a_file_goes_up(browser: Browser, address: str, tmp_path: Path) -> None:
+    with watched(browser, address, java_script_enabled=False) as page:
+        page.goto("/matrices")
+        page.locator("#file").set_input_files(file(tmp_path, "friends.net", FRIENDS))
+        page.get_by_label("Direction").select_option("true")
+        page.get_by_role("button", name="Upload").click()
+        page.wait_for_url("**/matrices/*", timeout=LIMIT_MS)
+        expect(page.get_by_role("heading", name="friends", exact=True)).to_be_visible()
+        page.goto("/matrices?family=rmat")
+        page.get_by_label("scale", exact=True).fill("5")
+        page.get_by_role("button", name="Generate").click()
+        page.wait_for_url("**/matrices/*")
+        expect(page.locator("h1")).to_contain_text("rmat scale=5")
