@@ -1,5 +1,6 @@
 """A paper's conclusions beside what records say of them: what several studies share."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from gpu_engine.findings.tables import Head, Table
 EXAMPLES = 3
 """Most cases that are named."""
 
+SOURCE = re.compile(r"§\d+(\.\d+)*|(Figure|Table) [\dIVX]+")
+
 Says = Literal["agrees", "mostly", "seldom", "disagrees", "no data"]
 
 Group = TypeVar("Group")
@@ -25,6 +28,7 @@ class Conclusion:
 
     says     of all cases that it is about: they agree, most or few do, none does, or there is none
     numbers  what that is taken from, in words
+    source   where the paper says it: `Figure 6`, `§5.4`
     """
 
     statement: str
@@ -32,6 +36,7 @@ class Conclusion:
     numbers: str
     device: str = ""
     cache: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +59,36 @@ class Statement(Generic[Group]):
     about   the cases that it is about, in the singular
     judge   the trial of a case; None: the case is not what it is about, or lacks the times
     mostly  it speaks of most cases: more than half of them are enough
+    source  where it says so, `Figure 6`; empty: the first figure, table or section that the text names
     """
 
     text: str
     about: str
     judge: Callable[[Group, StudyData], Trial | None]
     mostly: bool = False
+    source: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the paper says it, as its page lists it."""
+        named = SOURCE.search(self.text)
+        return self.source or (named.group() if named else "")
 
     def unjudged(self) -> Conclusion:
         """Where there are no records at all."""
-        return Conclusion(self.text, "no data", "")
+        return Conclusion(self.text, "no data", "", source=self.place)
 
     def conclusion(self, trials: Sequence[tuple[str, Trial]], device: str, cache: str) -> Conclusion:
         """What the trials say together; trials: (name of the case, trial)."""
         if not trials:
-            return Conclusion(self.text, "no data", f"No {self.about} here has the times.", device, cache)
+            lacking = f"No {self.about} here has the times."
+            return Conclusion(self.text, "no data", lacking, device, cache, self.place)
         held = sum(trial.holds for _, trial in trials)
         most = 2 * held > len(trials)
         enough = held == len(trials) or (self.mostly and most)
         says: Says = "agrees" if enough else "mostly" if most else "seldom" if held else "disagrees"
         numbers = f"Holds for {held} of {len(trials)}{_mean(trials)}. {_examples(trials)}{_reasons(trials)}"
-        return Conclusion(self.text, says, numbers, device, cache)
+        return Conclusion(self.text, says, numbers, device, cache, self.place)
 
 
 def conclude(

@@ -165,39 +165,71 @@ def _csrv_on_long_rows(formats: Formats, data: StudyData) -> Trial | None:  # no
 
 
 STATEMENTS: tuple[Statement[Formats], ...] = (
-    Statement("PELLR is faster than ELLR for all matrices.", "matrix", _pellr_over("ELLR")),
+    Statement(
+        "PELLR is faster than ELLR for all matrices.",
+        "matrix",
+        _pellr_over("ELLR"),
+        source="Figure 6",
+    ),
     Statement(
         "PELLR is about 1.5 times as fast as ELLR where σ > 10, ave > 20 and max − min > 10.",
         "such matrix",
         _pellr_over("ELLR", least=1.5, about=lambda formats: formats.is_rougher(10.0, 20.0, 10.0)),
         mostly=True,
+        source="Figure 6",
     ),
     Statement(
         "PELLR has no obvious advantage over ELLR where σ < 3 (here: at most a tenth).",
         "such matrix",
         _pellr_over("ELLR", most=SMALL, about=lambda formats: formats.is_smoother(3.0)),
+        source="Figure 6",
     ),
     Statement(
         f"PELLR is {PAPER_RATIOS['lnsp3937']} times as fast as ELLR on lnsp3937.",
         "lnsp3937",
         _pellr_over("ELLR", least=PAPER_RATIOS["lnsp3937"], about=lambda formats: formats.name == "lnsp3937"),
+        source="Figure 6",
     ),
     Statement(
         "PELLR is about 4 times as fast as HYB where σ < 10.",
         "such matrix",
         _pellr_over("HYB", least=4.0, about=lambda formats: formats.is_smoother(10.0)),
         mostly=True,
+        source="Figure 8",
     ),
     Statement(
         "PELLR is about 1.6 times as fast as HYB where σ > 10.",
         "such matrix",
         _pellr_over("HYB", least=1.6, about=lambda formats: formats.is_rougher(10.0)),
         mostly=True,
+        source="Figure 8",
     ),
-    Statement("On memplus HYB (0.7) and BiELL (0.82) are faster than PELLR.", "memplus", _slower_on_memplus),
-    Statement("PELLR is faster than BiELL in most cases (17 of 20).", "matrix", _pellr_over("BiELL"), True),
-    Statement("PELLR is faster than BiJAD in most cases (15 of 20).", "matrix", _pellr_over("BiJAD"), True),
-    Statement("PELLR is at most 1.3 times as fast as BiJAD.", "matrix", _pellr_over("BiJAD", most=MOST)),
+    Statement(
+        "On memplus HYB (0.7) and BiELL (0.82) are faster than PELLR.",
+        "memplus",
+        _slower_on_memplus,
+        source="Figure 8",
+    ),
+    Statement(
+        "PELLR is faster than BiELL in most cases (17 of 20).",
+        "matrix",
+        _pellr_over("BiELL"),
+        True,
+        source="Figure 9",
+    ),
+    Statement(
+        "PELLR is faster than BiJAD in most cases (15 of 20).",
+        "matrix",
+        _pellr_over("BiJAD"),
+        True,
+        source="Figure 10",
+    ),
+    Statement(
+        "PELLR is at most 1.3 times as fast as BiJAD.",
+        "matrix",
+        _pellr_over("BiJAD", most=MOST),
+        source="Figure 10",
+    ),
     Statement(
         "HYB is the best of PELLR, HYB, BiELL and BiJAD on memplus alone (Figure 11).",
         "matrix",
@@ -205,7 +237,13 @@ STATEMENTS: tuple[Statement[Formats], ...] = (
     ),
     Statement("PELLR is the best of Figure 12 in most cases.", "matrix", _leads("PELLR"), True),
     Statement("PELLR or JAD is the best of Figure 12 on almost every matrix.", "matrix", _leads("PELLR", "JAD"), True),
-    Statement("CSRV is slower than cuCSR in most cases.", "matrix", _csrv_after_cucsr, True),
+    Statement(
+        "CSRV is slower than cuCSR in most cases.",
+        "matrix",
+        _csrv_after_cucsr,
+        True,
+        source="Figure 12",
+    ),
     Statement(
         "CSRV performs well where ave > 16 (here: among the faster half of Figure 12).",
         "such matrix",

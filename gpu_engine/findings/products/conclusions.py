@@ -93,12 +93,46 @@ def _two_of_four(heads: Heads, data: StudyData) -> Trial | None:  # noqa: ARG001
 
 STATEMENTS: tuple[Statement[Heads], ...] = (
     Statement(
-        "A product on 32 of two segments' bits is about 1.5 times as fast as in fp64.", "graph", _about(2, 1), True
+        "A product on 32 of two segments' bits is about 1.5 times as fast as in fp64.",
+        "graph",
+        _about(2, 1),
+        True,
+        source="Figure 4",
     ),
-    Statement("A product on 16 of four segments' bits is about twice as fast as in fp64.", "graph", _about(4, 1), True),
-    Statement("On 32 bits, four segments gain less than two.", "graph", _two_of_four, True),
-    Statement("On 48 bits a product is slower than in fp64.", "graph", _slower(4, 3), True),
-    Statement("On all 64 bits of two segments it is slower than in fp64.", "graph", _slower(2, 2), True),
-    Statement("On all 64 bits of four segments it is slower than in fp64.", "graph", _slower(4, 4), True),
+    Statement(
+        "A product on 16 of four segments' bits is about twice as fast as in fp64.",
+        "graph",
+        _about(4, 1),
+        True,
+        source="Figure 4",
+    ),
+    Statement(
+        "On 32 bits, four segments gain less than two.",
+        "graph",
+        _two_of_four,
+        True,
+        source="Figure 4",
+    ),
+    Statement(
+        "On 48 bits a product is slower than in fp64.",
+        "graph",
+        _slower(4, 3),
+        True,
+        source="Figure 4",
+    ),
+    Statement(
+        "On all 64 bits of two segments it is slower than in fp64.",
+        "graph",
+        _slower(2, 2),
+        True,
+        source="Figure 4",
+    ),
+    Statement(
+        "On all 64 bits of four segments it is slower than in fp64.",
+        "graph",
+        _slower(4, 4),
+        True,
+        source="Figure 4",
+    ),
 )
 """As §V of the paper has them, on a V100, of products with both operands in segments; they speak of most graphs."""

@@ -43,3 +43,17 @@ def test_the_table_has_what_some_device_was_asked_for() -> None:
     found = [STATEMENT.conclusion(trials(True), "cpu", "warm"), STATEMENT.unjudged()]
     assert [head.text for head in table_of(found).heads] == ["the paper", "here", "numbers", "device", "cache"]
     assert table_of(found).rows == (("All are fast.", "agrees", "Holds for 1 of 1. For a 0.", "cpu", "warm"),)
+
+
+def test_the_source_is_what_is_said_or_what_the_text_names_first() -> None:
+    def source(text: str, said: str = "") -> str:
+        return Statement(text, "case", lambda *_: None, source=said).unjudged().source
+
+    assert source("Merging takes 17 % for COO (§5.5, Figure 19).") == "§5.5"
+    assert source("PELLR is the best of Figure 12.") == "Figure 12"
+    assert source("As Table II has it.") == "Table II"
+    assert source("PELLR is the best of Figure 12.", "Figure 6") == "Figure 6"
+    assert source("COO is the best.") == ""
+    judged = Statement("COO is the best.", "case", lambda *_: None, source="Figure 7")
+    trials = [("m", Trial(True, "1.20 ×"))]
+    assert judged.conclusion([], "cpu", "warm").source == judged.conclusion(trials, "cpu", "warm").source == "Figure 7"
