@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from gpu_engine.findings.tables import Table
+from web.papers.base import Paper
+from web.papers.parts import ExhibitPart, TrialForm
 from web.parts import (
     CatalogueLine,
     Chart,
@@ -188,3 +190,24 @@ class ErrorPage:
     topics: str
     status: int
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class PapersPage:
+    """`/papers`: the papers, and every figure and table of them."""
+
+    title: str
+    topics: str
+    papers: tuple[Paper, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperPage:
+    """`/papers/{name}`: what a paper printed beside what was measured; devices: links, of which one is current."""
+
+    title: str
+    topics: str
+    paper: Paper
+    devices: tuple[Link, ...]
+    exhibits: tuple[ExhibitPart, ...]
+    trial: TrialForm

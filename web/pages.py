@@ -28,11 +28,12 @@ from web.selection import parse_options, parse_selection
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
-from web.views import catalogue, home, jobs, matrices, study
+from web.views import catalogue, home, jobs, matrices, papers, study
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 NAVIGATION = (
     *((page.link, f"/{page.name}") for page in PAGES),
+    ("Papers", "/papers"),
     ("Matrices", "/matrices"),
     ("Jobs", "/jobs"),
     ("Devices", "/devices"),
@@ -132,6 +133,21 @@ def show_devices(request: Request, database: DatabaseDep) -> Response:
     parse_options(request.query_params.multi_items(), ())
     with database.read() as session:
         return render(request, "devices.html", home.devices_page(session))
+
+
+@router.get("/papers")
+def show_papers(request: Request) -> Response:
+    """The papers whose methods are built here."""
+    parse_options(request.query_params.multi_items(), ())
+    return render(request, "papers.html", papers.page())
+
+
+@router.get("/papers/{name}")
+def show_paper(name: str, request: Request, database: DatabaseDep) -> Response:
+    """One paper."""
+    options = parse_options(request.query_params.multi_items(), ("device", "matrix"))
+    with database.read() as session:
+        return render(request, "paper.html", papers.paper_page(session, name, **options))
 
 
 def _add_study(page: StudyPage) -> None:
