@@ -15,6 +15,7 @@ from server.settings import Settings
 from tests.conftest import AddMatrix
 from tests.web.conftest import CPU, Lab, get, sample_matrix, words
 from web import contexts
+from web.papers import PAPERS
 from web.studies import PAGES as STUDY_PAGES
 
 PAGES: dict[str, tuple[str, type[Any]]] = {
@@ -30,6 +31,8 @@ PAGES: dict[str, tuple[str, type[Any]]] = {
     "/jobs/j4": ("job.html", contexts.JobPage),
     "/jobs/j5": ("job.html", contexts.JobPage),
     "/devices": ("devices.html", contexts.DevicesPage),
+    "/papers": ("papers.html", contexts.PapersPage),
+    **{paper.href: ("paper.html", contexts.PaperPage) for paper in PAPERS},
 }
 
 
@@ -52,7 +55,9 @@ def test_an_empty_service_says_what_to_do(client: TestClient, url: str) -> None:
 @pytest.mark.parametrize("url", PAGES)
 def test_nothing_is_loaded_from_elsewhere_and_no_script_is_inline(client: TestClient, lab: Lab, url: str) -> None:
     text = get(client, url).text
-    assert re.findall(r'(?:src|href|action)="((?!/|#)[^"]*)"', text) == []
+    # A link to where a paper is published loads nothing.
+    own = re.sub(r'<a href="https://[^"]*" rel="noreferrer">', "", text)
+    assert re.findall(r'(?:src|href|action)="((?!/|#)[^"]*)"', own) == []
     assert re.findall(r"<script(?![^>]*\bsrc=)", text) == []
     assert re.findall(r"\son\w+=", text) == []
     for asset in set(re.findall(r'"(/static/[^"]+)"', text)):

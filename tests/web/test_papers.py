@@ -1,0 +1,201 @@
+"""The pages of papers: every figure and table of the print once, every link to a place that is there."""
+
+import json
+import re
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.formats import conclusions
+from gpu_engine.generators import generate, generator
+from gpu_engine.parameters import parse_params
+from server import devices
+from server.models import JobState
+from tests.conftest import AddMatrix
+from tests.samples.formats import study_of, timed
+from tests.web.conftest import CPU, GPU, add_job, add_study, get, sample_matrix, words
+from web.api import FIGURES
+from web.papers import PAPERS, cpms_pagerank, pellr
+from web.papers.base import Exhibit, Paper
+from web.results import results_of
+from web.selection import Selection
+from web.studies import page_of
+
+every_paper = pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+
+PRINTED = {
+    "cpms-pagerank": ("Figure 1-6", "Table 1-2"),
+    "flexible-batched-spmv": ("Figure 1-7",),
+    "pellr": ("Figure 1-12", "Table 1-1"),
+    "msrep": ("Figure 1-23", "Table 1-2"),
+}
+"""Paper → first and last number of what its print numbers."""
+
+ROMAN = {"I": 1, "II": 2}
+
+
+def numbered(exhibit: Exhibit) -> list[str]:
+    """`Figures 2 to 4` → Figure 2, Figure 3, Figure 4."""
+    kind, first, *rest = re.split(r" (?:to |and )?", exhibit.label)
+    low, high = (ROMAN.get(n) or int(n) for n in (first, rest[-1] if rest else first))
+    return [f"{kind.removesuffix('s')} {n}" for n in range(low, high + 1)]
+
+
+@every_paper
+def test_every_figure_and_table_of_the_print_has_one_row(paper: Paper) -> None:
+    spans = [re.match(r"(\w+) (\d+)-(\d+)", span) for span in PRINTED[paper.name]]
+    expected = [f"{m[1]} {n}" for m in spans if m for n in range(int(m[2]), int(m[3]) + 1)]
+    found = [name for exhibit in paper.exhibits for name in numbered(exhibit) if not name.startswith("Section")]
+    assert sorted(found) == sorted(expected)
+    assert max(Counter(exhibit.id for exhibit in paper.exhibits).values()) == 1
+
+
+@every_paper
+def test_every_row_says_where_it_is_drawn_or_why_not_and_what_may_be_said(paper: Paper) -> None:
+    statements = [c for judge in paper.judges.values() for c in judge(StudyData())]
+    for exhibit in paper.exhibits:
+        assert exhibit.shows, exhibit.label
+        assert bool(exhibit.places) != bool(exhibit.absent), exhibit.label
+        assert any(exhibit.has(c) for c in statements) != bool(exhibit.unsaid), exhibit.label
+
+
+@every_paper
+def test_every_statement_that_is_judged_stands_in_one_row(paper: Paper) -> None:
+    for judge in paper.judges.values():
+        for conclusion in judge(StudyData()):
+            assert [e.label for e in paper.exhibits if e.has(conclusion)] != [], conclusion.statement
+            assert sum(exhibit.has(conclusion) for exhibit in paper.exhibits) == 1, conclusion.statement
+
+
+@every_paper
+def test_every_link_leads_to_an_anchor_and_every_figure_is_there(client: TestClient, paper: Paper) -> None:
+    for place in (place for exhibit in paper.exhibits for place in exhibit.places):
+        address, _, anchor = place.href().partition("#")
+        response = get(client, address)
+        assert response.status_code == 200
+        assert f'id="{anchor}"' in response.text, place
+        assert place.text.startswith(page_of(place.study).link)
+        if place.is_figure:
+            assert place.part in FIGURES
+
+
+def test_the_list_is_a_table_of_contents(client: TestClient) -> None:
+    response = get(client, "/papers")
+    for paper in PAPERS:
+        page = get(client, paper.href)
+        for exhibit in paper.exhibits:
+            assert f'href="{paper.href}#{exhibit.id}"' in response.text
+            assert f'id="{exhibit.id}"' in page.text
+            assert exhibit.shows in words(response.text).replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'")
+    headings = re.findall(r"<h(\d)", response.text)
+    assert all(int(after) - int(before) <= 1 for before, after in pairwise(headings))
+
+
+def square(side: int) -> CsrMatrix:
+    """A small square matrix, which every study takes."""
+    return generate("stencil", {"points": 5, "nx": side, "ny": side})
+
+
+@pytest.fixture
+def measured(database: Any, add_matrix: AddMatrix) -> Any:
+    """Two matrices measured on two devices, one of them in ELLR and PELLR."""
+    devices.register(database, [CPU, GPU])
+    names = [add_matrix(square(4), "memplus", "m1"), add_matrix(square(5), "fem3", "m2")]
+    add_study(database, "formats", "j1", names)
+    pair = [
+        timed(kernel, s, matrix="m1", device="cuda:0") for kernel, s in (("ellr/thread", 3e-3), ("pellr/thread", 2e-3))
+    ]
+    add_job(database, "j2", "cuda:0", JobState.SUCCEEDED, [*study_of("m1", "cuda:0"), *pair])
+    return database
+
+
+def test_what_is_said_is_what_the_findings_say(client: TestClient, measured: Any) -> None:
+    context = get(client, "/papers/pellr?device=cuda:0").context
+    parts = {part.exhibit.label: part for part in context["exhibits"]}
+    with measured.read() as session:
+        data = results_of(session, "formats", Selection(device=("cuda:0",), matrix=("m1",))).data
+    wanted = [c for c in conclusions.conclusions(data) if c.source == "Figure 6"]
+    shown = [row for row in parts["Figure 6"].statements.rows if row[3] == "cuda:0"]
+    assert [row[0] for row in shown] == [c.statement for c in wanted]
+    assert [row[2] for row in shown] == [c.numbers for c in wanted]
+    assert shown[0][1:3] == ("agrees", "Holds for 1 of 1. For memplus 1.50 × (faster).".replace(" ×", "\u202f×"))
+    assert "agrees" in parts["Figure 6"].said
+    # No matrix here is lnsp3937, and the devices are two: the CPU has no time in PELLR and says nothing.
+    assert ("cannot be said", "No lnsp3937 here has the times.") in {row[1:3] for row in shown}
+
+
+def test_where_nothing_is_measured_that_is_the_reason(client: TestClient) -> None:
+    response = get(client, "/papers/msrep")
+    assert response.context["devices"] == ()
+    rows = [row for part in response.context["exhibits"] if part.statements for row in part.statements.rows]
+    assert {row[1:3] for row in rows} == {("cannot be said", "Nothing of the study scaling has been measured here.")}
+    assert all(part.chart is None for part in response.context["exhibits"])
+
+
+def test_a_figure_is_drawn_once_and_in_the_place_that_it_is_linked_to(
+    client: TestClient, database: Any, add_matrix: AddMatrix
+) -> None:
+    names = [add_matrix(sample_matrix(), "web_graph", "m1"), add_matrix(sample_matrix(), "fem3", "m2")]
+    add_study(database, "pagerank", "j1", names, "cuda:0")
+    parts = get(client, "/papers/cpms-pagerank").context["exhibits"]
+    charts = [part.chart for part in parts if part.chart]
+    assert len({chart.id for chart in charts}) == len(charts) > 1
+    assert len({chart.url for chart in charts}) == len(charts)
+    for chart in charts:
+        assert client.get(chart.url).status_code == 200
+    four, six = (next(p for p in parts if p.exhibit.label == label) for label in ("Figure 4", "Figure 6"))
+    assert (six.chart, six.above) == (None, "Figure 4")
+    assert four.chart is not None
+
+
+@every_paper
+def test_the_study_of_a_paper_can_be_queued(client: TestClient, measured: Any, paper: Paper) -> None:
+    trial = get(client, paper.href).context["trial"]
+    assert [choice.value for choice in trial.devices] == ["cuda:0", "cpu"]
+    body = json.loads(trial.body) | {"matrix_ids": ["m1"], "device": trial.devices[0].value}
+    answer = client.post("/api/v1/jobs", json=body)
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["study"] in paper.judges
+    for each in trial.generate:
+        call = json.loads(each.body)
+        family = generator(call.pop("family"))
+        assert call.pop("name") == each.name
+        parse_params(family.Params, call)
+
+
+def test_the_papers_own_matrices_are_chosen(client: TestClient, measured: Any, add_matrix: AddMatrix) -> None:
+    def chosen(address: str) -> list[str]:
+        return [choice.value for choice in get(client, address).context["trial"].matrices if choice.chosen]
+
+    assert chosen("/papers/pellr") == ["m1"]
+    assert chosen("/papers/pellr?matrix=m2") == ["m2", "m1"]
+    assert len(chosen("/papers/msrep")) == 1
+    add_matrix(square(6), "lnsp3937 (stand-in)", "m3")
+    assert set(chosen("/papers/pellr")) == {"m1", "m3"}
+    assert "lnsp3937 (stand-in)" not in [each.name for each in get(client, "/papers/pellr").context["trial"].generate]
+
+
+def test_citations_are_whole() -> None:
+    assert cpms_pagerank.CPMS_PAGERANK.bibtex.startswith("@inproceedings{cpms-pagerank2018,\n  author = {Thomas")
+    assert "  doi = {10.4236/jcc.2020.84004},\n  year = {2020},\n}" in pellr.PELLR.bibtex
+    for paper in PAPERS:
+        assert paper.bibtex.count("{") == paper.bibtex.count("}")
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        ("/papers/none", 404, "There is no paper 'none'"),
+        ("/papers/pellr?device=cuda:9", 422, "There are no results of this paper's studies on 'cuda:9'"),
+        ("/papers?x=1", 422, "this page takes none"),
+    ],
+)
+def test_what_is_not_there_is_an_error(client: TestClient, address: str, status: int, said: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == status
+    assert said in answer.json()["detail"]
