@@ -38,7 +38,7 @@ PELLR = Paper(
         drawing(
             "Figures 2 to 4",
             "That matrix in ELLR, what its warps wait for, and four rows of another in BiELL.",
-            absent="Drawings of layouts; docs/formats.md describes them, and tests build them entry by entry.",
+            absent="Drawings of layouts; docs/formats.md describes them.",
         ),
         Exhibit(
             "Figure 5",
