@@ -17,7 +17,8 @@ RUN case "$CUDA" in \
 print(*p['dependencies'], *p['optional-dependencies'].get(sys.argv[1], []), sep='\n')" "$CUDA" > needed.txt \
     && /opt/sparsight/bin/pip install --no-cache-dir --only-binary=:all: \
         --constraint constraints.txt --requirement needed.txt
-COPY README.md ./
+COPY README.md GLOSSARY.md ARCHITECTURE.md CHANGELOG.md ./
+COPY docs docs
 COPY gpu_engine gpu_engine
 COPY server server
 COPY web web

@@ -7,7 +7,6 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from gpu_engine import release
-from server import reference
 from server.db import Database
 from server.errors import install_error_handlers
 from server.guard import Guard
@@ -31,7 +30,7 @@ def create_app(settings: Settings) -> FastAPI:
         title="Sparsight",
         version=release(),
         lifespan=_lifespan,
-        openapi_url=reference.SPEC,
+        openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=operation_id,
@@ -48,7 +47,6 @@ def create_app(settings: Settings) -> FastAPI:
     for module in ROUTERS:
         app.include_router(module.router, prefix="/api/v1", responses=COMMON)
     app.include_router(health.router, responses=problem_docs(400))
-    app.include_router(reference.router)
     describe(app)
     pages.install(app)
     return app

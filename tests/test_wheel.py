@@ -17,6 +17,7 @@ from gpu_engine import recordings
 from tests.samples.recording import sample
 
 ROOT = Path(__file__).parent.parent
+DOCUMENTS = (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
 PACKAGES = ("gpu_engine", "server", "web", "sparsight")
 MATRIX = "%%MatrixMarket matrix coordinate real general\n3 4 4\n1 1 1\n1 4 2\n3 2 -3\n3 3 0.5\n"
 
@@ -78,7 +79,9 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_migrations(wheel: Pa
     migrations = {
         f"server/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "migrations").rglob("*") if shipped(path)
     }
+    documents = {f"web/documents/{path.relative_to(ROOT).as_posix()}" for path in DOCUMENTS}
     assert migrations
+    assert documents <= packed
     assert any(name.endswith(".cu") for name in sources)
     assert (sources | migrations) - packed == set()
     tops = {name.partition("/")[0] for name in packed}
@@ -88,9 +91,9 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_migrations(wheel: Pa
 def test_a_recording_is_packed(tmp_path: Path) -> None:
     """A copy of the checkout with a recording in it, whether or not this release brings one."""
     checkout = tmp_path / "checkout"
-    for name in (*PACKAGES, "migrations"):
+    for name in (*PACKAGES, "migrations", "docs"):
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", ".gitignore"):
+    for name in ("pyproject.toml", ".gitignore", *(path.name for path in ROOT.glob("*.md"))):
         shutil.copy(ROOT / name, checkout / name)
     recordings.write(checkout / "gpu_engine" / "recorded" / "made-up" / "formats.json.gz", sample())
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(checkout))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gpu_engine.findings.tables import Table
+from web.documents import Document
 from web.papers.base import Paper
 from web.papers.parts import ExhibitPart, TrialForm
 from web.parts import (
@@ -23,6 +24,7 @@ from web.parts import (
     Origin,
     TableSection,
 )
+from web.reference import Group, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,35 @@ class DevicesPage:
     title: str
     topics: str
     devices: tuple[DeviceLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsPage:
+    """`/docs`: every document with its first paragraph."""
+
+    title: str
+    topics: str
+    documents: tuple[Document, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """`/docs/{name}` and `/glossary`: one document; others: links to all."""
+
+    title: str
+    topics: str
+    document: Document
+    others: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferencePage:
+    """`/reference`: every call of the API and every document that it takes or answers."""
+
+    title: str
+    topics: str
+    groups: tuple[Group, ...]
+    shapes: tuple[Shape, ...]
 
 
 @dataclass(frozen=True, slots=True)

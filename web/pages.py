@@ -20,6 +20,7 @@ from server.deps import DatabaseDep, StoreDep
 from server.results import csv_text
 from web import assets, posts
 from web.contexts import ErrorPage
+from web.documents import GLOSSARY, href
 from web.hints import HINTS, words
 from web.names import as_code
 from web.pictures import picture
@@ -27,8 +28,13 @@ from web.results import Results, results_of, with_traces
 from web.selection import parse_options, parse_selection
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
+<<<<<<< HEAD
 from web.thumbnails import thumbnail
 from web.views import catalogue, home, jobs, matrices, papers, study
+=======
+from web.views import documents, home, jobs, matrices, study
+from web.words import explained, named, said
+>>>>>>> 1b0e245 ([web] documents and glossary as pages, words open their meaning; the API as a page of ours instead of Swagger UI)
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 NAVIGATION = (
@@ -37,6 +43,7 @@ NAVIGATION = (
     ("Matrices", "/matrices"),
     ("Jobs", "/jobs"),
     ("Devices", "/devices"),
+    ("Documents", "/docs"),
 )
 PRIVATE = assets.IMMUTABLE.replace("public", "private")
 MACHINE_PATHS = ("/api/", "/static/", "/healthz", "/readyz", "/metrics")
@@ -54,7 +61,8 @@ def _templates() -> Jinja2Templates:
         "swatch": lambda m: page_of(m.study).swatch(m),
         "NAVIGATION": NAVIGATION,
     }
-    environment.filters["as_code"] = as_code
+    environment.globals |= {"document_href": href, "said": said}
+    environment.filters |= {"as_code": as_code, "explained": explained, "named": named}
     return Jinja2Templates(env=environment)
 
 
@@ -135,6 +143,7 @@ def show_devices(request: Request, database: DatabaseDep) -> Response:
         return render(request, "devices.html", home.devices_page(session))
 
 
+<<<<<<< HEAD
 @router.get("/papers")
 def show_papers(request: Request) -> Response:
     """The papers whose methods are built here."""
@@ -148,6 +157,34 @@ def show_paper(name: str, request: Request, database: DatabaseDep) -> Response:
     options = parse_options(request.query_params.multi_items(), ("device", "matrix"))
     with database.read() as session:
         return render(request, "paper.html", papers.paper_page(session, name, **options))
+=======
+@router.get("/docs")
+def show_documents(request: Request) -> Response:
+    """Every document."""
+    parse_options(request.query_params.multi_items(), ())
+    return render(request, "documents.html", documents.index())
+
+
+@router.get("/docs/{name}")
+def show_document(name: str, request: Request) -> Response:
+    """One document."""
+    parse_options(request.query_params.multi_items(), ())
+    return render(request, "document.html", documents.page(name))
+
+
+@router.get("/glossary")
+def show_glossary(request: Request) -> Response:
+    """The words of the field."""
+    parse_options(request.query_params.multi_items(), ())
+    return render(request, "document.html", documents.page(GLOSSARY))
+
+
+@router.get("/reference")
+def show_reference(request: Request) -> Response:
+    """The API, to read."""
+    parse_options(request.query_params.multi_items(), ())
+    return render(request, "reference.html", documents.reference_page(request.app.openapi()))
+>>>>>>> 1b0e245 ([web] documents and glossary as pages, words open their meaning; the API as a page of ours instead of Swagger UI)
 
 
 def _add_study(page: StudyPage) -> None:

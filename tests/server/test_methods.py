@@ -3,7 +3,17 @@
 import pytest
 from fastapi.testclient import TestClient
 
-PATHS = ["/", "/matrices", "/formats", "/formats.csv", "/healthz", "/docs", "/api/v1/matrices", "/api/v1/figures"]
+PATHS = [
+    "/",
+    "/matrices",
+    "/formats",
+    "/formats.csv",
+    "/healthz",
+    "/docs",
+    "/reference",
+    "/api/v1/matrices",
+    "/api/v1/figures",
+]
 
 
 @pytest.mark.parametrize("path", PATHS)
