@@ -28,13 +28,9 @@ from web.results import Results, results_of, with_traces
 from web.selection import parse_options, parse_selection
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
-<<<<<<< HEAD
 from web.thumbnails import thumbnail
-from web.views import catalogue, home, jobs, matrices, papers, study
-=======
-from web.views import documents, home, jobs, matrices, study
+from web.views import catalogue, documents, home, jobs, matrices, papers, study
 from web.words import explained, named, said
->>>>>>> 1b0e245 ([web] documents and glossary as pages, words open their meaning; the API as a page of ours instead of Swagger UI)
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 NAVIGATION = (
@@ -143,7 +139,6 @@ def show_devices(request: Request, database: DatabaseDep) -> Response:
         return render(request, "devices.html", home.devices_page(session))
 
 
-<<<<<<< HEAD
 @router.get("/papers")
 def show_papers(request: Request) -> Response:
     """The papers whose methods are built here."""
@@ -157,7 +152,8 @@ def show_paper(name: str, request: Request, database: DatabaseDep) -> Response:
     options = parse_options(request.query_params.multi_items(), ("device", "matrix"))
     with database.read() as session:
         return render(request, "paper.html", papers.paper_page(session, name, **options))
-=======
+
+
 @router.get("/docs")
 def show_documents(request: Request) -> Response:
     """Every document."""
@@ -184,14 +180,14 @@ def show_reference(request: Request) -> Response:
     """The API, to read."""
     parse_options(request.query_params.multi_items(), ())
     return render(request, "reference.html", documents.reference_page(request.app.openapi()))
->>>>>>> 1b0e245 ([web] documents and glossary as pages, words open their meaning; the API as a page of ours instead of Swagger UI)
 
 
 def _add_study(page: StudyPage) -> None:
     """The page of a study at the study's name, and beside it what it shows as the results of a job and as CSV."""
 
     def results(request: Request, session: Session) -> Results:
-        return results_of(session, page.name, parse_selection(request.query_params.multi_items()), page.matrices_shown)
+        selection = parse_selection(request.query_params.multi_items())
+        return results_of(session, page.name, selection, page.matrices_shown, named=False)
 
     def show(request: Request, database: DatabaseDep) -> Response:
         selection = parse_selection(request.query_params.multi_items())

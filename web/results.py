@@ -1,6 +1,7 @@
 """Which results a selection shows: kernels are compared within one job, where their rounds were interleaved.
 
-A recording is to its device what a job is to one that is here.
+A recording is to its device what a job is to one that is here. Addresses have the ids of devices, what is shown their
+names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.records import MIXTURE, Measurement
-from server import recorded_results, results
+from server import devices, recorded_results, results
 from server.jobs import queue
 from server.models import JobRow, JobState
 from server.results import matrix_features
@@ -35,6 +36,7 @@ class Results:
     jobs          the jobs behind the measurements, one per matrix and device; what was recorded has none
     measurements  of the selection; all_caches: the same in every cache state
     features      matrix id → name, shape and row lengths
+    names         device id → its name, which the measurements have instead
     """
 
     study: str
@@ -45,15 +47,24 @@ class Results:
     features: Mapping[str, MatrixFeatures]
     devices: tuple[str, ...]
     matrices: tuple[str, ...]
+    names: Mapping[str, str]
+
+    def device_id(self, name: str) -> str:
+        """The id of the device that is shown under a name."""
+        return next((device for device, known in self.names.items() if known == name), name)
 
     @property
     def data(self) -> StudyData:
         """What the figures of the study are drawn from."""
+        return self.data_of(self.measurements)
+
+    def data_of(self, measurements: Sequence[Measurement]) -> StudyData:
+        """The same of other measurements."""
         chosen = self.selection
         baseline = chosen.baseline[0] if chosen.baseline else ""
         what_if = {name: values[0] for name in WHAT_IF if (values := getattr(chosen, name))}
         return StudyData(
-            self.measurements,
+            measurements,
             self.features,
             chosen.kernel,
             chosen.pair,
@@ -67,16 +78,26 @@ class Results:
         )
 
 
-def results_of(session: Session, study: str, selection: Selection, most: int = MATRICES_SHOWN) -> Results:
+def device_names(session: Session) -> dict[str, str]:
+    """Device id → what people call it: a GPU by its product, beside it whether it was recorded, or which one it is."""
+    here = {row.id: row.info for row in devices.list_devices(session) if row.info["backend"] == "cuda"}
+    named = {device: f"{info['name']} ({device})" for device, info in here.items()}
+    return named | {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
+
+
+def results_of(
+    session: Session, study: str, selection: Selection, most: int = MATRICES_SHOWN, named: bool = True
+) -> Results:
     """The newest results of a study that fit the selection; raises NotFoundError for a job that does not exist.
 
-    most  matrices where the selection names none
+    most   matrices where the selection names none
+    named  measurements have the names of their devices, as people read them; else their ids
     """
     jobs = _candidates(session, study, selection)
     # A selection of jobs shows their results and nothing else.
     recorded = () if selection.job else recorded_results.device_ids(session, study)
-    devices = tuple(dict.fromkeys((*(job.device for job in jobs), *recorded)))
-    chosen_devices = selection.device or (devices if selection.job else devices[:1])
+    known_devices = tuple(dict.fromkeys((*(job.device for job in jobs), *recorded)))
+    chosen_devices = selection.device or (known_devices if selection.job else known_devices[:1])
     here = [job for job in jobs if job.device in chosen_devices]
     elsewhere = [device for device in recorded if device in chosen_devices]
     own = (matrix for job in here for matrix in job.matrix_ids)
@@ -88,7 +109,8 @@ def results_of(session: Session, study: str, selection: Selection, most: int = M
     found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted) if MIXTURE not in m.axes]
     found += (m for of_job in mixtures.values() for m in of_job)
     found += recorded_results.measurements(session, study, chosen.matrix, elsewhere)
-    found = [m for m in found if not chosen.kernel or m.kernel in chosen.kernel]
+    names = device_names(session) if named else {}
+    found = [_renamed(m, names) for m in found if not chosen.kernel or m.kernel in chosen.kernel]
     return Results(
         study,
         chosen,
@@ -96,18 +118,24 @@ def results_of(session: Session, study: str, selection: Selection, most: int = M
         tuple(m for m in found if m.cache in chosen.cache),
         tuple(found),
         matrix_features(session, (*matrices, *chosen.matrix)),
-        devices,
+        known_devices,
         matrices,
+        names,
     )
 
 
 def with_traces(session: Session, seen: Results) -> StudyData:
     """What is drawn of results that have traces, which are read for this alone: they are most of the bytes."""
     wanted = {(m.device, m.case) for m in seen.measurements}
-    devices = () if seen.selection.job else seen.selection.device
-    recorded = recorded_results.traces(session, seen.study, seen.selection.matrix, devices)
+    chosen = () if seen.selection.job else seen.selection.device
+    recorded = recorded_results.traces(session, seen.study, seen.selection.matrix, chosen)
     traces = results.traces(session, seen.jobs) | recorded
-    return replace(seen.data, traces={key: trace for key, trace in traces.items() if key in wanted})
+    known = {(seen.names.get(device, device), case): trace for (device, case), trace in traces.items()}
+    return replace(seen.data, traces={key: trace for key, trace in known.items() if key in wanted})
+
+
+def _renamed(m: Measurement, names: Mapping[str, str]) -> Measurement:
+    return replace(m, device=names[m.device]) if m.device in names else m
 
 
 def _candidates(session: Session, study: str, selection: Selection) -> list[JobRow]:

@@ -24,6 +24,9 @@ from tests.samples.studies import records_of
 
 CPU = DeviceInfo("cpu", "cpu", "A laptop's processor", 16 * 10**9, 32 * 10**6, details={"cores": "2"})
 GPU = DeviceInfo("cuda:0", "cuda", "NVIDIA H200", 139 * 2**30, 60 * 10**6, "GPU-1", {"driver": "580.1"})
+ON_GPU = "NVIDIA H200 (cuda:0)"
+"""What pages call the GPU."""
+
 PROFILE = DeviceProfile(
     "cpu",
     CPU.name,

@@ -13,7 +13,7 @@ from server.models import JobState
 from tests.conftest import AddMatrix
 from tests.samples.batched import copies, mixed, multiplied, refused
 from tests.samples.recording import H200, PROFILE, grid
-from tests.web.conftest import CPU, GPU, add_job, add_study, get, sample_matrix, words
+from tests.web.conftest import CPU, GPU, ON_GPU, add_job, add_study, get, sample_matrix, words
 
 
 @pytest.fixture
@@ -58,11 +58,11 @@ def test_a_batch_of_each_matrix_and_of_all_has_its_verdict_and_its_address(clien
         ("nos3, 1\u202f000 problems", "/batched?matrix=m2&device=cuda%3A0&cache=warm"),
     ]
     assert page.context["overview"] == (
-        "Over 3 batches on cuda:0, warm: auto/shared leads or shares the lead on 2, csri/warp on 1.",
+        "Over 3 batches on NVIDIA H200 (cuda:0), warm: auto/shared leads or shares the lead on 2, csri/warp on 1.",
     )
     alone = get(client, page.context["findings"][2].href).context
     assert [line.finding.title for line in alone["findings"]] == ["nos3, 1\u202f000 problems"]
-    assert {row[3] for row in page.context["conclusions"].tables[0].table.rows} == {"cuda:0"}
+    assert {row[3] for row in page.context["conclusions"].tables[0].table.rows} == {ON_GPU}
 
 
 def test_without_two_matrices_of_a_kind_their_figure_is_a_sentence(client: TestClient, batched: str) -> None:

@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from server import devices
 from server.db import Database
 from tests.conftest import AddMatrix
-from tests.web.conftest import CPU, GPU, add_study, get, sample_matrix, words
+from tests.web.conftest import CPU, GPU, ON_GPU, add_study, get, sample_matrix, words
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_times_of_a_cpu_are_called_so(client: TestClient, ranked: str) -> None:
     assert get(client, "/pagerank?device=cuda:0").context["caveat"] == ""
     both = get(client, "/pagerank?device=cuda:0&device=cpu").context
     assert both["caveat"]
-    assert [line.finding.device for line in both["findings"]] == ["cuda:0", "cpu"]
+    assert [line.finding.device for line in both["findings"]] == [ON_GPU, "cpu"]
 
 
 def test_where_figure_4_is_looked_for_there_is_a_link_to_it(client: TestClient, ranked: str) -> None:

@@ -13,7 +13,7 @@ from server.db import Database
 from server.jobs import queue
 from server.settings import Settings
 from tests.conftest import AddMatrix
-from tests.web.conftest import CPU, Lab, get, sample_matrix, words
+from tests.web.conftest import CPU, ON_GPU, Lab, get, sample_matrix, words
 from web import contexts
 from web.papers import PAPERS
 from web.studies import PAGES as STUDY_PAGES
@@ -112,7 +112,7 @@ def test_a_matrix_is_measured_where_a_worker_lives(client: TestClient, lab: Lab)
     context = get(client, "/matrices/m1").context
     assert [choice.value for choice in context["devices"]] == ["cuda:0", "cpu"]
     assert "NVIDIA H200 · about" in context["devices"][0].text
-    assert {line.finding.device for line in context["findings"]} == {"cpu", "cuda:0"}
+    assert {line.finding.device for line in context["findings"]} == {"cpu", ON_GPU}
     assert get(client, "/matrices/ingesting").context["devices"] == ()
 
 

@@ -15,7 +15,9 @@ from tests.samples.formats import study_of
 from tests.samples.recording import GRID, grid, sample
 from tests.web.conftest import CPU, Lab, add_job, get, words
 
-H200 = "recorded:h200"
+H200, NAMED = "recorded:h200", "NVIDIA H200 (recorded)"
+"""A device in addresses and data, and as pages call it."""
+
 GRID_ID = f"recorded-{grid().fingerprint[:16]}"
 WEB_ID = f"recorded-{sample().matrices[1].fingerprint[:16]}"
 
@@ -42,14 +44,14 @@ def facets(context: Any) -> list[tuple[str, str, str]]:
 
 def test_recorded_results_stand_beside_those_of_ones_own_matrix(client: TestClient, own: str) -> None:
     page = get(client, f"/matrices/{own}")
-    assert facets(page.context) == [(own, "cpu", "warm"), (own, H200, "warm")]
+    assert facets(page.context) == [(own, "cpu", "warm"), (own, NAMED, "warm")]
     for line in page.context["findings"]:
         assert line.finding.leaders == ("csr/vector",)
         assert len(line.finding.rows) == 4
     assert [job.id for job in page.context["jobs"]] == ["j1"]
     assert [choice.value for choice in page.context["devices"]] == ["cpu"]
     there = get(client, page.context["findings"][1].href)
-    assert facets(there.context) == [(own, H200, "warm")]
+    assert facets(there.context) == [(own, NAMED, "warm")]
 
 
 def test_a_matrix_without_a_recorded_twin_shows_its_own_results_only(
@@ -60,7 +62,7 @@ def test_a_matrix_without_a_recorded_twin_shows_its_own_results_only(
 
 def test_a_recorded_matrix_offers_its_generation(client: TestClient, imported: None) -> None:
     page = get(client, f"/matrices/{GRID_ID}")
-    assert facets(page.context) == [(GRID_ID, H200, "warm")]
+    assert facets(page.context) == [(GRID_ID, NAMED, "warm")]
     origin = page.context["origin"]
     call = {"family": "stencil", **grid().source["params"], "name": "a grid"}
     assert dict(origin.generate) == {name: str(value) for name, value in call.items()}
@@ -103,8 +105,8 @@ def test_home_leads_to_the_recorded_comparison(client: TestClient, imported: Non
     assert page.context["findings"] == ()
     (link,) = page.context["recorded"]
     assert {(matrix, device) for matrix, device, _ in facets(get(client, link.href).context)} == {
-        (GRID_ID, H200),
-        (WEB_ID, H200),
+        (GRID_ID, NAMED),
+        (WEB_ID, NAMED),
     }
 
 
@@ -118,14 +120,14 @@ def test_home_says_nothing_of_recordings_where_there_are_none(client: TestClient
 def test_the_newest_job_comes_before_recordings(client: TestClient, own: str) -> None:
     context = get(client, "/formats").context
     (choice,) = (switch for switch in context["switches"] if switch.label == "Device")
-    assert [(link.text, link.current) for link in choice.links] == [("cpu", True), (H200, False)]
+    assert [(link.text, link.current) for link in choice.links] == [("cpu", True), (NAMED, False)]
     assert facets(context) == [(own, "cpu", "warm")]
     assert {device for _, device, _ in facets(get(client, "/").context)} == {"cpu"}
 
 
 def test_devices_are_never_mixed_in_one_ranking(client: TestClient, own: str) -> None:
     context = get(client, f"/formats?device=cpu&device={H200}&matrix={own}").context
-    assert facets(context) == [(own, "cpu", "warm"), (own, H200, "warm")]
+    assert facets(context) == [(own, "cpu", "warm"), (own, NAMED, "warm")]
     assert [len(line.finding.rows) for line in context["findings"]] == [4, 4]
 
 
@@ -145,10 +147,15 @@ def test_the_catalogue_and_the_devices_say_what_is_recorded(client: TestClient, 
     lines = get(client, "/matrices?source=all").context["matrices"]
     states = {line.matrix.name: line.matrix.state for line in lines}
     assert (states["a grid"], states["cnr-2000"]) == ("recorded", "ready")
-    devices_shown = {line.id: line for line in get(client, "/devices").context["devices"]}
-    assert {name: line.state for name, line in devices_shown.items()} == {
-        "cuda:0": "alive",
-        "cpu": "alive",
-        H200: "recorded",
-    }
-    assert (devices_shown[H200].name, devices_shown[H200].rate) == ("NVIDIA H200 (recorded)", "4.30\u202fTB/s")
+    shown = {line.id: line for line in get(client, "/devices").context["devices"]}
+    assert {name: line.state for name, line in shown.items()} == {"cuda:0": "alive", "cpu": "alive", H200: "recorded"}
+    assert (shown[H200].name, shown[H200].rate) == ("NVIDIA H200 (recorded)", "4.30\u202fTB/s")
+
+
+def test_pages_name_a_device_and_data_its_id(client: TestClient, own: str) -> None:
+    query = f"device={H200}&matrix={own}"
+    page = get(client, f"/formats?{query}")
+    assert "is fastest on NVIDIA H200 (recorded), warm" in words(page.text)
+    assert "on recorded:h200" not in words(page.text)
+    assert NAMED in client.get(f"/api/v1/figures/formats?{query}").text
+    assert {m["device"] for m in client.get(f"/formats.json?{query}").json()["measurements"]} == {H200}

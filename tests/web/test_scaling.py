@@ -10,7 +10,7 @@ from server.db import Database
 from server.models import JobState
 from tests.conftest import AddMatrix
 from tests.samples.scaling import by_cusparse, cold, cut_both_ways, resident, unworked
-from tests.web.conftest import CPU, GPU, add_job, add_study, get, sample_matrix, words
+from tests.web.conftest import CPU, GPU, ON_GPU, add_job, add_study, get, sample_matrix, words
 
 VIRTUAL = "These devices are virtual: threads of this CPU. Their times say nothing of a GPU"
 
@@ -62,7 +62,7 @@ def test_the_address_chooses_how_many_devices_and_what_of_their_phases(client: T
     assert list(switches) == ["scaling-phases"]
     ((phases,),) = switches.values()
     assert [(link.text, link.current) for link in phases.links] == [("times", False), ("shares", True)]
-    assert "pCSR/p*-opt is fastest on cuda:0 with 2 devices" in words(page.text)
+    assert "pCSR/p*-opt is fastest on NVIDIA H200 (cuda:0) with 2 devices" in words(page.text)
     drawn = client.get("/api/v1/figures/scaling-balance?job=j3&devices=2&matrix=m1").json()
     assert [trace["x"] for trace in drawn["data"]] == [[3_000_000.0, 1_000_000.0], [2_000_000.0, 2_000_000.0]]
     shares = client.get("/api/v1/figures/scaling-phases?job=j3&phases=shares").json()
@@ -127,7 +127,7 @@ def test_the_papers_conclusions_stand_beside_what_the_shown_device_says(client: 
     page = get(client, "/scaling")
     found = {row[0]: row[1:] for row in page.context["conclusions"].tables[0].table.rows}
     assert len(found) == len(STATEMENTS) == len(page.context["conclusions"].tables[0].table.rows)
-    assert {cells[2] for cells in found.values()} == {"cuda:0"}
+    assert {cells[2] for cells in found.values()} == {ON_GPU}
     says, numbers, _, _ = next(cells for text, cells in found.items() if text.startswith("Baseline is the slowest"))
     assert (says, numbers.replace(THIN, " ")) == (
         "agrees",
@@ -162,14 +162,16 @@ def test_a_library_is_beside_our_strategies(client: TestClient, database: Databa
     add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, [*works, *by_cusparse(works, 0.5)], study="scaling")
     page = get(client, "/scaling?job=j4")
     assert page.context["overview"] == (
-        "Over 2 matrices cut as pCSR on cuda:0, warm: pCSR/p*-opt leads or shares the lead on 2.",
+        "Over 2 matrices cut as pCSR on NVIDIA H200 (cuda:0), warm: pCSR/p*-opt leads or shares the lead on 2.",
     )
     assert "pCSR/p*-opt is 2 times as slow as pCSR/p*-opt, product cusparse (slower)" in words(page.text)
     theirs = by_cusparse(works, 1.5)
     add_job(database, "j5", "cuda:0", JobState.SUCCEEDED, theirs, study="scaling")
     alone = get(client, "/scaling?job=j5")
     assert alone.context["overview"] == ()
-    assert "Nothing of ours has a time on cuda:0; pCSR/p*-opt, product cusparse takes 48.0 ms" in words(alone.text)
+    assert "Nothing of ours has a time on NVIDIA H200 (cuda:0); pCSR/p*-opt, product cusparse takes 48.0 ms" in words(
+        alone.text
+    )
 
 
 def test_what_was_skipped_says_why(client: TestClient, database: Database, scaled: str) -> None:
@@ -177,4 +179,4 @@ def test_what_was_skipped_says_why(client: TestClient, database: Database, scale
     add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, found, study="scaling")
     page = get(client, "/scaling?job=j4")
     assert page.context["findings"][0].finding.rows[-1].reason == "the matrix is not square"
-    assert "Nothing has a time on cuda:0: the matrix is not square." in words(page.text)
+    assert "Nothing has a time on NVIDIA H200 (cuda:0): the matrix is not square." in words(page.text)

@@ -24,7 +24,7 @@ from tests.conftest import AddMatrix
 from tests.samples.formats import HOSTILE
 from tests.samples.recording import H200, PROFILE, grid
 from tests.samples.studies import GPU_ALONE, records_of
-from tests.web.conftest import CPU, GPU, add_study, get, sample_matrix, words
+from tests.web.conftest import CPU, GPU, ON_GPU, add_study, get, sample_matrix, words
 from web import contexts
 from web.studies import PAGES
 from web.studies.base import StudyPage
@@ -87,8 +87,8 @@ def test_a_page_gets_its_context_and_nothing_else(client: TestClient, measured: 
 def test_it_starts_with_the_newest_device_and_mixes_none(client: TestClient, measured: StudyPage) -> None:
     context = get(client, f"/{measured.name}").context
     (choice,) = (switch for switch in context["switches"] if switch.label == "Device")
-    assert [(link.text, link.current) for link in choice.links] == [("cuda:0", True), ("cpu", False)]
-    assert {line.finding.device for line in context["findings"]} == {"cuda:0"}
+    assert [(link.text, link.current) for link in choice.links] == [(ON_GPU, True), ("cpu", False)]
+    assert {line.finding.device for line in context["findings"]} == {ON_GPU}
     assert {row.measurement.device for line in context["findings"] for row in line.finding.rows} == {"cuda:0"}
     assert [link.href for link in context["jobs"]] == ["/jobs/j2"]
     assert context["title"] == measured.title
@@ -105,7 +105,7 @@ def test_a_switch_changes_its_parameter_alone(client: TestClient, measured: Stud
             added, lost = query_of(link.href) - query_of(address), query_of(address) - query_of(link.href)
             (parameter,) = {name for name, _ in added}
             values = next((each.values for each in measured.switches if each.label == switch.label), {})
-            assert {value for _, value in added} == set(values.get(link.text, (link.text,)))
+            assert {{"cuda:0": ON_GPU}.get(value, value) for _, value in added} == set(values.get(link.text, (link.text,)))
             assert parameter in parameters
             # The matrices of another device are chosen anew.
             assert set(lost) == ({("matrix", "m1")} if parameter == "device" else set())
@@ -309,7 +309,7 @@ def test_home_and_the_page_of_a_matrix_lead_to_it(client: TestClient, measured: 
             assert line.finding.study == measured.name
             assert line.finding.title in [each.finding.title for each in get(client, line.href).context["findings"]]
     devices = {line.finding.device for line in lines}
-    assert devices == {"cpu", "cuda:0"}
+    assert devices == {"cpu", ON_GPU}
 
 
 @every_page
@@ -355,7 +355,7 @@ def test_what_was_recorded_elsewhere_is_shown(
     assert files.read(path).measurements == recording.measurements
     import_recordings.run(database, tmp_path / "recorded")
     context = get(client, f"/{page.name}").context
-    assert {line.finding.device for line in context["findings"]} == {"recorded:h200"}
+    assert {line.finding.device for line in context["findings"]} == {"NVIDIA H200 (recorded)"}
     assert {line.finding.members for line in context["findings"]} == {(f"recorded-{grid().fingerprint[:16]}",)}
     home = get(client, "/")
     assert [(link.text, link.href) for link in home.context["recorded"]] == [

@@ -11,7 +11,7 @@ from web.figures import headline
 from web.figures.headline import HEADLINE
 from web.parts import Chart, FindingLine, Headline, JobLine, Link
 from web.recorded import recorded_formats
-from web.results import results_of
+from web.results import device_names, results_of
 from web.selection import Selection
 from web.studies import PAGES
 from web.studies.base import StudyPage
@@ -65,7 +65,7 @@ def _headline(session: Session) -> Headline | None:
 
 def _recorded(session: Session) -> tuple[Link, ...]:
     """The pages of recorded results, one a study and device."""
-    named = {row.id: row.info["name"] for row in recorded_results.list_devices(session)}
+    named = device_names(session)
     return tuple(
         Link(f"{study.recorded_as} on {named[device]}", study_url(study.name, Selection(device=(device,))))
         for study in PAGES

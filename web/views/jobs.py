@@ -1,6 +1,5 @@
 """`/jobs` and `/jobs/{id}`: the queue, and one job with its results as they arrive."""
 
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -55,7 +54,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
     study = page_of(row.study)
     selection = Selection(job=(row.id,))
     results = results_of(session, row.study, selection)
-    findings = finding_lines(study, results, replace(results.data, measurements=results.all_caches))
+    findings = finding_lines(study, results, results.data_of(results.all_caches))
     over = row.state in TERMINAL
     return JobPage(
         title=f"Job {row.id[:8]}: {row.study}",
@@ -86,7 +85,7 @@ def _chart(study: StudyPage, results: Results) -> Chart:
     """The first of the figures for jobs that has something to show, of one cache state."""
     caches = _caches(results)
     cache = CACHE_DEFAULT if CACHE_DEFAULT in caches or not caches else caches[0]
-    data = replace(results.data, measurements=[m for m in results.all_caches if m.cache == cache])
+    data = results.data_of([m for m in results.all_caches if m.cache == cache])
     selection, charts = Selection(job=results.selection.job, cache=(cache,)), []
     for name in study.job_figures:
         figure = study.figure(name)

@@ -13,7 +13,7 @@ from server.jobs import queue
 from server.models import DeviceRow, JobRow, MatrixRow
 from server.results import matrix_features
 from web.parts import DeviceLine, FindingLine, JobLine, Link, MatrixLine
-from web.results import Results
+from web.results import Results, device_names
 from web.selection import Selection
 from web.studies.base import StudyPage
 
@@ -31,23 +31,23 @@ def job_line(session: Session, row: JobRow, document: dict[str, Any]) -> JobLine
     links = [Link(matrix.name, f"/matrices/{matrix_id}") for matrix_id, matrix in shown.items()]
     if len(row.matrix_ids) > NAMES_SHOWN:
         links.append(Link(f"{len(row.matrix_ids) - NAMES_SHOWN} more", f"/jobs/{row.id}"))
-    progress = document["progress"]
+    progress, device = document["progress"], device_names(session).get(row.device, row.device)
     return JobLine(
         id=row.id,
         study=row.study,
         state=row.state,
-        device=row.device,
+        device=device,
         matrices=tuple(links),
         share=min(1.0, progress["done"] / progress["total"]) if progress["total"] else 0.0,
-        note=_outlook(row, document),
+        note=_outlook(row, document, device),
         created=units.moment(row.created_at),
     )
 
 
-def _outlook(row: JobRow, document: dict[str, Any]) -> str:
+def _outlook(row: JobRow, document: dict[str, Any], device: str) -> str:
     left = f"about {units.duration(document['estimate_s'])} left" if document["estimate_s"] is not None else ""
     if document["queue_position"] is not None:
-        return f"place {document['queue_position']} in the queue of {row.device}, {left}"
+        return f"place {document['queue_position']} in the queue of {device}, {left}"
     if document["error"]:
         return str(document["error"]["detail"])
     if row.finished_at is not None and row.started_at is not None:
@@ -96,7 +96,9 @@ def finding_lines(page: StudyPage, results: Results, data: StudyData | None = No
             finding,
             study_url(
                 page.name,
-                results.selection.with_(matrix=finding.members, device=finding.device, cache=finding.cache),
+                results.selection.with_(
+                    matrix=finding.members, device=results.device_id(finding.device), cache=finding.cache
+                ),
             ),
             page.link,
         )

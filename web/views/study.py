@@ -1,6 +1,7 @@
 """The page of a study: a StudyPage filled with the results of a selection."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -179,6 +180,7 @@ def _selects(study: StudyPage, results: Results) -> tuple[Choices, ...]:
 
 def _devices(study: StudyPage, results: Results, asked: Selection) -> tuple[LinkSwitch, ...]:
     links = _links(study.name, asked, "device", results.devices, results.selection.device)
+    links = tuple(replace(link, text=results.names.get(link.text, link.text)) for link in links)
     return (LinkSwitch("Device", links),) if links else ()
 
 
