@@ -54,6 +54,6 @@ def test_the_source_is_what_is_said_or_what_the_text_names_first() -> None:
     assert source("As Table II has it.") == "Table II"
     assert source("PELLR is the best of Figure 12.", "Figure 6") == "Figure 6"
     assert source("COO is the best.") == ""
-    judged = Statement("COO is the best.", "case", lambda *_: None, source="Figure 7")
+    judged: Statement[None] = Statement("COO is the best.", "case", lambda *_: None, source="Figure 7")
     trials = [("m", Trial(True, "1.20 ×"))]
     assert judged.conclusion([], "cpu", "warm").source == judged.conclusion(trials, "cpu", "warm").source == "Figure 7"
