@@ -30,6 +30,9 @@ COMPOSE = "docker-compose.yml"
 GPU = "compose.gpu.yml"
 KERNELS = ["csr/scalar", "packed/tile"]
 SHARED = ("matrices",)
+DOCUMENTS = ("README.md", "GLOSSARY.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs")
+SOURCES = ("pyproject.toml", "constraints.txt", "migrations", *DOCUMENTS)
+"""Of the image beside the packages."""
 """Volumes that several services mount."""
 
 LIMIT_S = 240.0
@@ -186,13 +189,13 @@ def test_the_image_is_small_and_not_roots() -> None:
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile, re.M)
     sources = {name for words in copied for name in words.split()}
     packages = tomllib.loads(read("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    assert sources == {"pyproject.toml", "constraints.txt", "README.md", "migrations", *packages}
+    assert sources == {*SOURCES, *packages}
 
 
 def test_nothing_but_the_sources_reaches_the_builder() -> None:
     rules = [line for line in read(".dockerignore").splitlines() if not line.startswith("#")]
     packages = tomllib.loads(read("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    sources = ["pyproject.toml", "constraints.txt", "README.md", "migrations", *packages]
+    sources = [*SOURCES, *packages]
     assert rules[0] == "*"
     assert sorted(rule[1:] for rule in rules if rule.startswith("!")) == sorted(sources)
 

@@ -18,7 +18,7 @@ from server import devices
 from server.models import JobState
 from tests.conftest import AddMatrix
 from tests.samples.formats import study_of, timed
-from tests.web.conftest import CPU, GPU, add_job, add_study, get, sample_matrix, words
+from tests.web.conftest import CPU, GPU, ON_GPU, add_job, add_study, get, sample_matrix, words
 from web.api import FIGURES
 from web.papers import PAPERS, cpms_pagerank, pellr
 from web.papers.base import Exhibit, Paper
@@ -120,7 +120,7 @@ def test_what_is_said_is_what_the_findings_say(client: TestClient, measured: Any
     with measured.read() as session:
         data = results_of(session, "formats", Selection(device=("cuda:0",), matrix=("m1",))).data
     wanted = [c for c in conclusions.conclusions(data) if c.source == "Figure 6"]
-    shown = [row for row in parts["Figure 6"].statements.rows if row[3] == "cuda:0"]
+    shown = [row for row in parts["Figure 6"].statements.rows if row[3] == ON_GPU]
     assert [row[0] for row in shown] == [c.statement for c in wanted]
     assert [row[2] for row in shown] == [c.numbers for c in wanted]
     assert shown[0][1:3] == ("agrees", "Holds for 1 of 1. For memplus 1.50 × (faster).".replace(" ×", "\u202f×"))

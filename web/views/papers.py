@@ -23,7 +23,7 @@ from web.papers import PAPERS, find_paper
 from web.papers.base import Paper, Place, Trial
 from web.papers.parts import ExhibitPart, Generation, TrialForm
 from web.parts import Chart, Choice, Link
-from web.results import JOBS_MAX, Results, results_of, with_traces
+from web.results import JOBS_MAX, Results, device_names, results_of, with_traces
 from web.selection import VALUES_MAX, Selection
 from web.studies import page_of
 from web.views.study import chart, contents
@@ -61,13 +61,13 @@ def paper_page(session: Session, name: str, device: str, matrix: str) -> PaperPa
     if device and device not in known:
         raise ParameterError(f"There are no results of this paper's studies on {device!r}.")
     chosen = device or next((each for each in known if recorded_results.is_recorded(each)), "") or next(iter(known), "")
-    trial = _trial(session, paper.trial, matrix)
+    trial, names = _trial(session, paper.trial, matrix), device_names(session)
     return PaperPage(
         title=paper.title,
         topics=f"matrix:{matrix}" if trial.reading else "",
         paper=paper,
-        devices=tuple(Link(each, f"{paper.href}?device={each}", each == chosen) for each in known),
-        exhibits=_exhibits(paper, seen, chosen),
+        devices=tuple(Link(names.get(each, each), f"{paper.href}?device={each}", each == chosen) for each in known),
+        exhibits=_exhibits(paper, seen, chosen, names.get(chosen, chosen)),
         trial=trial,
     )
 
@@ -89,7 +89,8 @@ def _data(session: Session, results: Results) -> StudyData:
     return with_traces(session, results) if page_of(results.study).with_traces else results.data
 
 
-def _exhibits(paper: Paper, seen: Seen, chosen: str) -> tuple[ExhibitPart, ...]:
+def _exhibits(paper: Paper, seen: Seen, chosen: str, name: str) -> tuple[ExhibitPart, ...]:
+    """name: of the chosen device, as conclusions have it."""
     judged = _judged(paper, seen)
     shown: dict[str, str] = {}
     parts = []
@@ -101,9 +102,9 @@ def _exhibits(paper: Paper, seen: Seen, chosen: str) -> tuple[ExhibitPart, ...]:
         if first and drawn:
             shown[first.href()] = exhibit.label
         links = tuple(Link(place.text, place.href(_device(place, seen, chosen))) for place in exhibit.places)
-        said = _counted([conclusion for conclusion in own if conclusion.device == chosen])
+        said = _counted([conclusion for conclusion in own if conclusion.device == name])
         named = replace(drawn, id=f"{exhibit.id}-chart") if drawn else None
-        parts.append(ExhibitPart(exhibit, said, _statements(own, chosen), links, named, above))
+        parts.append(ExhibitPart(exhibit, said, _statements(own, name), links, named, above))
     return tuple(parts)
 
 
