@@ -4,7 +4,7 @@ Nothing here is a job: no worker measured it, and neither the queue nor its hist
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -57,8 +57,30 @@ def measurements(session: Session, study: str, matrices: Sequence[str], devices:
 
     Matrix by matrix in the order given, each under the id that it has here.
     """
-    rows = _results(session, study, matrices, devices, RecordedResultsRow.measurements)
-    return [_renamed(fields, matrix_id, device) for matrix_id, device, found in rows for fields in found]
+    return [m for rows in _measured(session, study, matrices, devices) for m in rows]
+
+
+READ_MAX = 512
+"""Of how many matrices what was read is kept: no page shows more than a hundred of one recording."""
+
+_read: dict[tuple[str, ...], tuple[Measurement, ...]] = {}
+"""By all that it depends on: the file, the matrix in it, and the ids that matrix and device have here."""
+
+
+def _measured(
+    session: Session, study: str, matrices: Sequence[str], devices: Sequence[str]
+) -> Iterator[tuple[Measurement, ...]]:
+    """The measurements of each matrix and device, read from JSON once: a page and its figures all ask for them."""
+    keys = RecordedResultsRow.id, RecordingRow.sha256, RecordedResultsRow.fingerprint
+    for matrix_id, device, row_id, *file in _results(session, study, matrices, devices, *keys):
+        key = (*file, matrix_id, device)
+        known = _read.get(key)
+        if known is None:
+            found = session.scalars(select(RecordedResultsRow.measurements).where(RecordedResultsRow.id == row_id))
+            known = _read[key] = tuple(_renamed(fields, matrix_id, device) for fields in found.one())
+        yield known
+    while len(_read) > READ_MAX:
+        _read.pop(next(iter(_read)), None)
 
 
 def traces(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str]) -> Traces:

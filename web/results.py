@@ -6,6 +6,7 @@ names.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlalchemy.orm import Session
 
@@ -27,7 +28,7 @@ MATRICES_SHOWN = 20
 """Most matrices shown when the reader has chosen none: as many as a picture holds, unless the page says otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Results:
     """The results of a selection, and what else could be selected.
 
@@ -53,7 +54,7 @@ class Results:
         """The id of the device that is shown under a name."""
         return next((device for device, known in self.names.items() if known == name), name)
 
-    @property
+    @cached_property
     def data(self) -> StudyData:
         """What the figures of the study are drawn from."""
         return self.data_of(self.measurements)

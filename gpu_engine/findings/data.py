@@ -6,6 +6,9 @@ from typing import Any
 
 from gpu_engine.records import Measurement, Trace
 
+KEPT = 4
+"""Of how many StudyData findings are kept: a page and its figures ask for the same ones again."""
+
 
 @dataclass(frozen=True, slots=True)
 class MatrixFeatures:
@@ -41,9 +44,11 @@ class MatrixFeatures:
         return 12 * self.nnz + 4 * (self.n_rows + 1) + 8 * (self.n_cols + self.n_rows)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StudyData:
     """The records that findings and figures are made of: each of these is a pure function of one StudyData.
+
+    One is equal to itself alone, so that what was computed of it can be kept beside it.
 
     matrices  features by matrix id
     kernels   that the reader chose; pair, baseline: as in Selection; empty: the figure's own choice

@@ -1,8 +1,10 @@
 """Findings of the `batched` study: which kernel is fastest, what it gains over libraries, how well `auto` chooses."""
 
+from functools import lru_cache
+
 from gpu_engine.findings import units
 from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, name_of
-from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import Finding, Row, against, common_axes, row_of, share, with_energy
 from gpu_engine.findings.tables import Head
 from gpu_engine.records import Measurement
@@ -23,6 +25,7 @@ HEADS = (
 )
 
 
+@lru_cache(KEPT)
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """A finding per batch, of every size and operation."""
     return tuple(finding(group, data) for group in batch_groups(data, every_operation=True))

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from gpu_engine.findings import units
-from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import Finding, against, row_of, share, with_energy
 from gpu_engine.findings.formats.groups import (
     Facet,
@@ -18,6 +19,7 @@ from gpu_engine.findings.tables import Head
 from gpu_engine.records import Measurement
 
 
+@lru_cache(KEPT)
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """A finding per matrix, device and cache state, in order of appearance."""
     return tuple(_finding(facet, group, data) for facet, group in group_by_facet(data.measurements).items())

@@ -1,9 +1,10 @@
 """Findings of the `pagerank` study: which run is fastest, what segments gain, whether the ranks are right."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from gpu_engine.findings import units
-from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import Finding, Row, against, row_of, share, with_energy
 from gpu_engine.findings.pagerank.runs import (
     FP64,
@@ -39,6 +40,7 @@ PLACES = 10
 """Top pages of a matrix that are listed."""
 
 
+@lru_cache(KEPT)
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """A finding per matrix, device and parameters of PageRank: only runs whose ranks are right compete."""
     return tuple(_finding(group, data) for group in run_groups(data))

@@ -1,8 +1,9 @@
 """Findings of the `scaling` study: of one matrix each work that devices share."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import Finding, common_axes
 from gpu_engine.findings.ranking import rank
 from gpu_engine.findings.scaling.cases import WORKS
@@ -11,6 +12,7 @@ from gpu_engine.findings.scaling.sentences import sentences
 from gpu_engine.findings.scaling.tables import heads, rows
 
 
+@lru_cache(KEPT)
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """A finding per matrix, device and work; its partitionings were sampled in rounds of their own."""
     return tuple(_finding(groups, data) for groups in by_work(work_groups(data)))
