@@ -21,3 +21,8 @@ def emit(session: Session, topic: str, kind: str, data: dict[str, Any]) -> int:
     session.add(EventRow(id=number, topic=topic, kind=kind, data=data, created_at=now))
     session.flush()
     return number
+
+
+def newest_id(session: Session) -> int:
+    """Id of the newest event, 0 before the first; what is read after it holds all that it and those before it tell."""
+    return session.scalar(select(EventCounterRow.value)) or 0

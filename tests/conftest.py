@@ -181,7 +181,21 @@ def app(settings: Settings) -> FastAPI:
 
 
 @pytest.fixture
-def client(app: FastAPI) -> Iterator[TestClient]:
+def templates_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test client learns of templates: Starlette's compression drops the message that tells it of them."""
+    from starlette.middleware.gzip import IdentityResponder
+    from starlette.types import Message
+
+    compress = IdentityResponder.send_with_compression
+
+    async def pass_on(self: IdentityResponder, message: Message) -> None:
+        await (self.send(message) if message["type"] == "http.response.debug" else compress(self, message))
+
+    monkeypatch.setattr(IdentityResponder, "send_with_compression", pass_on)
+
+
+@pytest.fixture
+def client(app: FastAPI, templates_told: None) -> Iterator[TestClient]:
     """A client of the running application; an error that would be a 500 is raised here."""
     from fastapi.testclient import TestClient
 

@@ -18,7 +18,8 @@ from starlette.concurrency import run_in_threadpool
 from gpu_engine.errors import NotFoundError, ParameterError, UnavailableError, quote
 from server.db import Database
 from server.deps import DatabaseDep
-from server.models import EventCounterRow, EventRow, JobRow, MatrixRow
+from server.events import newest_id
+from server.models import EventRow, JobRow, MatrixRow
 from server.openapi import Responses, problem_docs
 
 router = APIRouter(tags=["events"])
@@ -98,12 +99,14 @@ async def stream_events(
     database: DatabaseDep,
     streams: Annotated[Streams, Depends(_streams)],
     topics: Annotated[str, Query(description="`jobs`, `matrices`, `job:ID`, `matrix:ID`, separated by commas.")],
-    last_event_id: Annotated[str | None, Header(description="Resumes after this event.")] = None,
+    after: Annotated[str | None, Query(description="Begins after the event with this id, else with the next.")] = None,
+    last_event_id: Annotated[str | None, Header(description="Resumes after this event, whatever `after` says.")] = None,
 ) -> StreamingResponse:
     """Events `progress`, `measurement`, `trace` and `state` of these topics, as they are committed."""
-    wanted, after = parse_topics(topics), _parse_id(last_event_id)
+    last = _parse_id("after", after) if not last_event_id else _parse_id("Last-Event-ID", last_event_id)
+    wanted = parse_topics(topics)
     await run_in_threadpool(_check, database, wanted)
-    events = _follow(request, database, streams, wanted, after)
+    events = _follow(request, database, streams, wanted, last)
     # The first block is made here, so that a refusal is still a status and not a broken stream.
     first = await anext(events)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -131,11 +134,11 @@ def _check(database: Database, topics: Sequence[str]) -> None:
                 raise NotFoundError(f"There is no {kind} {quote(name)} to follow.")
 
 
-def _parse_id(text: str | None) -> int | None:
+def _parse_id(name: str, text: str | None) -> int | None:
     if text is None or text == "":
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise ParameterError(f"Last-Event-ID is {quote(text)}; expected the id of an event, a whole number.")
+        raise ParameterError(f"{name} is {quote(text)}; expected the id of an event, a whole number.")
     return int(text)
 
 
@@ -177,7 +180,7 @@ async def _chain(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:
 
 def _newest(database: Database) -> int:
     with database.read() as session:
-        return session.scalar(select(EventCounterRow.value)) or 0
+        return newest_id(session)
 
 
 def _after(database: Database, topics: Sequence[str], last: int) -> list[EventRow]:

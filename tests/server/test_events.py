@@ -125,6 +125,19 @@ def test_a_stream_resumes_after_the_last_event_that_was_seen(site: Site) -> None
         assert listener.next()[2]["n"] == 5
 
 
+def test_a_first_stream_begins_after_the_event_that_its_page_has_seen(site: Site) -> None:
+    ids = [site.emit("job:a", n=n) for n in range(3)]
+    params = {"topics": "job:a", "after": str(ids[0])}
+    with httpx.stream("GET", f"{site.url}/events", params=params, timeout=PATIENCE_S) as response:
+        listener = Listener(response)
+        assert [listener.next()[2]["n"] for _ in range(2)] == [1, 2]
+    # A broken stream goes on where it broke off.
+    headers = {"Last-Event-ID": str(ids[1])}
+    with httpx.stream("GET", f"{site.url}/events", params=params, headers=headers, timeout=PATIENCE_S) as response:
+        assert Listener(response).next()[2]["n"] == 2
+    assert "after is 'x'" in httpx.get(f"{site.url}/events", params=params | {"after": "x"}).json()["detail"]
+
+
 def test_an_id_that_was_never_given_starts_from_now(site: Site) -> None:
     site.emit("job:a", n=0)
     with listen(site, "job:a", last=10**6) as response:
