@@ -22,7 +22,10 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def wants_csv(request: Request) -> bool:
-    """Whether the caller would rather have CSV than JSON; JSON where both are as good."""
+    """Whether the caller would rather have CSV than JSON, by the ending of the path or else by `Accept`."""
+    ending = request.url.path.rpartition("/")[2].rpartition(".")[2]
+    if ending in ("csv", "json"):
+        return ending == "csv"
     accept = request.headers.get("accept", "")
     return _preference(accept, CSV) > _preference(accept, JSON)
 

@@ -1,5 +1,6 @@
 """REST: the figures behind the pages' charts, as Plotly JSON that `plotly.io.from_json` reads."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -14,6 +15,7 @@ from server.store import Store
 from web.figures.headline import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture, picture
+from web.provenance import name_provenance, provenance_of
 from web.recorded import EVERY
 from web.results import results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection
@@ -54,10 +56,12 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
     with database.read() as session:
         if page is None:
             drawn = figure.draw(_one_matrix(session, store, selection))
+            lines: Sequence[str] = [catalogue.get_matrix(session, selection.matrix[0]).name]
         else:
             results = results_of(session, page.name, selection, page.matrices_shown)
             data = with_traces(session, results) if page.with_traces else results.data
-            drawn = figure.draw(figure.info(data))
+            drawn, lines = figure.draw(figure.info(data)), provenance_of(session, results).lines
+    name_provenance(drawn, figure.title, lines)
     return etag_response(request, drawn.to_json())
 
 

@@ -51,6 +51,11 @@ def url(name: str) -> str:
     return f"/static/{plotly_digest() if name == PLOTLY else digest()}/{name}"
 
 
+def text(name: str) -> str:
+    """The text of a static file, for what carries it."""
+    return _asset(name).plain.decode()
+
+
 @router.get("/static/{version}/{name}")
 def static(version: str, name: str, request: Request) -> Response:
     """A static file of the current version; 404 for any other."""

@@ -1,5 +1,6 @@
 """One dataclass a page: exactly what its template may use. Numbers are text already, with their units."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpu_engine.findings.tables import Table
@@ -23,7 +24,9 @@ from web.parts import (
     MatrixLine,
     Origin,
     TableSection,
+    TitledTable,
 )
+from web.provenance import Provenance
 from web.reference import Group, Shape
 
 
@@ -109,6 +112,7 @@ class StudyPage:
     """`/formats`, `/pagerank` …: the results of a study; every choice is in the address.
 
     study        its name; heading, lead: above all; invitation: where there are no results
+    query        what the address says
     overview     sentences on all findings together; caveat: what times on such a device do not say
     switches     links, selects: fields of the form beside the matrices; hidden: what else the address says
     every        the same page of every matrix measured, empty where all are shown
@@ -122,6 +126,7 @@ class StudyPage:
     title: str
     topics: str
     study: str
+    query: str
     lead: str
     invitation: str
     overview: tuple[str, ...]
@@ -144,14 +149,54 @@ class StudyPage:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportPage:
+    """`/formats.html` …: the page of a study as a file.
+
+    address  of the page; written: when the report was
+    query    what the address says
+    figures  name → Plotly JSON; data: the document of results as JSON
+    style, paint, plotly  the text of our styles, of what paints figures, and of plotly.js
+    """
+
+    title: str
+    address: str
+    written: str
+    study: StudyPage
+    query: str
+    figures: Mapping[str, str]
+    provenance: Provenance
+    bibtex: str
+    data: str
+    style: str
+    paint: str
+    plotly: str
+
+
+@dataclass(frozen=True, slots=True)
+class TablePage:
+    """`/formats/tables/{name}` …: tables of a study alone; line: the finding whose cases they are; files: the same."""
+
+    title: str
+    topics: str
+    back: Link
+    name: str
+    line: FindingLine | None
+    notes: tuple[str, ...]
+    tables: tuple[TitledTable, ...]
+    prose: bool
+    files: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JobsPage:
-    """`/jobs`: the queue and its history."""
+    """`/jobs`: the queue and its history; files: the same as data."""
 
     title: str
     topics: str
     states: tuple[Link, ...]
     studies: tuple[Link, ...]
     jobs: tuple[JobLine, ...]
+    files: tuple[Link, ...]
     first: str
     next: str
 

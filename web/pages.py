@@ -6,7 +6,7 @@ from dataclasses import fields
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,11 +14,13 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError
 from gpu_engine.findings import units
-from gpu_engine.results import results_document
 from server.catalogue import get_matrix
 from server.deps import DatabaseDep, StoreDep
-from server.results import csv_text
-from web import assets, posts
+from server.events import newest_id
+from server.routes.devices import list_devices
+from server.routes.jobs import list_jobs
+from server.routes.matrices import list_matrices
+from web import assets, download, posts
 from web.contexts import ErrorPage
 from web.documents import GLOSSARY, href
 from web.hints import HINTS, words
@@ -29,10 +31,17 @@ from web.selection import parse_options, parse_selection
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
-from web.views import catalogue, documents, home, jobs, matrices, papers, study
+from web.views import catalogue, documents, home, jobs, matrices, papers, report, study, tables
 from web.words import explained, named, said
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+def _note_event(request: Request, database: DatabaseDep) -> None:
+    """Notes the newest event before anything is read for a page: its browser is told all that comes after it."""
+    with database.read() as session:
+        request.state.event = newest_id(session)
+
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(_note_event)])
 NAVIGATION = (
     *((page.link, f"/{page.name}") for page in PAGES),
     ("Papers", "/papers"),
@@ -77,7 +86,7 @@ def install(app: FastAPI) -> None:
 def render(request: Request, template: str, page: Any, status: int = 200) -> Response:
     """The template filled with the fields of its context, and nothing else."""
     context = {field.name: getattr(page, field.name) for field in fields(page)}
-    context["path"] = request.url.path
+    context |= {"path": request.url.path, "event": getattr(request.state, "event", "")}
     return TEMPLATES.TemplateResponse(request, template, context, status_code=status)
 
 
@@ -197,19 +206,44 @@ def _add_study(page: StudyPage) -> None:
     def as_json(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
             data = with_traces(session, results(request, session))
-        return JSONResponse(results_document(data))
+        return JSONResponse(download.document(data))
 
     def as_csv(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
-            measurements = results(request, session).measurements
-        return Response(csv_text(measurements), media_type="text/csv; charset=utf-8")
+            shown = results(request, session)
+        return Response(download.csv(shown.data, page.findings(shown.data)), media_type="text/csv; charset=utf-8")
 
-    for ending, endpoint in (("", show), (".json", as_json), (".csv", as_csv)):
-        router.add_api_route(f"/{page.name}{ending}", endpoint)
+    def as_report(request: Request, database: DatabaseDep) -> Response:
+        selection = parse_selection(request.query_params.multi_items())
+        with database.read() as session:
+            shown = report.page(session, page, selection, str(request.base_url).rstrip("/"))
+        answer = render(request, "report.html", shown)
+        answer.headers["Content-Disposition"] = f'attachment; filename="sparsight-{page.name}.html"'
+        return answer
+
+    def show_table(name: str, request: Request, database: DatabaseDep) -> Response:
+        name, dot, ending = name.partition(".")
+        selection = parse_selection(request.query_params.multi_items())
+        with database.read() as session:
+            if not dot:
+                return render(request, "table.html", tables.page(session, page, selection, name))
+            text = tables.text(session, page, selection, name, dot + ending)
+        return Response(text, media_type="text/csv" if ending == "csv" else "text/plain")
+
+    paths = (("", show), (".json", as_json), (".csv", as_csv), (".html", as_report), ("/tables/{name}", show_table))
+    for path, endpoint in paths:
+        router.add_api_route(f"/{page.name}{path}", endpoint)
 
 
 for each in PAGES:
     _add_study(each)
+
+LISTS: dict[str, Callable[..., Response]] = {"jobs": list_jobs, "matrices": list_matrices, "devices": list_devices}
+"""Lists of the API that are pages too: the same parameters at the address of the page, with an ending."""
+
+for name, listed in LISTS.items():
+    for ending in (".json", ".csv"):
+        router.add_api_route(f"/{name}{ending}", listed)
 
 
 Handler = Callable[[Request, Any], Awaitable[Response]]

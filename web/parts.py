@@ -59,6 +59,11 @@ class FindingLine:
         of = self.finding
         return re.sub(r"\W+", "-", "-".join((of.study, of.matrix_id, of.device, of.cache, *of.axes.values())))
 
+    @property
+    def table(self) -> str:
+        """Where the table of its cases has a page of its own."""
+        return f"/{self.finding.study}/tables/cases-{self.id}?{self.href.partition('?')[2]}"
+
 
 @dataclass(frozen=True, slots=True)
 class TitledTable:

@@ -12,13 +12,16 @@ from urllib.parse import urlsplit
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Route, expect, sync_playwright
 
 from tests.web.conftest import lab as lab
 
 LIMIT_MS = 120_000
 
 Open = Callable[..., Page]
+
+ANSWERS = ("status of 404", "status of 422", "status of 502", "ERR_INTERNET_DISCONNECTED")
+"""What Chromium logs of a refused upload, and of servers that tests take away: answers like any other."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,8 +70,7 @@ def watched(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
             route.abort()
 
     def heard(message: ConsoleMessage) -> None:
-        # A refused upload is an answer like any other; Chromium logs its status all the same.
-        if message.type in ("error", "warning") and "status of 422" not in message.text:
+        if message.type in ("error", "warning") and not any(each in message.text for each in ANSWERS):
             complaints.append(f"{message.type}: {message.text} {message.location.get('url', '')}")
 
     context = browser.new_context(base_url=address, **options)
@@ -97,6 +99,16 @@ def open_page(browser: Browser, address: str) -> Iterator[Open]:
 
 
 def settle(page: Page) -> None:
-    """Waits until every chart is drawn; the policy of the pages forbids to wait for a JavaScript expression."""
-    undrawn = page.locator("figure:not([hidden]) .plot:not(:has(.main-svg))")
-    expect(undrawn).to_have_count(0, timeout=LIMIT_MS)
+    """Goes down the page until every chart is drawn; the policy of the pages forbids to wait for an expression."""
+    for figure in page.locator("figure[data-figure]:not([hidden])").all():
+        drawn(figure)
+    page.evaluate("scrollTo(0, 0)")
+
+
+def drawn(figure: Locator, says: str = "") -> Locator:
+    """The figure, scrolled to and drawn to the end, with that text in its drawing."""
+    figure.scroll_into_view_if_needed()
+    expect(figure.locator(".main-svg").first).to_be_attached(timeout=LIMIT_MS)
+    expect(figure).to_have_attribute("aria-busy", "false", timeout=LIMIT_MS)
+    expect(figure.locator(".plot")).to_contain_text(says, timeout=LIMIT_MS)
+    return figure

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from server import catalogue
 from server.jobs.queue import get_job
-from tests.browser.conftest import Open
+from tests.browser.conftest import Open, drawn
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import Lab, add_measurement
 
@@ -151,7 +151,7 @@ def test_results_fill_in_as_they_arrive(lab: Lab, open_page: Open) -> None:
     for measurement in study_of(lab.matrix)[3:6]:
         add_measurement(lab.database, lab.running, measurement)
     page.locator("#job-counts", has_text="6 of 16 cases measured, 1 skipped").wait_for()
-    page.locator("#formats-chart .plot", has_text="csr/vector").wait_for()
+    drawn(page.locator("#formats-chart"), "csr/vector")
     fastest = timed("coo/segmented", 1e-4, matrix=lab.matrix, floor_s=5e-5, gather_floor_s=5e-5)
     add_measurement(lab.database, lab.running, fastest)
     page.locator("#job-results", has_text="coo/segmented is fastest on cpu, warm").wait_for()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import LIMIT_MS, Open, settle
+from tests.browser.conftest import LIMIT_MS, Open, drawn, settle
 from tests.web.conftest import Lab, add_study
 
 PATHS = {
@@ -85,7 +85,7 @@ def test_choices_change_the_address_and_back_returns(lab: Lab, open_page: Open) 
     page.get_by_role("link", name="cold").click()
     page.wait_for_url("**/formats?job=j1&cache=cold")
     page.locator("#verdicts", has_text="cold: 1.25").wait_for()
-    page.locator("#formats-chart .plot", has_text="cold").wait_for()
+    drawn(page.locator("#formats-chart"), "cold")
     page.get_by_label("Baseline").select_option("coo/segmented")
     page.wait_for_url("**baseline=coo%2Fsegmented**")
     page.locator("#cases", has_text="coo/segmented").first.wait_for()
@@ -97,7 +97,7 @@ def test_choices_change_the_address_and_back_returns(lab: Lab, open_page: Open) 
 
 def test_a_chart_has_words_and_a_table(lab: Lab, open_page: Open) -> None:
     page = open_page("/formats?job=j1&matrix=m1")
-    chart = page.get_by_role("group", name="GFLOP/s by kernel")
+    chart = page.get_by_role("figure", name="GFLOP/s by kernel")
     assert "csr/vector is fastest on cpu, warm" in (chart.text_content() or "")
     assert page.locator("#cases").get_by_role("table").locator("tbody tr").count() == 4
     config = page.evaluate("document.querySelector('#formats-chart .plot')._context")
@@ -109,12 +109,12 @@ def test_a_pair_of_formats_is_compared_and_its_numbers_unfold(lab: Lab, open_pag
     page.locator("#ratio-head", has_text="Choose another pair").wait_for()
     page.get_by_label("Ratio of").select_option("coo")
     page.wait_for_url("**pair=coo**")
-    page.locator("#ratio-chart .plot", has_text="coo over csr").wait_for()
+    drawn(page.locator("#ratio-chart"), "coo over csr")
     page.get_by_label("over", exact=True).select_option("csr")
     page.wait_for_url("**pair=coo&pair=csr**")
     numbers = page.locator("#ratio-table")
     numbers.get_by_text("The numbers").click()
-    assert numbers.get_by_role("row").nth(1).get_by_role("cell").nth(-2).text_content() == "slower"
+    expect(numbers.get_by_role("row").nth(1).get_by_role("cell").nth(-2)).to_have_text("slower")
     page.locator("#matrix-2").uncheck()
     page.locator("#few", has_text="choose two or more").wait_for()
     page.locator("#ratio-chart").wait_for(state="hidden")
@@ -122,10 +122,10 @@ def test_a_pair_of_formats_is_compared_and_its_numbers_unfold(lab: Lab, open_pag
 
 def test_a_batch_size_is_chosen_and_kept_in_the_address(lab: Lab, batches: str, open_page: Open) -> None:
     page = open_page(f"/batched?job={batches}")
-    page.locator("#batched-winners-chart .plot", has_text="1\u202f000 problems").wait_for()
+    drawn(page.locator("#batched-winners-chart"), "1\u202f000 problems")
     page.get_by_label("Problems of a batch").select_option("10")
     page.wait_for_url("**batch=10**")
-    page.locator("#batched-winners-chart .plot", has_text="10 problems").wait_for()
+    drawn(page.locator("#batched-winners-chart"), "10 problems")
     page.locator("#verdicts", has_text="with 10 problems").wait_for()
     page.go_back()
     page.locator("#verdicts", has_text="with 1\u202f000 problems").wait_for()
@@ -147,7 +147,7 @@ def test_phases_are_shown_as_shares_and_a_number_of_devices_is_chosen(lab: Lab, 
     page.locator("#verdicts", has_text="These devices are virtual").wait_for()
     page.get_by_role("link", name="shares").click()
     page.wait_for_url("**phases=shares**")
-    page.locator("#scaling-phases-chart .plot", has_text="% of the phases").wait_for()
+    drawn(page.locator("#scaling-phases-chart"), "% of the phases")
     page.get_by_label("Number of devices").select_option("2")
     page.wait_for_url("**devices=2**")
     page.locator("#verdicts", has_text="with 2 virtual devices").wait_for()

@@ -42,7 +42,7 @@ def test_a_page_gets_its_context_and_nothing_else(client: TestClient, lab: Lab, 
     response = get(client, url)
     assert response.status_code == 200
     assert response.template.name == template
-    assert set(response.context) == {field.name for field in fields(context)} | {"request", "path"}
+    assert set(response.context) == {field.name for field in fields(context)} | {"request", "path", "event"}
 
 
 @pytest.mark.parametrize("url", ["/", "/matrices", "/jobs", "/devices"])
@@ -210,3 +210,24 @@ def test_a_matrix_that_is_gone_is_called_so(client: TestClient, lab: Lab) -> Non
         assert job is not None
         job.matrix_ids = ["gone"]
     assert "deleted matrix gone" in get(client, "/jobs").text
+
+
+def test_answers_are_compressed_and_streams_are_not(client: TestClient, lab: Lab) -> None:
+    page = get(client, "/formats?job=j1")
+    assert page.headers["content-encoding"] == "gzip"
+    assert "Accept-Encoding" in page.headers["vary"]
+    plain = client.get("/formats?job=j1", headers={"Accept": "text/html", "Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.text == page.text
+    assert 3 * int(page.headers["content-length"]) < len(plain.content)
+    stream = client.head("/api/v1/events?topics=jobs")
+    assert "content-encoding" not in stream.headers
+
+
+def test_a_page_knows_the_newest_event_that_it_shows(client: TestClient, lab: Lab) -> None:
+    from server.events import emit, newest_id
+
+    with lab.database.write() as session:
+        number = emit(session, f"job:{lab.running}", "state", {})
+        assert number == newest_id(session)
+    assert get(client, f"/jobs/{lab.running}").context["event"] == number

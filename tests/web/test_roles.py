@@ -15,7 +15,7 @@ from web.figures.base import Role
 from web.pictures import Picture
 from web.studies.base import StudyPage
 
-PAINT = Path(__file__).parents[2] / "web" / "static" / "charts.js"
+PAINT = Path(__file__).parents[2] / "web" / "static" / "paint.js"
 PICTURE = Picture([[1, 0], [2, 3]], ((1, 1, 4), (2, 3, 5)), 9, 9, ())
 
 

@@ -51,7 +51,6 @@ class Reader(HTMLParser):
         self.ids: list[str] = []
         self.forms: list[list[tuple[str, str, bool]]] = []
         self.tables: list[int] = []
-        self._inside = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -62,11 +61,9 @@ class Reader(HTMLParser):
             self.forms.append([])
         if tag in ("input", "select") and "name" in own:
             self.forms[-1].append((own["name"], own.get("value", ""), own.get("type") == "hidden"))
-        if tag == "section":
-            self._inside = own.get("id", "")
-        if tag == "table" and self._inside == "cases":
+        if tag == "table":
             self.tables.append(-1)
-        if tag == "tr" and self._inside == "cases":
+        if tag == "tr" and self.tables:
             self.tables[-1] += 1
 
 
@@ -78,7 +75,7 @@ def query_of(url: str) -> Counter[tuple[str, str]]:
 def test_a_page_gets_its_context_and_nothing_else(client: TestClient, measured: StudyPage) -> None:
     response = get(client, f"/{measured.name}")
     assert (response.status_code, response.template.name) == (200, "study.html")
-    assert set(response.context) == {field.name for field in fields(contexts.StudyPage)} | {"request", "path"}
+    assert set(response.context) == {field.name for field in fields(contexts.StudyPage)} | {"request", "path", "event"}
     assert f'<a href="/{measured.name}" aria-current="page">{measured.link}</a>' in response.text
     assert response.text.count("<h1>") == 1
 
@@ -203,10 +200,11 @@ def test_figures_that_compare_matrices_are_a_sentence_where_there_is_one(
 def test_the_table_of_a_finding_has_every_case_and_why(client: TestClient, measured: StudyPage) -> None:
     page = get(client, f"/{measured.name}?job=j2")
     lines, reader = page.context["findings"], Reader(page.text)
-    assert reader.tables == [len(line.finding.rows) for line in lines]
     assert [name for name, n in Counter(reader.ids).items() if n > 1] == []
-    cases = page.text.partition('<section id="cases"')[2].partition("</section>")[0]
     for line in lines:
+        assert f"cases-{line.id}" in reader.ids
+        cases = get(client, line.table).text
+        assert Reader(cases).tables == [len(line.finding.rows)]
         for row in line.finding.rows:
             assert f"<code>{escape(row.label)}</code>" in cases
             assert len(row.cells) == len(line.finding.heads)
@@ -216,10 +214,9 @@ def test_the_table_of_a_finding_has_every_case_and_why(client: TestClient, measu
 
 @every_page
 def test_a_row_has_the_colour_of_its_figures(client: TestClient, measured: StudyPage) -> None:
-    page = get(client, f"/{measured.name}?job=j2")
-    rows = [row.measurement for line in page.context["findings"] for row in line.finding.rows]
-    colours = re.findall(r'class="swatch" style="background:(#\w+)"', page.text)
-    assert colours == [measured.swatch(m) for m in rows]
+    for line in get(client, f"/{measured.name}?job=j2").context["findings"]:
+        colours = re.findall(r'class="swatch" style="background:(#\w+)"', get(client, line.table).text)
+        assert colours == [measured.swatch(row.measurement) for row in line.finding.rows]
 
 
 @every_page

@@ -30,7 +30,7 @@ Role = Literal[
     "level",
     "histogram",
 ]
-"""What a trace is, in its `meta`: static/charts.js paints each in the theme of the page."""
+"""What a trace is, in its `meta`: static/paint.js paints each in the theme of the page."""
 
 Info = TypeVar("Info")
 """What a figure draws: a frozen dataclass of numbers and names."""

@@ -22,7 +22,7 @@ async function act(button) {
     const answer = await call(button.dataset.action, { method: button.dataset.method ?? "POST" });
     if (button.dataset.then === "follow") location.assign(`/jobs/${answer.id}`);
     else if (button.dataset.then) location.assign(button.dataset.then);
-    else await refresh(location.href);
+    else await refresh();
   } catch (error) {
     complain(button, error.message);
   } finally {

@@ -2,10 +2,12 @@
 import { drawCharts } from "./charts.js";
 import { wireActions } from "./actions.js";
 import { wireChosen } from "./chosen.js";
+import { wireExports } from "./exports.js";
 import { wireForms } from "./forms.js";
 import { wireGenerate } from "./generate.js";
 import { wireLive } from "./live.js";
 import { wireNavigation } from "./navigation.js";
+import { wireTables } from "./tables.js";
 import { wireThemeToggle } from "./themes.js";
 import { wireUpload } from "./upload.js";
 
@@ -16,5 +18,7 @@ wireForms();
 wireGenerate();
 wireChosen();
 wireUpload();
+wireTables();
+wireExports();
 drawCharts();
 wireLive();

@@ -1,4 +1,5 @@
 // Live pages: one event stream per tab says that something changed, the page's own HTML says what.
+import { say } from "./connection.js";
 import { refresh } from "./navigation.js";
 
 const KINDS = ["progress", "measurement", "trace", "state"];
@@ -15,19 +16,19 @@ export function wireLive() {
     timer = null;
     last = performance.now();
     try {
-      await refresh(location.href);
+      await refresh();
     } catch {
       say("The server does not answer; trying again.");
       return;
     }
-    say("");
     if (!document.body.dataset.topics) stop();
   };
   const soon = () => {
     timer ??= setTimeout(update, Math.max(0, SHORTEST_MS - (performance.now() - last)));
   };
 
-  const stream = new EventSource(`/api/v1/events?topics=${encodeURIComponent(topics)}`);
+  const { event } = document.body.dataset;
+  const stream = new EventSource(`/api/v1/events?topics=${encodeURIComponent(topics)}&after=${event}`);
   let poll = null;
   const stop = () => {
     stream.close();
@@ -35,8 +36,8 @@ export function wireLive() {
   };
   for (const kind of KINDS) stream.addEventListener(kind, soon);
   stream.addEventListener("open", () => {
-    // What happened between rendering and connecting was not told.
-    soon();
+    // Another server may have come back, which knows nothing of what this page has seen.
+    if (poll !== null) soon();
     clearInterval(poll);
     poll = null;
   });
@@ -44,9 +45,4 @@ export function wireLive() {
     poll ??= setInterval(soon, POLL_MS);
   });
   window.addEventListener("pagehide", stop);
-}
-
-function say(sentence) {
-  const place = document.getElementById("connection");
-  if (place.textContent !== sentence) place.textContent = sentence;
 }

@@ -1,17 +1,34 @@
 // Moves between views of one page without losing the place: the server renders, this swaps what differs.
-import { drawCharts } from "./charts.js";
+import { caption, drawCharts } from "./charts.js";
+import { say } from "./connection.js";
+import { replaceContents } from "./tables.js";
 
-let latest = 0;
+const AGAIN_MS = 3000;
+
+// The newest request; the reader's own while it has no answer, and whether a refresh waits for that.
+let latest = null;
+let chosen = null;
+let refreshAfter = false;
 
 // What the server last sent for a part: readers open and close things in it, which is no difference.
 const shown = new WeakMap();
 
+// Shows what this page has become; while the reader waits for another view, after that.
+export async function refresh() {
+  refreshAfter = chosen !== null;
+  if (!refreshAfter) await show(location.href);
+}
+
 // Fetches a page and replaces every [data-live] element that differs; true if this was still the newest request.
-export async function refresh(url) {
-  const request = ++latest;
+async function show(url) {
+  const request = (latest = {});
   const response = await fetch(url, { headers: { Accept: "text/html" } });
+  // A proxy answers for a server that is away.
+  if (response.status >= 502) throw new Error(`The server answered ${response.status}.`);
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  await released;
   if (request !== latest) return false;
+  say("");
   document.title = fresh.title;
   const parts = [...document.querySelectorAll("[data-live]")];
   if (!response.ok || parts.some((part) => !fresh.getElementById(part.id))) {
@@ -34,9 +51,7 @@ function swap(part, fresh) {
   shown.set(part, html);
   if (version !== undefined) part.dataset.version = version;
   const focused = part.contains(document.activeElement) ? selector(document.activeElement) : "";
-  const details = new Map([...part.querySelectorAll("details[id]")].map((element) => [element.id, element.open]));
-  part.replaceChildren(...fresh.childNodes);
-  for (const element of part.querySelectorAll("details[id]")) element.open = details.get(element.id) ?? element.open;
+  replaceContents(part, fresh.childNodes);
   if (focused) part.querySelector(focused)?.focus();
   drawCharts(part);
 }
@@ -47,9 +62,8 @@ function selector(element) {
   return element.hasAttribute("href") ? `[href="${CSS.escape(element.getAttribute("href"))}"]` : "";
 }
 
-// The drawing stays in place while its figure changes; only the words around it are replaced.
+// The drawing stays in place until its figure is drawn anew.
 function swapFigure(part, fresh) {
-  part.querySelector("figcaption").replaceChildren(...fresh.querySelector("figcaption").childNodes);
   for (const link of fresh.querySelectorAll("a[id]")) {
     part.querySelector(`#${CSS.escape(link.id)}`)?.setAttribute("href", link.getAttribute("href"));
   }
@@ -57,19 +71,41 @@ function swapFigure(part, fresh) {
   part.hidden = fresh.hidden;
   part.dataset.figure = fresh.dataset.figure;
   part.dataset.version = fresh.dataset.version;
-  if (!same) drawCharts(part.parentElement);
+  if (same) return;
+  caption(part, [...fresh.querySelector("figcaption").childNodes]);
+  drawCharts(part.parentElement);
 }
 
-async function go(url) {
+// Shows another view; one that cannot be had is asked for again until it comes, or another is wanted.
+async function go(url, arrived = () => history.pushState(null, "", url)) {
+  const request = (chosen = {});
   try {
-    if (await refresh(url)) history.pushState(null, "", url);
+    if (await show(url)) arrived();
   } catch {
-    location.assign(url);
+    if (chosen !== request) return;
+    say("The server does not answer; what you chose is shown as soon as it does.");
+    setTimeout(() => chosen === request && go(url, arrived), AGAIN_MS);
+    return;
   }
+  if (chosen !== request) return;
+  chosen = null;
+  if (refreshAfter) await refresh().catch(() => {});
+}
+
+// Resolves once what is pressed is released: a click on an element that is replaced in between is none.
+let released = Promise.resolve();
+
+function press(event) {
+  if (!event.target.closest("a, button, label, summary")) return;
+  released = new Promise((resolve) => {
+    const release = () => setTimeout(resolve);
+    for (const kind of ["pointerup", "pointercancel"]) document.addEventListener(kind, release, { once: true });
+  });
 }
 
 export function wireNavigation() {
   for (const part of document.querySelectorAll("[data-live]")) shown.set(part, part.innerHTML);
+  document.addEventListener("pointerdown", press);
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-swap]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
@@ -85,7 +121,7 @@ export function wireNavigation() {
     event.preventDefault();
     go(formUrl(event.target));
   });
-  window.addEventListener("popstate", () => refresh(location.href).catch(() => location.reload()));
+  window.addEventListener("popstate", () => go(location.href, () => {}));
 }
 
 // Empty fields say nothing and stay out of the address.

@@ -29,13 +29,3 @@ export function wireThemeToggle() {
 function announce() {
   document.dispatchEvent(new CustomEvent("themechange"));
 }
-
-// A CSS variable as the colour it has now: `light-dark()` is only resolved on an element.
-export function color(variable) {
-  const probe = document.createElement("span");
-  probe.style.color = `var(${variable})`;
-  document.body.append(probe);
-  const value = getComputedStyle(probe).color;
-  probe.remove();
-  return value;
-}

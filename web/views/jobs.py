@@ -33,6 +33,7 @@ def page(session: Session, state: str, study: str, cursor: str) -> JobsPage:
         states=tuple(_filter(filters, "state", value) for value in ("", *JobState)),
         studies=tuple(_filter(filters, "study", value) for value in ("", *studies)),
         jobs=job_lines(session, rows.items),
+        files=tuple(Link(kind.upper(), _url(filters, f".{kind}")) for kind in ("csv", "json")),
         first=_url(filters) if cursor else "",
         next=_url(filters | {"cursor": rows.next}) if rows.next else "",
     )
@@ -42,9 +43,9 @@ def _filter(filters: dict[str, str], name: str, value: str) -> Link:
     return Link(value or "all", _url(filters | {name: value}), filters[name] == value)
 
 
-def _url(query: dict[str, str]) -> str:
+def _url(query: dict[str, str], ending: str = "") -> str:
     given = urlencode({name: value for name, value in query.items() if value})
-    return f"/jobs?{given}" if given else "/jobs"
+    return f"/jobs{ending}?{given}" if given else f"/jobs{ending}"
 
 
 def job_page(session: Session, job_id: str) -> JobPage:

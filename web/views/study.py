@@ -43,6 +43,7 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         title=study.title,
         topics=",".join(f"job:{job.id}" for job in results.jobs if job.finished_at is None),
         study=study.name,
+        query=asked.query,
         lead=study.lead,
         invitation=study.invitation,
         overview=tuple(study.overview(data)),
@@ -60,9 +61,17 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         sections=sections.of(section for section in study.sections if not section.figure),
         structure=_pictures(pictured, results, study.features.picture),
         features=_features(study, results, len(pictured)),
-        downloads=tuple(Link(kind.upper(), f"/{study.name}.{kind}?{asked.query}") for kind in ("csv", "json")),
+        downloads=_downloads(study, asked),
         jobs=tuple(Link(job.id[:8], f"/jobs/{job.id}") for job in results.jobs),
     )
+
+
+def _downloads(study: StudyPage, asked: Selection) -> tuple[Link, ...]:
+    """What is shown as files: every number, a table of kernels by matrices, and all of it in one."""
+    files = {"CSV": ".csv", "JSON": ".json", "Report": ".html"}
+    pivots = {"Kernels by matrices": "", "as Markdown": ".md", "as LaTeX": ".tex"}
+    endings = files | {text: f"/tables/pivot{ending}" for text, ending in pivots.items()}
+    return tuple(Link(text, f"/{study.name}{ending}?{asked.query}") for text, ending in endings.items())
 
 
 class _Sections:

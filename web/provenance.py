@@ -1,0 +1,82 @@
+"""Where shown results come from: devices by name, drivers, kernels, and when they were measured."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from gpu_engine.findings import units
+from gpu_engine.records import Measurement
+from server import recorded_results
+from server.models import DeviceRow, RecordingRow
+from web.results import Results
+
+BIBTEX = """@misc{{sparsight,
+  title = {{{{Sparsight: sparse matrix formats measured on GPUs}}}},
+  howpublished = {{\\url{{{address}}}}},
+  note = {{version {release}, results of {measured}}}
+}}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What stands below pictures and in reports.
+
+    devices      names of what was measured on; measured: dates, the oldest and the newest
+    environment  driver, versions and the like: (name, values); kernels: (name, hash of its source)
+    """
+
+    devices: tuple[str, ...]
+    measured: str
+    environment: tuple[tuple[str, str], ...]
+    kernels: tuple[tuple[str, str], ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """As a picture says it."""
+        measured = f", measured {self.measured}" if self.measured else ""
+        return (f"{', '.join(self.devices)}{measured}",) if self.devices else ()
+
+
+SOURCE = "source"
+"""Of an environment: the hash of the kernel's source."""
+
+
+def provenance_of(session: Session, results: Results) -> Provenance:
+    """Of the measurements shown."""
+    return Provenance(
+        tuple(_name(session, device) for device in dict.fromkeys(m.device for m in results.measurements)),
+        _dates(session, results),
+        _environment(results.measurements),
+        tuple(sorted({(m.kernel, m.environment[SOURCE]) for m in results.measurements if SOURCE in m.environment})),
+    )
+
+
+def name_provenance(figure: go.Figure, title: str, lines: Sequence[str]) -> None:
+    """Adds to `layout.meta` what a picture of the figure says above it."""
+    figure.update_layout(meta={**(figure.layout.meta or {}), "provenance": {"title": title, "lines": list(lines)}})
+
+
+def _name(session: Session, device: str) -> str:
+    row = session.get(DeviceRow, device)
+    info = row.info if row else next((r.info for r in recorded_results.list_devices(session) if r.id == device), {})
+    return f"{info.get('name', device)} ({device})"
+
+
+def _dates(session: Session, results: Results) -> str:
+    shown = {m.device for m in results.measurements}
+    query = select(RecordingRow.created_at).where(RecordingRow.study == results.study, RecordingRow.device.in_(shown))
+    times = [job.finished_at or job.created_at for job in results.jobs] + list(session.scalars(query))
+    days = sorted({units.moment(time)[:10] for time in times})
+    return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
+
+
+def _environment(measurements: Iterable[Measurement]) -> tuple[tuple[str, str], ...]:
+    """Every name of an environment that is of all kernels alike, with its values."""
+    found: dict[str, dict[str, None]] = {}
+    for m in measurements:
+        for name, value in m.environment.items():
+            found.setdefault(name, {})[value] = None
+    return tuple((name, ", ".join(values)) for name, values in found.items() if name not in (SOURCE, "matrices"))

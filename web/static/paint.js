@@ -1,0 +1,98 @@
+// Gives a figure of the server the colours of a theme. It imports nothing: reports carry it as it stands.
+
+// A CSS variable as the colour it has in a scheme (`light`, `dark`; empty: the page's own): `light-dark()` is only
+// resolved on an element.
+function color(variable, scheme) {
+  const probe = document.createElement("span");
+  probe.style.colorScheme = scheme;
+  probe.style.color = `var(${variable})`;
+  document.body.append(probe);
+  const value = getComputedStyle(probe).color;
+  probe.remove();
+  return value;
+}
+
+function palette(scheme) {
+  const names = ["ink", "muted", "line", "line-strong", "surface", "floor", "gather-floor"];
+  const colors = Object.fromEntries(names.map((name) => [name, color(`--${name}`, scheme)]));
+  return { ...colors, density: [0, 1, 2].map((step) => [step / 2, color(`--density-${step}`, scheme)]) };
+}
+
+// How the marks of each role take on the theme; those whose colours say what they are keep them.
+const keep = () => {};
+const PAINT = {
+  kernel(trace, { ink }) {
+    trace.marker.line.color = ink;
+    trace.marker.pattern.fgcolor = ink;
+    if (trace.error_x) Object.assign(trace.error_x, { color: ink, thickness: trace.marker.line.width ? 1.5 : 1 });
+  },
+  point(trace, colors) {
+    trace.marker.line.color = colors.ink;
+    PAINT.unsettled(trace, colors);
+  },
+  // A hollow marker has no fill: its line is its colour.
+  unsettled(trace, { muted }) {
+    if (trace.error_y) Object.assign(trace.error_y, { color: muted, thickness: 1 });
+  },
+  line(trace, colors) {
+    trace.line.color = colors["line-strong"];
+    trace.textfont = { color: colors.ink };
+  },
+  roof(trace, { ink, floor }) {
+    trace.line.color = floor;
+    trace.textfont = { color: ink };
+  },
+  floor(trace, { floor }) {
+    trace.marker.color = trace.marker.line.color = floor;
+  },
+  gather_floor(trace, colors) {
+    trace.marker.color = trace.marker.line.color = colors["gather-floor"];
+  },
+  density(trace, { muted, density }) {
+    trace.colorscale = density;
+    trace.colorbar = { ...trace.colorbar, outlinewidth: 0, tickcolor: muted };
+  },
+  reason(trace, { muted }) {
+    trace.textfont = { color: muted };
+  },
+  profile: keep,
+  gamma: keep,
+  level: keep,
+  histogram: keep,
+};
+
+// A copy of the figure in the colours of the page, or of a scheme.
+export function painted(source, scheme = "") {
+  const { data, layout } = structuredClone(source);
+  const colors = palette(scheme);
+  for (const trace of data) PAINT[trace.meta.role](trace, colors);
+  Object.assign(layout, {
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    dragmode: false,
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colors.ink },
+    hoverlabel: { bgcolor: colors.surface, bordercolor: colors["line-strong"], font: { color: colors.ink } },
+    transition: { duration: 0 },
+  });
+  for (const [name, axis] of Object.entries(layout)) {
+    if (!/^[xy]axis\d*$/.test(name)) continue;
+    const lines = { gridcolor: colors.line, zerolinecolor: colors["line-strong"], linecolor: colors.line };
+    Object.assign(axis, { ...lines, fixedrange: true });
+    // Without a distance from its labels a title stands where those of three characters would end.
+    if (axis.title) axis.title.standoff ??= 6;
+    axis.tickfont = { color: name[0] === "x" ? colors.muted : colors.ink };
+  }
+  return { data, layout };
+}
+
+// Draws it. Plotly.react would keep the margins of what was drawn before: rows that come later would lie below the axis.
+export async function drawn(Plotly, plot, figure, config) {
+  await Plotly.newPlot(plot, figure.data, figure.layout, config);
+  // A legend of more lines than the server has left room for takes the rest from the panels, and is cut at half the figure.
+  const { layout } = figure;
+  const entries = plot.querySelector(".legend .scrollbox");
+  const lacking = entries ? entries.getBBox().height - layout.meta?.legend_px : 0;
+  if (!(lacking > 0)) return;
+  const height = layout.height + lacking;
+  await Plotly.relayout(plot, { height, "margin.b": layout.margin.b + lacking, "legend.maxheight": height });
+}

@@ -1,0 +1,50 @@
+"""`/{study}.html`: what the page of a study shows as one file that needs neither server nor network."""
+
+import time
+
+from sqlalchemy.orm import Session
+
+from gpu_engine import release
+from gpu_engine.findings import units
+from gpu_engine.records import dumps
+from web import assets, contexts
+from web.download import document
+from web.provenance import BIBTEX, name_provenance, provenance_of
+from web.results import results_of, with_traces
+from web.selection import Selection
+from web.studies.base import StudyPage
+from web.views import study as studies
+
+
+def page(session: Session, study: StudyPage, asked: Selection, site: str) -> contexts.ReportPage:
+    """The report of a selection; site: the address of the server, which its links lead to."""
+    results = results_of(session, study.name, asked, study.matrices_shown)
+    data = with_traces(session, results) if study.with_traces else results.data
+    shown, provenance = studies.page(session, study, asked), provenance_of(session, results)
+    address = f"{site}/{study.name}" + (f"?{asked.query}" if asked.query else "")
+    figures = {}
+    for figure in shown.figures:
+        if figure.chart.version != "0":
+            drawn = study.figure(figure.name)
+            picture = drawn.draw(drawn.info(data))
+            name_provenance(picture, drawn.title, provenance.lines)
+            figures[figure.name] = _in_script(picture.to_json())
+    return contexts.ReportPage(
+        title=study.title,
+        address=address,
+        written=units.moment(time.time()),
+        study=shown,
+        query=asked.query,
+        figures=figures,
+        provenance=provenance,
+        bibtex=BIBTEX.format(address=address, release=release(), measured=provenance.measured),
+        data=_in_script(dumps(document(data))),
+        style=assets.text("app.css"),
+        paint=assets.text("paint.js"),
+        plotly=assets.text(assets.PLOTLY),
+    )
+
+
+def _in_script(text: str) -> str:
+    """JSON that no tag in it ends early."""
+    return text.replace("<", "\\u003c")

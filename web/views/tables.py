@@ -1,0 +1,93 @@
+"""`/{study}/tables/{name}`: a table of a study's page on a page of its own, and as CSV, Markdown or LaTeX."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from gpu_engine.errors import NotFoundError, quote
+from gpu_engine.findings.data import StudyData
+from web import contexts
+from web.files import WRITERS
+from web.parts import FindingLine, Link, TitledTable
+from web.pivot import pivots
+from web.results import Results, results_of, with_traces
+from web.selection import Selection
+from web.studies.base import Section, StudyPage
+from web.views.lines import finding_lines, study_url
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTables:
+    """What stands under one name; line: the finding whose cases they are."""
+
+    heading: str
+    tables: tuple[TitledTable, ...]
+    line: FindingLine | None = None
+    notes: tuple[str, ...] = ()
+    prose: bool = False
+
+
+def page(session: Session, study: StudyPage, asked: Selection, name: str) -> contexts.TablePage:
+    """The page of the tables of that name; raises NotFoundError where the selection has none."""
+    found = find(session, study, asked, name)
+    return contexts.TablePage(
+        title=found.heading,
+        topics="",
+        back=Link(study.title, study_url(study.name, asked)),
+        name=name,
+        line=found.line,
+        notes=found.notes,
+        tables=found.tables,
+        prose=found.prose,
+        files=tuple(Link(label, address(study.name, name + ending, asked)) for ending, label in LABELS),
+    )
+
+
+LABELS = ((".csv", "CSV"), (".md", "Markdown"), (".tex", "LaTeX"))
+"""Endings of the files of a table, and what they are called."""
+
+
+def text(session: Session, study: StudyPage, asked: Selection, name: str, ending: str) -> str:
+    """The tables of that name as a file; raises NotFoundError for an ending that no writer has."""
+    if ending not in WRITERS:
+        raise NotFoundError(f"Tables cannot be written as {quote(ending)}; known endings: {', '.join(WRITERS)}.")
+    return WRITERS[ending](find(session, study, asked, name).tables)
+
+
+def address(study: str, name: str, asked: Selection) -> str:
+    """Where the tables of that name are."""
+    return f"/{study}/tables/{name}" + (f"?{asked.query}" if asked.query else "")
+
+
+def find(session: Session, study: StudyPage, asked: Selection, name: str) -> NamedTables:
+    """The tables of that name."""
+    results = results_of(session, study.name, asked, study.matrices_shown)
+    data = with_traces(session, results) if study.with_traces else results.data
+    found = next((tables for known, tables in _tables(study, results, data, name) if known == name), None)
+    if found is None:
+        raise NotFoundError(f"There is no table {quote(name)} in what is chosen; open it on the page of the study.")
+    return found
+
+
+def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> Iterator[tuple[str, NamedTables]]:
+    """Every table by its name, made as it is asked for: those of figures only where one is wanted."""
+    for line in finding_lines(study, results):
+        finding = line.finding
+        title = f"{finding.title} · {finding.device} · {finding.cache}"
+        yield f"cases-{line.id}", NamedTables(title, (TitledTable(title, finding.table),), line)
+    for figure in study.figures:
+        if figure.table and name == f"{figure.name}-numbers":
+            yield name, NamedTables(figure.title, (TitledTable(figure.title, figure.table(figure.info(data))),))
+    yield "pivot", NamedTables("Kernels by matrices", pivots(study.findings(data)))
+    for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):
+        yield from _of_section(section, data)
+
+
+def _of_section(section: Section, data: StudyData) -> Iterator[tuple[str, NamedTables]]:
+    """All tables of a section, and each by its number."""
+    tables = tuple(each for each in section.tables(data) if each.table.rows)
+    heading = section.heading or (tables[0].heading if tables else "")
+    yield section.id, NamedTables(heading, tables, notes=section.notes, prose=section.prose)
+    for number, each in enumerate(tables, start=1):
+        yield f"{section.id}-{number}", NamedTables(each.heading, (each,), prose=section.prose)
