@@ -60,9 +60,10 @@ def name_provenance(figure: go.Figure, title: str, lines: Sequence[str]) -> None
 
 
 def _name(session: Session, device: str) -> str:
-    row = session.get(DeviceRow, device)
-    info = row.info if row else next((r.info for r in recorded_results.list_devices(session) if r.id == device), {})
-    return f"{info.get('name', device)} ({device})"
+    rows = (*filter(None, [session.get(DeviceRow, device)]), *recorded_results.list_devices(session))
+    name = next((str(row.info["name"]) for row in rows if row.id == device), "")
+    # The name of a recorded device says that it is one.
+    return name if name and recorded_results.is_recorded(device) else f"{name} ({device})".strip()
 
 
 def _dates(session: Session, results: Results) -> str:

@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.browser.conftest import LIMIT_MS, Open, settle
-from tests.browser.test_pages import PATHS
+from tests.browser.test_pages import LOOKS, PATHS
 from tests.browser.test_pages import batches as batches
 from tests.browser.test_pages import runs as runs
 from tests.browser.test_pages import works as works
@@ -21,7 +21,7 @@ OTHERS = {
 
 
 @pytest.mark.usefixtures("runs", "batches", "works")
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "light"), (1280, "dark"), (390, "dark")])
+@LOOKS
 def test_no_page_keeps_anybody_out(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
     found = {}
     for name, path in {**PATHS, **OTHERS}.items():

@@ -25,6 +25,16 @@ PATHS = {
 OTHER_LOOKS = pytest.mark.full("web/static/*", "web/templates/*", "tests/browser/test_pages.py")
 """A page is as wide in the light as in the dark: the other two are looked at when the pages changed."""
 
+LOOKS = pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        (390, "dark"),
+        pytest.param(1280, "dark", marks=OTHER_LOOKS),
+        pytest.param(390, "light", marks=OTHER_LOOKS),
+    ],
+)
+
 
 @pytest.fixture
 def runs(lab: Lab) -> str:
@@ -45,15 +55,7 @@ def works(lab: Lab) -> str:
 
 
 @pytest.mark.usefixtures("runs", "batches", "works")
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    [
-        (1280, "light"),
-        (390, "dark"),
-        pytest.param(1280, "dark", marks=OTHER_LOOKS),
-        pytest.param(390, "light", marks=OTHER_LOOKS),
-    ],
-)
+@LOOKS
 def test_no_page_is_wider_than_the_screen(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
     wider = {}
     for name, path in PATHS.items():

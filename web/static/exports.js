@@ -28,19 +28,19 @@ function standalone(source) {
   const { data, layout } = painted(source, "light");
   const { title, lines } = layout.meta.provenance;
   const said = [...lines, ...broken(location.href)].map(escaped);
-  const above = 30 + LINE_PX * said.length;
+  const above = 40 + LINE_PX * said.length;
   Object.assign(layout, {
     paper_bgcolor: "#ffffff",
     plot_bgcolor: "#ffffff",
     width: WIDTH_PX,
     height: layout.height + above,
-    margin: { ...layout.margin, t: layout.margin.t + above },
+    margin: { ...layout.margin, l: layout.margin.l + 8, t: layout.margin.t + above },
     title: {
       text: `<b>${escaped(title)}</b><br>${said.map((line) => `<span style="font-size:11px">${line}</span>`).join("<br>")}`,
       font: { size: 15 },
       x: 0,
       xanchor: "left",
-      pad: { l: 8, t: 8 },
+      pad: { l: 12, t: 16 },
       y: 1,
       yref: "container",
       yanchor: "top",
