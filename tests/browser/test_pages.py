@@ -115,7 +115,7 @@ def test_a_pair_of_formats_is_compared_and_its_numbers_unfold(lab: Lab, open_pag
     page.get_by_label("over", exact=True).select_option("csr")
     page.wait_for_url("**pair=coo&pair=csr**")
     numbers = page.locator("#ratio-table")
-    numbers.get_by_text("The numbers").click()
+    numbers.get_by_text("The numbers", exact=True).click()
     expect(numbers.get_by_role("row").nth(1).get_by_role("cell").nth(-2)).to_have_text("slower")
     page.locator("#matrix-2").uncheck()
     page.locator("#few", has_text="choose two or more").wait_for()
