@@ -242,7 +242,10 @@ def test_what_is_quiet_about_a_device_is_said_on_the_page(client: TestClient, me
 def test_downloads_are_what_the_page_shows(client: TestClient, measured: StudyPage) -> None:
     context = get(client, f"/{measured.name}?job=j2&matrix=m1").context
     shown = {row.measurement.case for line in context["findings"] for row in line.finding.rows}
-    as_csv, as_json = (client.get(link.href) for link in context["downloads"])
+    files = [client.get(link.href) for link in context["downloads"]]
+    assert [file.status_code for file in files] == [200] * 6
+    as_csv, as_json, report = files[:3]
+    assert "@misc{sparsight" in report.text
     document = as_json.json()
     cases = [m["case"] for m in document["measurements"]]
     assert {row["case"] for row in csv.DictReader(io.StringIO(as_csv.text))} == set(cases)
