@@ -4,7 +4,7 @@ from gpu_engine.formats import FORMATS
 from tests.samples.batched import multiplied
 from tests.samples.pagerank import ran
 from tests.samples.scaling import cold
-from web.palette import OTHERS, batch_position, batch_style, style
+from web.palette import OKABE_ITO, OTHERS, batch_position, batch_style, style
 from web.studies.batched import BATCHED
 from web.studies.pagerank import PAGERANK
 from web.studies.scaling import SCALING
@@ -25,11 +25,32 @@ def test_a_library_is_grey_and_hatched_always_the_same() -> None:
 
 def test_no_two_kernels_of_batches_look_alike() -> None:
     looks = [batch_style(kernel.name) for kernel in KERNELS]
-    assert len({(look.color, look.dash) for look in looks}) == len(KERNELS)
+    for distinct in ("pattern", "symbol", "dash"):
+        assert len({(look.color, getattr(look, distinct)) for look in looks}) == len(KERNELS)
     assert all(look.color != OTHERS for look in looks)
     peers = [batch_style(name) for name in peer_names("cuda")]
     assert {look.color for look in peers} == {OTHERS}
     assert len({(look.symbol, look.dash) for look in peers}) == len(peers)
+
+
+def test_a_format_has_one_colour_in_all_studies_and_its_first_kernel_one_look() -> None:
+    for name in ("coo", "csr", "csri", "ell"):
+        first, *others = [batch_style(kernel.name) for kernel in KERNELS if kernel.name.partition("/")[0] == name]
+        assert first == style(name)
+        assert {look.color for look in others} <= {first.color}
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of `#rrggbb`; WCAG 2.2."""
+    channels = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_every_colour_stands_out_from_a_light_and_a_dark_page() -> None:
+    for color in map(luminance, (*OKABE_ITO, OTHERS)):
+        assert (luminance("#fbfbf9") + 0.05) / (color + 0.05) >= 3
+        assert (color + 0.05) / (luminance("#1a1c1f") + 0.05) >= 3
 
 
 def test_swatches_are_the_colours_of_the_figures() -> None:

@@ -24,6 +24,7 @@ Role = Literal[
     "floor",
     "gather_floor",
     "density",
+    "heat",
     "reason",
     "profile",
     "gamma",

@@ -76,6 +76,7 @@ async function draw(figure) {
     plot.source = source;
     if (!plot.querySelector(".main-svg")) plot.replaceChildren();
     await drawn(Plotly, plot, painted(source), CONFIG);
+    if (source.data.some((trace) => trace.meta.opens)) openOnClick(plot);
   } catch (error) {
     if (isLate()) return;
     window.Plotly?.purge(plot);
@@ -84,6 +85,19 @@ async function draw(figure) {
   }
   figure.ariaBusy = "false";
   showCaption(figure);
+}
+
+// A click on a mark that stands for a matrix shows that matrix, everything else in the address as it is.
+function openOnClick(plot) {
+  plot.removeAllListeners?.("plotly_click");
+  plot.on("plotly_click", ({ points }) => {
+    const [{ data, customdata }] = points;
+    if (!data.meta.opens || !customdata) return;
+    const address = new URL(location);
+    address.searchParams.delete(data.meta.opens);
+    address.searchParams.set(data.meta.opens, customdata);
+    location.assign(address);
+  });
 }
 
 async function ask(url) {

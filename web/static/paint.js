@@ -13,7 +13,7 @@ function color(variable, scheme) {
 }
 
 function palette(scheme) {
-  const names = ["ink", "muted", "line", "line-strong", "surface", "floor", "gather-floor"];
+  const names = ["ink", "muted", "line", "line-strong", "surface", "floor", "gather-floor", "accent"];
   const colors = Object.fromEntries(names.map((name) => [name, color(`--${name}`, scheme)]));
   return { ...colors, density: [0, 1, 2].map((step) => [step / 2, color(`--density-${step}`, scheme)]) };
 }
@@ -52,6 +52,9 @@ const PAINT = {
     trace.colorscale = density;
     trace.colorbar = { ...trace.colorbar, outlinewidth: 0, tickcolor: muted };
   },
+  heat(trace, { muted }) {
+    trace.colorbar = { ...trace.colorbar, outlinewidth: 0, tickcolor: muted };
+  },
   reason(trace, { muted }) {
     trace.textfont = { color: muted };
   },
@@ -74,19 +77,25 @@ export function painted(source, scheme = "") {
     hoverlabel: { bgcolor: colors.surface, bordercolor: colors["line-strong"], font: { color: colors.ink } },
     transition: { duration: 0 },
   });
+  for (const slider of layout.sliders ?? []) {
+    const { line, muted, accent } = colors;
+    Object.assign(slider, { bgcolor: line, activebgcolor: accent, bordercolor: line, tickcolor: muted });
+  }
   for (const [name, axis] of Object.entries(layout)) {
     if (!/^[xy]axis\d*$/.test(name)) continue;
     const lines = { gridcolor: colors.line, zerolinecolor: colors["line-strong"], linecolor: colors.line };
     Object.assign(axis, { ...lines, fixedrange: true });
     // Without a distance from its labels a title stands where those of three characters would end.
     if (axis.title) axis.title.standoff ??= 6;
-    axis.tickfont = { color: name[0] === "x" ? colors.muted : colors.ink };
+    axis.tickfont = { ...axis.tickfont, color: name[0] === "x" ? colors.muted : colors.ink };
   }
   return { data, layout };
 }
 
 // Draws it. Plotly.react would keep the margins of what was drawn before: rows that come later would lie below the axis.
 export async function drawn(Plotly, plot, figure, config) {
+  // What cannot be read on a narrow screen is as wide as it needs, and scrolled.
+  plot.style.minWidth = figure.layout.meta?.width_min ? `${figure.layout.meta.width_min}px` : "";
   await Plotly.newPlot(plot, figure.data, figure.layout, config);
   // A legend of more lines than the server has left room for takes the rest from the panels, and is cut at half the figure.
   const { layout } = figure;

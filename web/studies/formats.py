@@ -11,7 +11,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import CACHES
 from gpu_engine.studies.formats import FormatsStudy
 from web.figures.base import Figure
-from web.figures.formats import bars, conversion, iterations, profile, rate, ratio, roofline, side_by_side
+from web.figures.formats import bars, conversion, heatmap, iterations, profile, rate, ratio, roofline
 from web.figures.formats.groups import by_place, formats_of
 from web.parts import Choice, TitledTable
 from web.results import Results
@@ -21,11 +21,11 @@ from web.studies.base import Features, Section, Select, StudyPage, Switch, by_si
 FIGURES = (
     Figure(
         "side-by-side",
-        "All formats side by side",
-        side_by_side.draw,
-        side_by_side.summary,
-        side_by_side.table,
-        info=side_by_side.info,
+        "All kernels side by side",
+        heatmap.draw,
+        heatmap.summary,
+        heatmap.table,
+        info=heatmap.info,
         matrices_min=2,
     ),
     Figure(

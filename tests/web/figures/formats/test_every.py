@@ -18,7 +18,6 @@ EMPTY = {
     "iterations": (iterations.NOTHING, iterations.NOTHING),
     "performance-profile": (INCOMPLETE, "On how many matrices"),
     "ratio": (NOTHING, NOTHING),
-    "side-by-side": (NO_RESULTS, "The fastest kernel of each format"),
 }
 """Figure → its title and how its summary begins where there is nothing to draw; of the others NO_RESULTS, NO_TIME."""
 
