@@ -38,7 +38,15 @@ FIGURES = (
         matrices_min=2,
     ),
     Figure("formats", "GFLOP/s by kernel beside the floors", bars.draw, bars.summary, info=bars.info),
-    Figure("roofline", "How near the roof", roofline.draw, roofline.summary, roofline.table, info=roofline.info),
+    Figure(
+        "roofline",
+        "How near the roof",
+        roofline.draw,
+        roofline.summary,
+        roofline.table,
+        info=roofline.info,
+        matrices_min=2,
+    ),
     Figure(
         "conversion",
         "What a format costs",

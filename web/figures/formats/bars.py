@@ -10,7 +10,7 @@ from gpu_engine.findings.finding import Finding, share
 from gpu_engine.findings.formats import findings
 from gpu_engine.findings.formats.groups import group_by_facet
 from gpu_engine.findings.ranking import NAMED, join
-from gpu_engine.findings.units import gflops, percent, seconds
+from gpu_engine.findings.units import gflops, ratio, seconds
 from gpu_engine.records import Measurement
 from web.figures import marks
 from web.figures.base import blank, escape, shorten
@@ -141,7 +141,8 @@ def _bar(rate: Rate) -> go.Bar:
 
 def _bounds(bounds: Sequence[Bound], name: str, legend: bool) -> go.Scatter:
     symbol = BOUNDS[name]
-    texts = [f"{name} {seconds(b.time_s)}; {escape(b.kernel)} runs at {percent(b.share)} of it" for b in bounds]
+    of = "the CSR roof" if name == "floor" else "the rate of the gather"
+    texts = [f"{name} {seconds(b.time_s)}; {escape(b.kernel)} runs at {ratio(b.share)} {of}" for b in bounds]
     return marks.points(
         [(bound.rate, bound.kernel, text) for bound, text in zip(bounds, texts, strict=True)],
         {"symbol": symbol, "size": ROW_PX - 8 if symbol == "line-ns" else 9, "line": {"width": 2}},

@@ -1,16 +1,22 @@
 """What the figures of the study share: how measurements are grouped."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Generic, TypeVar
 
-from gpu_engine.findings.formats.groups import group_by_facet, without_duplicates
+from gpu_engine.findings.formats.groups import baseline_of, group_by_facet, without_duplicates
 from gpu_engine.records import Measurement
+from web.figures.emphasis import NAMED_MAX
 from web.palette import position
 
 NO_RESULTS = "No results yet."
 NO_TIME = "No kernel has a time here."
 """The summary where nothing was timed."""
+
+FACTOR_MAX = 4.0
+"""In a mean of times over that of the fastest none counts more, and what has no time as much."""
 
 Place = tuple[str, str]
 """(device, cache)."""
@@ -73,3 +79,26 @@ def formats_of(groups: Groups) -> list[str]:
 def place_in_words(place: Place) -> str:
     """`cpu, warm`."""
     return ", ".join(place)
+
+
+def mean_factor(factors: Iterable[float]) -> float:
+    """The geometric mean of times over that of the fastest, none counted more than FACTOR_MAX."""
+    return math.exp(fmean(math.log(min(factor, FACTOR_MAX)) for factor in factors))
+
+
+def nearest(times: Sequence[Mapping[str, float]]) -> list[str]:
+    """The names that are nearest to the fastest in the mean, first; times: of each matrix by name, in seconds."""
+    factors = [{name: time / min(own.values()) for name, time in own.items()} for own in times if own]
+    names = dict.fromkeys(name for own in factors for name in own)
+    means = {name: mean_factor(own.get(name, FACTOR_MAX) for own in factors) for name in names}
+    return sorted(names, key=lambda name: (means[name], name))
+
+
+def named_formats(places: Iterable[Groups], baseline: str) -> tuple[str, ...]:
+    """The formats in colours where many are drawn: that of the baseline, and those nearest to the fastest."""
+    groups = [group for of_place in places for group in of_place.values()]
+    timed = sorted((m for group in groups for m in group if m.median_s), key=lambda m: m.median_s or 0.0)
+    times = [{name: m.median_s or 0.0 for name, m in fastest_by_format(group).items()} for group in groups]
+    against = baseline_of(timed, baseline)
+    first = [against.format] if against else []
+    return tuple(dict.fromkeys([*first, *nearest(times)]))[:NAMED_MAX]

@@ -6,7 +6,6 @@ The same place of the page shows the formats of a figure of the PELLR paper as b
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 import plotly.graph_objects as go
 
@@ -18,12 +17,18 @@ from gpu_engine.verdict import VerdictKind, compare
 from web.figures import marks
 from web.figures.base import blank, escape, shorten
 from web.figures.formats import side_by_side
-from web.figures.formats.groups import NO_RESULTS, NO_TIME, Groups, Place, by_place, place_in_words
+from web.figures.formats.groups import (
+    FACTOR_MAX,
+    NO_RESULTS,
+    NO_TIME,
+    Groups,
+    Place,
+    by_place,
+    mean_factor,
+    place_in_words,
+)
 from web.figures.panels import panels
 from web.palette import CIVIDIS
-
-FACTOR_MAX = 4.0
-"""Beyond it a cell is as dark as can be, and what has no time counts as much."""
 
 STEPS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, FACTOR_MAX)
 """Factors between which all cells have one colour, a colour of CIVIDIS each: on none of them a number is faint."""
@@ -165,7 +170,8 @@ def summary(info: Info) -> str:
 def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
     lines = [_line(i, groups[i], data) for i in data.by_sigma(groups) if groups[i][0].median_s]
     kernels = {kernel for line in lines for kernel in line.cells}
-    means = {kernel: _mean([line.cells.get(kernel) for line in lines]) for kernel in kernels}
+    rows = {kernel: [line.cells.get(kernel) for line in lines] for kernel in kernels}
+    means = {kernel: mean_factor(cell.factor if cell else math.inf for cell in row) for kernel, row in rows.items()}
     ordered = sorted(kernels, key=lambda kernel: (means[kernel], kernel))
     return Panel(place, tuple(lines), {kernel: means[kernel] for kernel in ordered})
 
@@ -182,10 +188,6 @@ def _line(matrix_id: str, group: Sequence[Measurement], data: StudyData) -> Line
     if fastest.kernel in cells:
         cells[fastest.kernel] = Cell(fastest, 1.0, "faster")
     return Line(matrix_id, data.matrix(matrix_id), cells)
-
-
-def _mean(cells: Sequence[Cell | None]) -> float:
-    return math.exp(fmean(math.log(min(cell.factor, FACTOR_MAX) if cell else FACTOR_MAX) for cell in cells))
 
 
 def _row_px(panel: Panel) -> int:

@@ -10,14 +10,16 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.formats.groups import baseline_of
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import percent
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 from web.figures import marks
 from web.figures.base import blank, escape
+from web.figures.emphasis import LABELS_PX, NAMED_MAX, direct_labels
 from web.figures.formats.groups import Groups, Panels, Place, by_place, place_in_words
-from web.figures.panels import Legend, panels
+from web.figures.panels import panels
 from web.palette import position, style
 
 PANEL_PX = 320
@@ -57,27 +59,25 @@ class Profile:
 class Panel:
     """The kernels of one device and cache state over the matrices where each has a record, the largest area first.
 
-    lines     those that are drawn
+    lines     those that are drawn; named: those of them in their colours, under their names
     matrices  how many there are, complete or not
     """
 
     place: Place
     profiles: tuple[Profile, ...]
     lines: tuple[Profile, ...]
+    named: tuple[Profile, ...]
     matrices: int
 
 
 def info(data: StudyData) -> Panels[Panel]:
     """The profiles per device and cache.
 
-    data.kernels  have lines; empty: of each format the one with the largest area. All kernels are compared in either
-                  case.
+    data.kernels   have lines; empty: of each format the one with the largest area. All kernels are compared in either
+                   case.
+    data.baseline  has its name in any case
     """
-    panels_ = []
-    for place, groups in by_place(data.measurements).items():
-        own = profiles(groups)
-        panels_.append(Panel(place, own, _lines(own, data.kernels), len(groups)))
-    return Panels(tuple(panels_))
+    return Panels(tuple(_panel(place, groups, data) for place, groups in by_place(data.measurements).items()))
 
 
 def draw(info: Panels[Panel]) -> go.Figure:
@@ -85,12 +85,13 @@ def draw(info: Panels[Panel]) -> go.Figure:
     full = [panel for panel in info.panels if panel.profiles]
     if not full:
         return blank("No matrix here has a record of every kernel.")
-    entries = {profile.kernel for panel in full for profile in panel.lines}
-    figure = panels([place_in_words(panel.place) for panel in full], [PANEL_PX] * len(full), len(entries))
-    legend = Legend()
+    figure = panels([place_in_words(panel.place) for panel in full], [PANEL_PX] * len(full), showlegend=False)
     for row, panel in enumerate(full, start=1):
-        for profile in panel.lines:
-            figure.add_trace(_line(profile, legend), row=row, col=1)
+        # What has a name lies above what has none.
+        for profile in sorted(panel.lines, key=panel.named.__contains__):
+            figure.add_trace(_line(profile, profile in panel.named), row=row, col=1)
+        direct_labels(figure, row, [(p.kernel, p.share(FACTOR_MAX), style(p.format).color) for p in panel.named])
+    figure.update_layout(margin_r=LABELS_PX)
     # The step at 1 lies on the axis; a little room left of it lets it be seen.
     figure.update_xaxes(type="log", range=[-0.005, math.log10(FACTOR_MAX)])
     figure.update_xaxes(tickvals=FACTORS, ticktext=[f"{factor:g}" for factor in FACTORS])
@@ -118,7 +119,8 @@ def table(info: Panels[Panel]) -> Table:
 
 def summary(info: Panels[Panel]) -> str:
     """Over how many matrices the profiles are, and which kernel stays nearest to the fastest."""
-    text = "On how many matrices a kernel is within a factor of the fastest; what failed or was skipped never is."
+    text = "On how many matrices a kernel is within a factor of the fastest; what failed or was skipped never is. In "
+    text += f"colour are the baseline and those nearest to the fastest, {NAMED_MAX} in all; the others are grey."
     for panel in info.panels:
         where = place_in_words(panel.place)
         if not panel.profiles:
@@ -151,6 +153,15 @@ def _factor(fastest: Measurement, m: Measurement) -> float:
     return 1.0 if compare(fastest, m).kind == "same" else m.median_s / fastest.median_s
 
 
+def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
+    every = profiles(groups)
+    baseline = baseline_of([m for group in groups.values() for m in group if m.median_s], data.baseline)
+    against = [profile for profile in every if baseline and profile.kernel == baseline.kernel]
+    lines = tuple(dict.fromkeys((*_lines(every, data.kernels), *against)))
+    nearest = sorted(lines, key=lambda profile: (profile not in against, -profile.area))
+    return Panel(place, every, lines, tuple(nearest[:NAMED_MAX]), len(groups))
+
+
 def _lines(every: Sequence[Profile], kernels: Sequence[str]) -> tuple[Profile, ...]:
     if kernels:
         return tuple(profile for profile in every if profile.kernel in kernels)
@@ -160,20 +171,21 @@ def _lines(every: Sequence[Profile], kernels: Sequence[str]) -> tuple[Profile, .
     return tuple(sorted(best.values(), key=lambda profile: position(profile.format)))
 
 
-def _line(profile: Profile, legend: Legend) -> go.Scatter:
+def _line(profile: Profile, named: bool) -> go.Scatter:
     look = style(profile.format)
+    line = {"color": look.color, "dash": look.dash, "width": 2} if named else {"width": 1}
     steps = [1.0, *(own for own in profile.factors if 1.0 < own <= FACTOR_MAX), FACTOR_MAX]
     shares = [profile.share(step) for step in steps]
     return go.Scatter(
-        **legend.entry(escape(profile.kernel)),
+        name=escape(profile.kernel),
         x=steps,
         y=shares,
         mode="lines",
-        line={"shape": "hv", "color": look.color, "dash": look.dash, "width": 2},
+        line={"shape": "hv", **line},
         hovertext=[
             marks.hover(profile.kernel, f" within {step:.2f} × on {percent(share)}")
             for step, share in zip(steps, shares, strict=True)
         ],
         hoverinfo="text",
-        meta={"role": "profile", "format": profile.format},
+        meta={"role": "profile" if named else "line", "format": profile.format},
     )

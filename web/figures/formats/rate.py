@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -11,7 +12,17 @@ from gpu_engine.findings.units import column, count, gflops
 from gpu_engine.records import Measurement
 from web.figures import marks
 from web.figures.base import blank, escape, log_axis
-from web.figures.formats.groups import NO_RESULTS, NO_TIME, Groups, Place, by_place, fastest_by_format, place_in_words
+from web.figures.emphasis import NAMED_MAX, OTHERS_MARKER
+from web.figures.formats.groups import (
+    NO_RESULTS,
+    NO_TIME,
+    Groups,
+    Place,
+    by_place,
+    fastest_by_format,
+    named_formats,
+    place_in_words,
+)
 from web.figures.panels import Legend, panels
 from web.palette import SYMBOLS, position, style
 
@@ -33,12 +44,14 @@ class Info:
     """The points by device and cache, each by ascending nnz.
 
     names      what the points are drawn as: libraries first, behind our own
+    named      those in colours; the others are grey
     by_kernel  whether the reader chose kernels
     sizes      the least and the most nonzeros of what has a time; None where nothing has
     """
 
     points: Mapping[Place, tuple[Point, ...]]
     names: tuple[str, ...]
+    named: tuple[str, ...]
     by_kernel: bool
     sizes: tuple[int, int] | None
 
@@ -54,7 +67,8 @@ def info(data: StudyData) -> Info:
     last_first = sorted(every, key=lambda point: position(point.measurement.format), reverse=True)
     sizes = [data.matrix(m.matrix_id).nnz for m in data.measurements if m.median_s]
     names = tuple(dict.fromkeys(point.name for point in last_first))
-    return Info(points, names, bool(data.kernels), (min(sizes), max(sizes)) if sizes else None)
+    chosen = names[-NAMED_MAX:] if data.kernels else named_formats(places.values(), data.baseline)
+    return Info(points, names, chosen, bool(data.kernels), (min(sizes), max(sizes)) if sizes else None)
 
 
 def draw(info: Info) -> go.Figure:
@@ -62,14 +76,18 @@ def draw(info: Info) -> go.Figure:
     if not info.points:
         return blank(NO_RESULTS)
     every = [point for own in info.points.values() for point in own]
-    figure = panels([place_in_words(place) for place in info.points], [PANEL_PX] * len(info.points), len(info.names))
+    titles = [place_in_words(place) for place in info.points]
+    figure = panels(titles, [PANEL_PX] * len(info.points), len(info.named) + 1)
     legend = Legend()
     for row, points in enumerate(info.points.values(), start=1):
+        if others := [point for point in points if point.name not in info.named]:
+            figure.add_trace(_markers(others, "others", OTHERS_MARKER, legend), row=row, col=1)
         for number, name in enumerate(info.names):
-            own = [point for point in points if point.name == name]
+            own = [point for point in points if point.name == name and name in info.named]
             if own:
-                symbol = SYMBOLS[number % len(SYMBOLS)] if info.by_kernel else ""
-                figure.add_trace(_markers(own, symbol, legend), row=row, col=1)
+                look = style(own[0].measurement.format)
+                symbol = SYMBOLS[number % len(SYMBOLS)] if info.by_kernel else look.symbol
+                figure.add_trace(_markers(own, name, marks.point(look.color, symbol, 8), legend), row=row, col=1)
     # Libraries are drawn first, and listed last.
     figure.update_layout(legend_traceorder="reversed")
     figure.update_xaxes(**log_axis([point.nnz for point in every]).settings)
@@ -95,7 +113,9 @@ def summary(info: Info) -> str:
     least, most = map(count, info.sizes)
     what = "Each chosen kernel" if info.by_kernel else "The fastest kernel of each format"
     span = f"from {least} to {most} nonzeros"
-    return f"{what} on each matrix, {span}: small matrices do not fill a device, large ones leave its cache."
+    others = set(info.names) - set(info.named)
+    rest = " Grey are those that are seldom near the fastest; the table has all." if others else ""
+    return f"{what} on each matrix, {span}: small matrices do not fill a device, large ones leave its cache.{rest}"
 
 
 def _points(groups: Groups, data: StudyData) -> tuple[Point, ...]:
@@ -110,14 +130,13 @@ def _points(groups: Groups, data: StudyData) -> tuple[Point, ...]:
     return tuple(sorted(points, key=lambda point: point.nnz))
 
 
-def _markers(points: Sequence[Point], symbol: str, legend: Legend) -> go.Scatter:
-    """The points of one name; symbol: empty for that of the format."""
-    look, format_name = style(points[0].measurement.format), points[0].measurement.format
+def _markers(points: Sequence[Point], name: str, marker: dict[str, Any], legend: Legend) -> go.Scatter:
+    formats = {point.measurement.format for point in points}
     return marks.points(
         [(point.nnz, point.measurement.gflops, _hover(point)) for point in points],
-        marks.point(look.color, symbol or look.symbol, 8),
-        **legend.entry(escape(points[0].name)),
-        meta={"role": "point", "format": format_name},
+        marker,
+        **legend.entry(escape(name)),
+        meta={"role": "point", "format": formats.pop() if len(formats) == 1 else ""},
     )
 
 

@@ -3,17 +3,19 @@
 Williams, Waterman, Patterson: Roofline, an insightful visual performance model, CACM 52 (2009).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import column, gflops, number, percent, rate
+from gpu_engine.findings.units import column, gflops, number, rate, ratio
 from gpu_engine.records import Measurement
 from web.figures import marks
 from web.figures.base import LogAxis, blank, escape, log_axis
+from web.figures.emphasis import OTHERS_MARKER
 from web.figures.formats.groups import (
     NO_RESULTS,
     NO_TIME,
@@ -22,6 +24,7 @@ from web.figures.formats.groups import (
     Place,
     by_place,
     fastest_by_format,
+    named_formats,
     place_in_words,
 )
 from web.figures.panels import Legend, panels
@@ -51,14 +54,17 @@ class Panel:
     """The timed kernels of matrices whose shape is known, on one device in one cache state.
 
     fastest  of each format on each matrix
-    roofs    the lowest and the highest, one where they are equal: warm, small matrices have the cache's
+    roofs    the lowest and the highest with their names, one where they are equal: warm, small matrices have the
+             cache's
+    named    the formats in colours; the others are grey
     reach    the least and the most that the best kernel of a matrix has of its roof
     """
 
     place: Place
     points: tuple[Point, ...]
     fastest: tuple[Point, ...]
-    roofs: tuple[float, ...]
+    roofs: Mapping[float, str]
+    named: tuple[str, ...]
     reach: tuple[float, float]
 
 
@@ -78,19 +84,23 @@ def draw(info: Panels[Panel]) -> go.Figure:
     if not info.panels:
         return blank(NO_RESULTS)
     every = [point for panel in info.panels for point in panel.points]
-    names = {point.measurement.format for point in every}
     x = log_axis([point.intensity for point in every], least_span=2.0)
     highest = 10 ** x.settings["range"][1] * max(point.roof for point in every) / 1e9
     y = log_axis([highest, *(point.measurement.gflops or 0.0 for point in every)])
-    figure = panels([place_in_words(panel.place) for panel in info.panels], [PANEL_PX] * len(info.panels), len(names))
+    named = sorted({name for panel in info.panels for name in panel.named}, key=position, reverse=True)
+    heights = [PANEL_PX] * len(info.panels)
+    figure = panels([place_in_words(panel.place) for panel in info.panels], heights, len(named) + 1)
     legend = Legend()
     for row, panel in enumerate(info.panels, start=1):
-        for name in sorted(names, key=position, reverse=True):
+        if others := [point for point in panel.points if point.measurement.format not in panel.named]:
+            figure.add_trace(_markers(others, "others", OTHERS_MARKER, legend), row=row, col=1)
+        for name in named:
             own = [point for point in panel.points if point.measurement.format == name]
             if own:
-                figure.add_trace(_markers(own, name, legend), row=row, col=1)
-        for roof in panel.roofs:
-            figure.add_trace(_roof(roof, x), row=row, col=1)
+                look = style(name)
+                figure.add_trace(_markers(own, name, marks.point(look.color, look.symbol, 7), legend), row=row, col=1)
+        for roof, name in panel.roofs.items():
+            figure.add_trace(_roof(roof, name, x), row=row, col=1)
     # Libraries are drawn first, behind our own, and listed last.
     figure.update_layout(legend_traceorder="reversed")
     figure.update_xaxes(**x.settings)
@@ -102,12 +112,12 @@ def draw(info: Panels[Panel]) -> go.Figure:
 def table(info: Panels[Panel]) -> Table:
     """The fastest kernel of each format on each matrix, with its share of the roof."""
     texts = (*(Head(text, numeric=False) for text in ("matrix", "device", "cache")), Head("intensity", "FLOP/byte"))
-    heads = (*texts, Head("roof"), Head("kernel", numeric=False), Head("rate", "GFLOP/s"), Head("share of", "roof"))
+    heads = (*texts, Head("roof"), Head("kernel", numeric=False), Head("rate", "GFLOP/s"), Head("of the CSR roof"))
     rows: list[tuple[str, ...]] = []
     for panel in info.panels:
         rates = column([point.measurement.gflops for point in panel.fastest])
         for point, own in zip(panel.fastest, rates, strict=True):
-            kernel = point.measurement.kernel, own, percent(point.share)
+            kernel = point.measurement.kernel, own, ratio(point.share)
             rows.append((point.matrix, *panel.place, number(point.intensity), rate(point.roof), *kernel))
     return Table(heads, tuple(rows))
 
@@ -116,12 +126,15 @@ def summary(info: Panels[Panel]) -> str:
     """What a product can reach at most, and how near the best kernels come."""
     if not info.panels:
         return NO_TIME
-    text = "Every kernel of every matrix under the copy bandwidth of the device; the distance to the roof is what a "
-    text += "better kernel could still gain, and a format that stores less than CSR may pass it."
+    text = "Every kernel of every matrix under the copy bandwidth of the device, that of its cache or that of its "
+    text += (
+        "memory; the roof counts the bytes of CSR: the distance to it is what a better kernel could still gain, and "
+    )
+    text += "a format that stores less may pass it."
     for panel in info.panels:
-        low, high = map(percent, panel.reach)
+        low, high = map(ratio, panel.reach)
         reach = f"reaches {low}" if low == high else f"reaches {low} to {high}"
-        text += f" On {place_in_words(panel.place)} the fastest kernel of a matrix {reach} of it."
+        text += f" On {place_in_words(panel.place)} the fastest kernel of a matrix {reach} its roof."
     return text
 
 
@@ -132,7 +145,8 @@ def _panel(place: Place, groups: Groups, points: tuple[Point, ...], data: StudyD
         matrix_id = point.measurement.matrix_id
         best[matrix_id] = max(best.get(matrix_id, 0.0), point.share)
     reach = min(best.values()), max(best.values())
-    return Panel(place, points, _points(fastest, data), _roofs(point.roof for point in points), reach)
+    named = named_formats([groups], data.baseline)
+    return Panel(place, points, _points(fastest, data), _roofs([point.roof for point in points]), named, reach)
 
 
 def _points(groups: Groups, data: StudyData) -> tuple[Point, ...]:
@@ -146,35 +160,35 @@ def _points(groups: Groups, data: StudyData) -> tuple[Point, ...]:
     return tuple(points)
 
 
-def _roofs(roofs: Iterable[float]) -> tuple[float, ...]:
-    """To three digits: floors are rounded, and equal roofs are one line."""
-    rounded = [float(f"{roof:.2e}") for roof in roofs]
-    return tuple(sorted({min(rounded), max(rounded)}))
+def _roofs(roofs: Sequence[float]) -> dict[float, str]:
+    """To three digits, with their names: floors are rounded, and equal roofs are one line."""
+    low, high = (float(f"{roof:.2e}") for roof in (min(roofs), max(roofs)))
+    return {low: "bandwidth"} if low == high else {low: "memory", high: "cache"}
 
 
-def _markers(points: Sequence[Point], name: str, legend: Legend) -> go.Scatter:
-    look = style(name)
+def _markers(points: Sequence[Point], name: str, marker: dict[str, Any], legend: Legend) -> go.Scatter:
+    formats = {point.measurement.format for point in points}
     return marks.points(
         [(point.intensity, point.measurement.gflops, _hover(point)) for point in points],
-        marks.point(look.color, look.symbol, 7),
+        marker,
         **legend.entry(escape(name)),
-        meta={"role": "point", "format": name},
+        meta={"role": "point", "format": formats.pop() if len(formats) == 1 else ""},
     )
 
 
 def _hover(point: Point) -> str:
     m = point.measurement
-    return marks.hover(m.kernel, f" on {point.matrix}", f"{gflops(m.gflops)}, {percent(point.share)} of the roof")
+    return marks.hover(m.kernel, f" on {point.matrix}", f"{gflops(m.gflops)}, {ratio(point.share)} the CSR roof")
 
 
-def _roof(roof: float, x: LogAxis) -> go.Scatter:
+def _roof(roof: float, name: str, x: LogAxis) -> go.Scatter:
     ends = [10**end for end in x.settings["range"]]
     return go.Scatter(
         x=ends,
         y=[end * roof / 1e9 for end in ends],
         mode="lines+text",
-        text=[f" {rate(roof)}", ""],
-        textposition="bottom right",
+        text=[f" {name} {rate(roof)}", ""],
+        textposition="top right" if name == "cache" else "bottom right",
         line={"width": 1.5},
         hoverinfo="skip",
         showlegend=False,

@@ -6,7 +6,9 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
 from tests.samples.formats import timed, titles, traces, untimed
+from web.figures.formats.groups import Panels
 from web.figures.formats.profile import draw, info, summary, table
+from web.palette import style
 
 
 def kernels(matrix: str, csr_s: float, vector_s: float, ell_s: float | None) -> list[Measurement]:
@@ -37,6 +39,17 @@ def test_lines_are_of_the_best_of_each_format_or_of_what_is_chosen() -> None:
     assert [profile.kernel for profile in INFO.panels[0].lines] == ["csr/vector", "ell/thread"]
     (chosen,) = info(StudyData(RECORDS, kernels=("csr/scalar", "csr/vector"))).panels
     assert [profile.kernel for profile in chosen.lines] == ["csr/vector", "csr/scalar"]
+
+
+def test_six_lines_have_their_colours_the_baseline_among_them() -> None:
+    many = [timed(f"{name}/k", 1e-3 * (1.0 + n)) for n, name in enumerate(("coo", "csr", "ell", "jad", "hyb", "csri"))]
+    (panel,) = info(StudyData([*many, timed("ellr/k", 9e-3), timed("biell/k", 8e-3)], baseline="ellr/k")).panels
+    assert [profile.kernel for profile in panel.named] == ["ellr/k", "coo/k", "csr/k", "ell/k", "csri/k", "hyb/k"]
+    figure = draw(Panels((panel,)))
+    assert {trace["name"] for trace in traces(figure, "line")} == {"biell/k", "jad/k"}
+    labels = [label for label in figure.layout.annotations if label.xref == "x domain"]
+    assert [label.text.rpartition(" ")[2] for label in labels] == [profile.kernel for profile in panel.named]
+    assert style("coo").color in labels[1].text
 
 
 def test_a_matrix_that_lacks_a_record_or_a_time_does_not_count() -> None:

@@ -2,7 +2,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.units import THIN
 from tests.samples.formats import sized, timed, traces, untimed
 from web.figures.formats.rate import draw, info, summary, table
-from web.palette import style
+from web.palette import OTHERS, style
 
 MATRICES = {"m1": sized("large", nnz=5_000_000), "m2": sized("small", nnz=20_000)}
 RECORDS = [
@@ -53,3 +53,12 @@ def test_the_table_and_the_summary_speak_of_what_is_drawn() -> None:
     said = summary(CHOSEN).replace(THIN, " ")
     assert said.startswith("Each chosen kernel on each matrix, from 20 000 to 5 000 000 nonzeros")
     assert summary(INFO).startswith("The fastest kernel of each format")
+
+
+def test_formats_that_are_seldom_near_the_fastest_are_grey() -> None:
+    names = ("coo", "csr", "ell", "jad", "hyb", "csri", "ellr", "biell")
+    seen = info(StudyData([timed(f"{name}/k", 1e-3 * (1 + n)) for n, name in enumerate(names)], {"m1": sized("m1")}))
+    assert set(seen.named) == {"coo", "csr", "ell", "biell", "csri", "ellr"}, "the baseline, else by the mean and name"
+    (grey,) = (trace for trace in traces(draw(seen), "point") if trace["name"] == "others")
+    assert (len(grey["x"]), grey["marker"]["color"]) == (2, OTHERS)
+    assert summary(seen).endswith("Grey are those that are seldom near the fastest; the table has all.")

@@ -30,22 +30,22 @@ def test_every_kernel_is_a_point_below_the_roof_that_its_floor_divides_by() -> N
 def test_a_cache_has_a_roof_of_its_own() -> None:
     in_cache = timed("csr/vector", 8e-6, matrix="m2", gflops=5.0, floor_s=3e-6)
     (panel,) = info(StudyData([*RECORDS, in_cache], MATRICES)).panels
-    assert (INFO.panels[0].roofs, panel.roofs) == ((3.50e10,), (3.50e10, 9.33e10))
+    assert (INFO.panels[0].roofs, panel.roofs) == ({3.50e10: "bandwidth"}, {3.50e10: "memory", 9.33e10: "cache"})
 
 
 def test_points_lie_under_a_line_across_the_panel() -> None:
     figure = draw(INFO)
     (points,), (roof,) = traces(figure, "point"), traces(figure, "roof")
     assert points["name"] == "csr"
-    assert points["hovertext"][0].replace(THIN, " ").endswith("2.50 GFLOP/s, 50 % of the roof")
+    assert points["hovertext"][0].replace(THIN, " ").endswith("2.50 GFLOP/s, 0.50 × the CSR roof")
     assert roof["x"][0] < points["x"][0] < roof["x"][1]
     assert roof["y"] == pytest.approx([x * 35.0 for x in roof["x"]])
-    assert roof["text"][0].strip() == f"35.0{THIN}GB/s"
+    assert roof["text"][0].strip() == f"bandwidth 35.0{THIN}GB/s"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("FLOP per compulsory byte", "GFLOP/s")
 
 
 def test_the_table_and_the_summary_say_the_share() -> None:
     (row,) = table(INFO).rows
-    numbers = ["0.143", "35.0 GB/s", "csr/vector", "2.50", "50 %"]
+    numbers = ["0.143", "35.0 GB/s", "csr/vector", "2.50", "0.50 ×"]
     assert [cell.replace(THIN, " ") for cell in row] == ["first", "cpu", "warm", *numbers]
-    assert summary(INFO).replace(THIN, " ").endswith("On cpu, warm the fastest kernel of a matrix reaches 50 % of it.")
+    assert summary(INFO).replace(THIN, " ").endswith("On cpu, warm the fastest kernel of a matrix reaches 0.50 × its roof.")
