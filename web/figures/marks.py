@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 
+from gpu_engine.records import Measurement
 from web.figures.base import escape
 from web.figures.panels import panels
 
@@ -46,6 +47,12 @@ def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **op
     above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
     below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **options}
+
+
+def ratio_interval(base: Measurement, m: Measurement) -> tuple[float, float]:
+    """Of the time of `base` over that of `m`, from the ends of both 95 % intervals: no narrower than its own."""
+    base_s, own_s = base.median_s or 0.0, m.median_s or 1.0
+    return (base.ci_low_s or base_s) / (m.ci_high_s or own_s), (base.ci_high_s or base_s) / (m.ci_low_s or own_s)
 
 
 def label_rows(figure: go.Figure, row: int, labels: Sequence[str], **axis: Any) -> None:

@@ -163,10 +163,9 @@ def _points(pair: Pair, groups: Groups, data: StudyData) -> list[Point]:
 
 
 def _point(matrix: MatrixFeatures, first: Measurement, second: Measurement) -> Point:
-    first_s, second_s = first.median_s or 1.0, second.median_s or 0.0
-    low = (second.ci_low_s or second_s) / (first.ci_high_s or first_s)
-    high = (second.ci_high_s or second_s) / (first.ci_low_s or first_s)
-    return Point(matrix, first.kernel, second.kernel, compare(second, first).kind, second_s / first_s, (low, high))
+    gain = (second.median_s or 0.0) / (first.median_s or 1.0)
+    interval = marks.ratio_interval(second, first)
+    return Point(matrix, first.kernel, second.kernel, compare(second, first).kind, gain, interval)
 
 
 def _panel(pair: Pair, place: Place, points: Sequence[Point]) -> Panel:

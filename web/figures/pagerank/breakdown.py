@@ -1,18 +1,18 @@
 """Where the time of a run goes, by precision; Figure 5 of the CPMS PageRank paper."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks, speed_up
+from gpu_engine.findings.pagerank.runs import PRECISIONS, Run, RunGroup, has_right_ranks, speed_up
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, percent, seconds
 from gpu_engine.pagerank.run import CORRECT, PHASES
 from web.figures.base import blank, escape
 from web.figures.marks import hover
-from web.figures.pagerank.facets import Panels, axis_end, bar_panels, mark_fp64, panels_of
+from web.figures.pagerank.facets import Panels, axis_end, bar_panels, cell, mark_fp64, panels_of
 from web.figures.pagerank.levels import CHANGE, LEVELS, Level, level_bars, levels_of
 from web.figures.panels import Legend
 
@@ -25,6 +25,7 @@ class Row:
     """A run; parts: its time over that of the same kernel in fp64, by precision and CHANGE; total: their sum."""
 
     label: str
+    precision: str
     median_s: float | None
     is_right: bool
     parts: Mapping[Level, float]
@@ -37,7 +38,8 @@ def info(data: StudyData) -> Panels[Row]:
     def row(group: RunGroup, run: Run) -> Row | None:
         parts = _shares(group, run) if run.array("pull_s") else {}
         right = has_right_ranks(run, data)
-        return Row(group.label(run), run.measurement.median_s, right, parts, sum(parts.values())) if parts else None
+        label = group.label(run)
+        return Row(label, run.storage, run.measurement.median_s, right, parts, sum(parts.values())) if parts else None
 
     return panels_of(data, row)
 
@@ -46,21 +48,24 @@ def draw(info: Panels[Row]) -> go.Figure:
     """The time of each run over that of the same kernel in fp64, stacked by precision and changes of it."""
     if not info.panels:
         return blank(NO_TIME)
-    panels = info.drawn
+    several = len(info.panels) > 1
+    panels = _quickest_first(info).folded(lambda row: row.precision).drawn
     used = [part for part in PARTS if any(part in row.parts for panel in panels for row in panel.rows)]
-    labels = [[row.label for row in panel.rows] for panel in panels]
+    labels = [[row.precision if several else row.label for row in panel.rows] for panel in panels]
     figure = bar_panels(panels, labels, len(used), "stack", "time, fp64 = 1")
     legend = Legend()
-    for number, panel in enumerate(panels, start=1):
+    for number, panel in enumerate(panels):
         for part in used:
-            own = [(row.parts[part], row.label) for row in panel.rows if part in row.parts]
+            own = [
+                (row.parts[part], row.precision if several else row.label) for row in panel.rows if part in row.parts
+            ]
             if own:
                 texts = (f"{part.name}: {percent(time)} of the time of the same kernel in fp64" for time, _ in own)
                 bars = [(x, escape(y), hover(y, "", text)) for (x, y), text in zip(own, texts, strict=True)]
-                figure.add_trace(level_bars(part, bars, legend), row=number, col=1)
+                figure.add_trace(level_bars(part, bars, legend), **cell(number))
         end = axis_end((row.total, row.is_right) for row in panel.rows)
-        figure.update_xaxes(range=[0, end], row=number, col=1)
-        mark_fp64(figure, number)
+        figure.update_xaxes(range=[0, end], **cell(number))
+        mark_fp64(figure, cell(number))
     return figure
 
 
@@ -85,7 +90,24 @@ def summary(info: Panels[Row]) -> str:
         "of precision scales the ranks and at last turns segments into fp64; fused kernels of a GPU leave the scaling "
     )
     text += "to the next product. The parts were timed one by one and "
-    return f"{text}are shown as shares of the median of whole runs.{info.cut}{info.omission}"
+    folded = (
+        " Of each precision the quickest run is drawn, whatever its kernel; the table has all."
+        if len(info.panels) > 1
+        else ""
+    )
+    return f"{text}are shown as shares of the median of whole runs.{folded}{info.cut}{info.omission}"
+
+
+def _quickest_first(info: Panels[Row]) -> Panels[Row]:
+    """Of each precision the quickest run with the right ranks first; precisions in their order."""
+    if len(info.panels) == 1:
+        return info
+    return Panels(tuple(replace(panel, rows=tuple(sorted(panel.rows, key=_rank))) for panel in info.panels))
+
+
+def _rank(row: Row) -> tuple[int, bool, float]:
+    known = row.precision in PRECISIONS
+    return PRECISIONS.index(row.precision) if known else len(PRECISIONS), not row.is_right, row.median_s or 0.0
 
 
 def _shares(group: RunGroup, run: Run) -> dict[Level, float]:

@@ -1,20 +1,25 @@
-"""What the figures of the study share: a panel a group of runs, a row a run, as many as somebody reads."""
+"""What the figures of the study share: a panel a group of runs, a row a run; many panels stand side by side."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank.runs import Run, RunGroup, by_precision, has_right_ranks, run_groups
+from gpu_engine.findings.pagerank.runs import SCHEDULE, Run, RunGroup, by_precision, has_right_ranks, run_groups
+from gpu_engine.pagerank import Schedule
 from web.figures import marks
 from web.figures.base import escape, shorten
+from web.figures.panels import panels
 from web.palette import OTHERS
 
-ROW_PX = 26
-ROWS_MAX = 60
-"""Panels are drawn until they have so many rows together, the first in any case."""
+ROW_PX, SMALL_ROW_PX = 26, 15
+COLUMNS, WIDTH_MIN = 3, 760
+"""Of the small panels; a narrow screen is scrolled."""
+
+PANELS_MAX = 24
+"""Most panels of a figure, the first ones; the table has all."""
 
 MARGIN, OVERLONG = 1.05, 1.3
 """How far an axis goes past its longest bar; a run whose ranks are not right is cut where it is so much longer."""
@@ -48,8 +53,14 @@ class Panels(Generic[Row]):
 
     @property
     def drawn(self) -> list[Panel[Row]]:
-        """The panels until ROWS_MAX."""
-        return marks.first_panels(self.panels, lambda panel: len(panel.rows), ROWS_MAX)
+        """The first PANELS_MAX."""
+        return list(self.panels[:PANELS_MAX])
+
+    def folded(self, alike: Callable[[Row], str]) -> "Panels[Row]":
+        """Of several panels, in each the first of the rows that are alike; a lone panel has all its rows."""
+        if len(self.panels) == 1:
+            return self
+        return Panels(tuple(replace(panel, rows=_firsts(panel.rows, alike)) for panel in self.panels))
 
     @property
     def omission(self) -> str:
@@ -62,16 +73,23 @@ class Panels(Generic[Row]):
         return "" if all(panel.all_right for panel in self.panels) else CUT
 
 
+def schedule_name(run: Run) -> str:
+    """Of the runs that converge alike, whatever the layout: `cpms4, first 1, near 16`."""
+    axes, default = run.measurement.axes, Schedule()
+    rule = (f"{name} {axes[name]}" for name in SCHEDULE if axes.get(name, f"{default.stall:g}") != f"{default.stall:g}")
+    return ", ".join((run.storage, *(rule if run.in_fewer_bits else ())))
+
+
 def panels_of(data: StudyData, row: Callable[[RunGroup, Run], Row | None]) -> Panels[Row]:
     """A panel for each group with a row, layout by layout, each from fp64 on; row: None for a run that has none."""
-    panels = []
+    found = []
     for group in run_groups(data):
         ordered = sorted(group.runs, key=lambda run: (run.layout, by_precision(run)))
         rows = [(run, own) for run in ordered if (own := row(group, run)) is not None]
         if rows:
             right = all(has_right_ranks(run, data) for run, _ in rows)
-            panels.append(panel_of(group, data, tuple(own for _, own in rows), right))
-    return Panels(tuple(panels))
+            found.append(panel_of(group, data, tuple(own for _, own in rows), right))
+    return Panels(tuple(found))
 
 
 def panel_of(group: RunGroup, data: StudyData, rows: tuple[Row, ...], all_right: bool = True) -> Panel[Row]:
@@ -82,18 +100,52 @@ def panel_of(group: RunGroup, data: StudyData, rows: tuple[Row, ...], all_right:
     return Panel(heading, place, rows, all_right)
 
 
+def _firsts(rows: Sequence[Row], alike: Callable[[Row], str]) -> tuple[Row, ...]:
+    first: dict[str, Row] = {}
+    for row in rows:
+        first.setdefault(alike(row), row)
+    return tuple(first.values())
+
+
 def bar_panels(
-    panels: Sequence[Panel[Row]], labels: Sequence[Sequence[str]], legend: int, barmode: str, axis: str
+    shown: Sequence[Panel[Row]], labels: Sequence[Sequence[str]], legend: int, barmode: str, axis: str
 ) -> go.Figure:
-    """Panels of horizontal bars, a row a label, the first on top; axis: the title below the last one."""
-    headings, escaped = [escape(panel.heading) for panel in panels], [list(map(escape, own)) for own in labels]
-    figure = marks.bar_panels(headings, escaped, legend, barmode, ROW_PX)
-    return figure.update_xaxes(title_text=axis, title_standoff=4, row=len(panels), col=1)
+    """Panels of horizontal bars, a row a label, the first on top; axis: the title below the last ones.
+
+    Several panels stand side by side, `cell` says where, and have the same rows, those of all.
+    """
+    headings, escaped = [escape(panel.heading) for panel in shown], [list(map(escape, own)) for own in labels]
+    if len(shown) == 1:
+        figure = marks.bar_panels(headings, escaped, legend, barmode, ROW_PX)
+    else:
+        names = list(dict.fromkeys(name for own in escaped for name in own))
+        figure = _small_panels(headings, names, legend, bargap=0.2, barmode=barmode)
+    for number in range(max(0, len(shown) - COLUMNS), len(shown)):
+        figure.update_xaxes(title_text=axis, title_standoff=4, **cell(number))
+    return figure
 
 
-def mark_fp64(figure: go.Figure, row: int) -> None:
+def cell(number: int) -> dict[str, int]:
+    """Where the panel of that number, counted from 0, is; a lone panel is the first."""
+    return {"row": number // COLUMNS + 1, "col": number % COLUMNS + 1}
+
+
+def _small_panels(headings: Sequence[str], names: Sequence[str], legend: int, **options: Any) -> go.Figure:
+    rows, columns = -(-len(headings) // COLUMNS), min(COLUMNS, len(headings))
+    figure = panels(headings, [max(4, len(names)) * SMALL_ROW_PX] * rows, 2 * legend, columns=columns, **options)
+    for number, annotation in enumerate(figure.layout.annotations):
+        annotation.update(xref=f"x{number + 1 if number else ''} domain", font_size=12)
+    for row in range(1, rows + 1):
+        marks.label_rows(figure, row, names, tickfont_size=10, ticklabelstandoff=4)
+    for number in range(len(headings), rows * columns):
+        figure.update_xaxes(visible=False, **cell(number)).update_yaxes(visible=False, **cell(number))
+    figure.update_xaxes(nticks=5, tickfont_size=10)
+    return figure.update_layout(legend_traceorder="normal", meta={**figure.layout.meta, "width_min": WIDTH_MIN})
+
+
+def mark_fp64(figure: go.Figure, place: dict[str, int]) -> None:
     """A line in a panel at 1, where fp64 is."""
-    figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=1)
+    figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, **place)
 
 
 def axis_end(values: Iterable[tuple[float, bool]]) -> float:

@@ -1,6 +1,6 @@
 """What fusing the kernels of an iteration gains: whole runs of the paper's kernels over runs of the fused ones."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
@@ -14,6 +14,7 @@ from gpu_engine.verdict import compare
 from web.figures import marks
 from web.figures.base import blank, escape
 from web.figures.marks import hover
+from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panels, axis_end, bar_panels, panels_of
 from web.palette import OTHERS, style
 
@@ -45,6 +46,8 @@ def draw(info: Panels[Row]) -> go.Figure:
     """Time of the paper's kernels over that of the fused ones, a row a layout and precision."""
     if not info.panels:
         return blank(NO_PAIR)
+    if len(info.panels) > 1:
+        return dots.draw(info, _dots, "unfused over fused")
     panels = info.drawn
     labels = [[row.label for row in panel.rows] for panel in panels]
     figure = bar_panels(panels, labels, 0, "overlay", "unfused over fused")
@@ -80,7 +83,11 @@ def summary(info: Panels[Row]) -> str:
     text += "conversion are kernels one after the other, as in the paper, over that of the same in fused kernels."
     every = [row for panel in info.panels for row in panel.rows]
     named = ", ".join(f"{name} {ratio(mean)}" for name, mean in _means(every))
-    return f"{text} Geometric means: {named}.{info.omission}"
+    return f"{text} Geometric means: {named}."
+
+
+def _dots(row: Row) -> Iterator[dots.Dot]:
+    yield dots.Dot(row.label.partition(",")[0], style(row.format).color, row.gain)
 
 
 def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:

@@ -1,6 +1,6 @@
 """How a run converges: γ of every iteration, and under which precision it counts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
@@ -11,20 +11,17 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count
 from web.figures import marks
 from web.figures.base import blank, escape, log_axis
-from web.figures.pagerank.facets import NO_RUN, Panel, Panels, axis_end, panels_of
-from web.figures.pagerank.levels import LEVELS, RUN_RANK, Level, legend_entry, levels_of, stretches
+from web.figures.pagerank.facets import COLUMNS, NO_RUN, WIDTH_MIN, Panel, Panels, axis_end, panels_of
+from web.figures.pagerank.levels import LEVELS, RUN_RANK, Level, Stretch, legend_entry, levels_of, stretches
 from web.figures.panels import Legend, panels
 from web.palette import DASHES, OTHERS
 
-PANEL_PX = 320
+PANEL_PX, SMALL_PX = 320, 190
 POINTS_MAX = 5_000
 """Most points of the lines of a figure; of longer runs every second, third … iteration is one."""
 
 MARKERS = 24
 """Of a run, about: a narrow screen keeps them apart. Where the precision changes there is one in any case."""
-
-SIZE, SIZE_MIN, INWARDS = 13, 4, 3
-"""Markers of the first run in pixels; of each further one smaller, so that where runs coincide all can be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +41,7 @@ class Row:
 
     alike   what runs that converge alike have in common: precision and schedule
     marks   evenly spread iterations, and the first of each precision; γ = 0 has no place on a log scale
+    stretches  of its precisions
     raised  (iteration, its γ) before each iteration that writes more segments than it reads
     """
 
@@ -55,6 +53,7 @@ class Row:
     gammas: tuple[float, ...]
     levels: frozenset[Level]
     marks: tuple[Mark, ...]
+    stretches: tuple[Stretch, ...]
     raised: tuple[tuple[int, float], ...]
 
 
@@ -69,7 +68,8 @@ class Info:
 def info(data: StudyData) -> Info:
     """γ of every iteration of every run."""
     panels = panels_of(data, lambda group, run: _row(group, run, data) if any(run.array("gamma")) else None)
-    return Info(panels, Panels(tuple(_first_alike(panel) for panel in panels.panels)))
+    several = len(panels.panels) > 1
+    return Info(panels, Panels(tuple(_first_alike(panel, 1 if several else None) for panel in panels.panels)))
 
 
 def draw(info: Info) -> go.Figure:
@@ -81,22 +81,27 @@ def draw(info: Info) -> go.Figure:
     names = list(dict.fromkeys(row.name for row in rows))
     step = -(-sum(len(row.gammas) for row in rows) // POINTS_MAX)
     used = [entry for entry in LEVELS if any(entry in row.levels for row in rows)]
-    headings = [escape(panel.heading) for panel in drawn]
-    figure = panels(headings, [PANEL_PX] * len(drawn), len(names) + len(used))
+    columns = min(COLUMNS, len(drawn))
+    headings, height = [escape(panel.heading) for panel in drawn], PANEL_PX if columns == 1 else SMALL_PX
+    figure = panels(headings, [height] * -(-len(drawn) // columns), len(names) + len(used), columns=columns)
     legend = Legend()
-    for number, panel in enumerate(drawn, start=1):
+    for number, panel in enumerate(drawn):
+        place = {"row": number // columns + 1, "col": number % columns + 1}
         for row in panel.rows:
-            turn = names.index(row.name)
-            figure.add_trace(_line(row, DASHES[turn % len(DASHES)], step, legend), row=number, col=1)
-            size = max(SIZE_MIN, SIZE - INWARDS * turn)
-            for entry in used:
-                if entry in row.levels:
-                    figure.add_trace(_markers(row, entry, size, legend), row=number, col=1)
+            dash = DASHES[names.index(row.name) % len(DASHES)]
+            for trace in (_entry(row, dash, legend), *_lines(row, dash, step, legend), _markers(row)):
+                figure.add_trace(trace, **place)
         end = axis_end((len(row.gammas), row.is_right) for row in panel.rows)
-        figure.update_xaxes(range=[0, end], row=number, col=1)
+        figure.update_xaxes(range=[0, end], **place)
+    if columns > 1:
+        for number, annotation in enumerate(figure.layout.annotations):
+            annotation.update(xref=f"x{number + 1 if number else ''} domain", font_size=12)
+        figure.update_layout(meta={**figure.layout.meta, "width_min": WIDTH_MIN})
     axis = log_axis([gamma for row in rows for gamma in row.gammas if gamma])
-    figure.update_yaxes(**axis.settings, title_text="γ")
-    figure.update_xaxes(title_text="iteration", title_standoff=4, row=len(drawn), col=1)
+    figure.update_yaxes(**axis.settings).update_yaxes(title_text="γ", col=1)
+    for number in range(max(0, len(drawn) - columns), len(drawn)):
+        place = {"row": number // columns + 1, "col": number % columns + 1}
+        figure.update_xaxes(title_text="iteration", title_standoff=4, **place)
     return figure
 
 
@@ -119,9 +124,10 @@ def summary(info: Info) -> str:
         return NO_RUN
     text = "γ, the change of the ranks in an iteration, falls along the same line in every precision until it nears "
     text += (
-        "what the precision resolves. A marker says under which one an iteration counts; where runs coincide, their "
+        "what the precision resolves. The colour says under which one an iteration counts, a marker where it begins."
     )
-    text += "markers lie within each other in the order of the legend, the first outermost."
+    if len(info.lines.panels) > 1:
+        text += " Of each precision the first schedule is drawn; the table has all."
     return text + info.lines.cut + info.lines.omission
 
 
@@ -141,38 +147,59 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row:
         gammas,
         frozenset(levels),
         tuple(Mark(levels[i], i + 1, gammas[i], read[i], written[i]) for i in _marked(levels) if gammas[i]),
+        tuple(stretches(levels)),
         tuple((i, gammas[i - 1]) for i in range(1, len(gammas)) if written[i] > read[i]),
     )
 
 
-def _first_alike(panel: Panel[Row]) -> Panel[Row]:
+def _first_alike(panel: Panel[Row], depth: int | None) -> Panel[Row]:
+    """The first run of each precision and schedule; depth: 1 for the first of each precision."""
     alike: dict[tuple[str, ...], Row] = {}
     for row in panel.rows:
-        alike.setdefault(row.alike, row)
+        alike.setdefault(row.alike[:depth], row if depth is None else replace(row, name=row.alike[0]))
     return replace(panel, rows=tuple(alike.values()), all_right=all(row.is_right for row in alike.values()))
 
 
-def _line(row: Row, dash: str, step: int, legend: Legend) -> go.Scatter:
+def _entry(row: Row, dash: str, legend: Legend) -> go.Scatter:
+    """What the dashes of a run are in the legend, where colours are of precisions."""
+    line = {"color": OTHERS, "dash": dash, "width": 1.5}
     return go.Scatter(
         **legend.entry(escape(row.name)),
         legendrank=RUN_RANK,
-        x=list(range(1, len(row.gammas) + 1, step)),
-        y=[gamma or None for gamma in row.gammas[::step]],
+        x=[None],
+        y=[None],
         mode="lines",
-        line={"color": OTHERS, "dash": dash, "width": 1.5},
-        hoverinfo="skip",
+        line=line,
         meta={"role": "gamma"},
     )
 
 
-def _markers(row: Row, entry: Level, size: int, legend: Legend) -> go.Scatter:
-    """The marked iterations of a run that count under one precision."""
-    return marks.points(
-        [(mark.iteration, mark.gamma, _hover(row, mark)) for mark in row.marks if mark.level is entry],
-        marks.point(entry.color, f"{entry.symbol}-open", size, 2),
-        **legend_entry(entry, legend),
-        meta={"role": "level"},
-    )
+def _lines(row: Row, dash: str, step: int, legend: Legend) -> Iterator[go.Scatter]:
+    """A line in the colour of each precision, from the last iteration before it on."""
+    for part in row.stretches:
+        places = sorted({*range(max(0, part.begin - 1), part.end, step), part.end - 1})
+        yield go.Scatter(
+            **legend_entry(part.level, legend),
+            x=[place + 1 for place in places],
+            y=[row.gammas[place] or None for place in places],
+            mode="lines",
+            line={"color": part.level.color, "dash": dash, "width": 2},
+            hoverinfo="skip",
+            meta={"role": "gamma"},
+        )
+
+
+def _markers(row: Row) -> go.Scatter:
+    """The first iteration of each precision, and some between that tell what they are."""
+    begins = {part.begin + 1 for part in row.stretches}
+    marker = {
+        "color": [mark.level.color for mark in row.marks],
+        "symbol": [mark.level.symbol for mark in row.marks],
+        "line": {"width": 0},
+        "size": [8 if mark.iteration in begins else 3 for mark in row.marks],
+    }
+    points = [(mark.iteration, mark.gamma, _hover(row, mark)) for mark in row.marks]
+    return marks.points(points, marker, showlegend=False, meta={"role": "level"})
 
 
 def _marked(levels: Sequence[Level]) -> list[int]:

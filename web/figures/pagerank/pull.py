@@ -1,5 +1,6 @@
 """How much faster the product of an iteration is with fewer bits; Figure 4 of the CPMS PageRank paper."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -11,6 +12,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import percent, ratio, seconds
 from web.figures import marks
 from web.figures.base import blank, escape
+from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panels, axis_end, bar_panels, mark_fp64, panels_of
 from web.figures.pagerank.levels import LEVELS, Level, level_bars, level_of
 from web.figures.panels import Legend
@@ -55,6 +57,8 @@ def draw(info: Info) -> go.Figure:
     """Speed-up of the product over the same kernel in fp64, a row a run and precision, beside the gather's bound."""
     if not info.panels:
         return blank(NO_PULL)
+    if len(info.panels) > 1:
+        return dots.draw(info, _dots, "speed-up over fp64")
     panels = info.drawn
     bars = [[pull for pulls in panel.rows for pull in pulls] for panel in panels]
     used = [entry for entry in LEVELS if any(pull.level is entry for own in bars for pull in own)]
@@ -71,7 +75,7 @@ def draw(info: Info) -> go.Figure:
             figure.add_trace(_bounds(bounds, legend), row=row, col=1)
         lengths = (1.0, *(pull.speed_up for pull in own), *bounds.values())
         figure.update_xaxes(range=[0, axis_end((length, True) for length in lengths)], row=row, col=1)
-        mark_fp64(figure, row)
+        mark_fp64(figure, {"row": row, "col": 1})
     return figure
 
 
@@ -96,13 +100,20 @@ def summary(info: Info) -> str:
     bounded = any(pull.bound for pull in every)
     text = "The product of an iteration that reads and writes as many bits, over the same kernel in fp64"
     probe = "; the diamond is the same ratio of a probe that gathers the ranks and does nothing else"
-    text += f"{probe if bounded else ''}."
+    text += f"{probe if bounded and len(info.panels) == 1 else ''}."
     for entry in LEVELS:
         gains = [pull.speed_up for pull in every if pull.level is entry]
         if gains:
             low, high = ratio(min(gains)), ratio(max(gains))
             text += f" {entry.name}: {low if low == high else f'{low} to {high}'}."
-    return text + info.omission
+    return text
+
+
+def _dots(pulls: tuple[Pull, ...]) -> Iterator[dots.Dot]:
+    """Those in fewer bits than fp64; the product of a kernel does not depend on its schedule."""
+    for pull in (pull for pull in pulls if pull.level.name != "64 bit"):
+        kernel = pull.run.partition(",")[0]
+        yield dots.Dot(f"{kernel} · {pull.level.name}", pull.level.color, pull.speed_up)
 
 
 def _pulls(group: RunGroup, run: Run) -> tuple[Pull, ...]:

@@ -10,19 +10,25 @@ from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count
 from web.figures.base import blank
-from web.figures.pagerank.facets import NO_RUN, Panels, axis_end, bar_panels, panels_of
+from web.figures.pagerank.facets import NO_RUN, Panels, axis_end, bar_panels, cell, panels_of, schedule_name
 from web.figures.pagerank.levels import LEVELS, Stretch, levels_of, stretch_bars, stretches
 from web.figures.panels import Legend
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The precisions of a run, one after the other; is_right: whether its ranks are."""
+    """The precisions of a run, one after the other.
+
+    alike  what runs that go alike are called, whatever the layout; is_right: whether the ranks are
+    """
 
     label: str
+    alike: str
     is_right: bool
     stretches: tuple[Stretch, ...]
 
+
+FOLDED = " Runs that differ in their layout alone go alike, and are one row; the table has all."
 
 LineT = TypeVar("LineT", bound=Line)
 
@@ -46,7 +52,8 @@ def info(data: StudyData) -> Panels[Row]:
         fp64 = plain.measurement.details.iterations if plain else None
         counts = tuple(map(levels.count, LEVELS))
         right = has_right_ranks(run, data)
-        return Row(group.label(run), right, tuple(stretches(levels)), len(levels), counts, fp64)
+        label = group.label(run)
+        return Row(label, schedule_name(run), right, tuple(stretches(levels)), len(levels), counts, fp64)
 
     return panels_of(data, row)
 
@@ -58,18 +65,19 @@ def draw(info: Panels[Row]) -> go.Figure:
 
 def draw_lines(info: Panels[LineT], nothing: str) -> go.Figure:
     """The precisions of each row; nothing: what is said where there is none."""
-    panels = info.drawn
-    if not panels:
+    if not info.panels:
         return blank(nothing)
+    several = len(info.panels) > 1
+    panels = info.folded(lambda row: row.alike).drawn
     used = {part.level for panel in panels for row in panel.rows for part in row.stretches}
-    labels = [[row.label for row in panel.rows] for panel in panels]
-    figure = bar_panels(panels, labels, len(used), "overlay", "iterations")
+    lines = [{row.alike if several else row.label: row.stretches for row in panel.rows} for panel in panels]
+    figure = bar_panels(panels, list(map(list, lines)), len(used), "overlay", "iterations")
     legend = Legend()
-    for number, panel in enumerate(panels, start=1):
+    for number, (panel, own) in enumerate(zip(panels, lines, strict=True)):
         end = axis_end((row.stretches[-1].end, row.is_right) for row in panel.rows)
-        figure.update_xaxes(range=[0, end], row=number, col=1)
-        for trace in stretch_bars({row.label: row.stretches for row in panel.rows}, legend):
-            figure.add_trace(trace, row=number, col=1)
+        figure.update_xaxes(range=[0, end], **cell(number))
+        for trace in stretch_bars(own, legend):
+            figure.add_trace(trace, **cell(number))
     return figure
 
 
@@ -90,4 +98,4 @@ def summary(info: Panels[Row]) -> str:
     if not info.panels:
         return NO_RUN
     text = "The iterations of each run by the precision that they write; a kernel that ran under several schedules has "
-    return f"{text}a row for each.{info.cut}{info.omission}"
+    return f"{text}a row for each.{FOLDED if len(info.panels) > 1 else ''}{info.cut}{info.omission}"

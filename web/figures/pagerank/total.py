@@ -1,7 +1,7 @@
 """How much faster whole runs are; Figure 6 of the CPMS PageRank paper."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from statistics import geometric_mean
 
 import plotly.graph_objects as go
@@ -14,9 +14,13 @@ from gpu_engine.records import Measurement
 from gpu_engine.verdict import VerdictKind, compare
 from web.figures import marks
 from web.figures.base import blank, escape
+from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panel, Panels, axis_end, bar_panels, mark_fp64, panels_of
 from web.figures.panels import Legend
 from web.palette import style
+
+MEANS_NAMED = 3
+"""In the sentence; the figure has all."""
 
 NO_PAIR = "No run has a time beside a run of the same kernel in fp64."
 
@@ -25,7 +29,8 @@ NO_PAIR = "No run has a time beside a run of the same kernel in fp64."
 class Row:
     """A run beside the same kernel in fp64.
 
-    speed_up  of the time to convergence; over_fastest: over the fastest run in fp64
+    speed_up  of the time to convergence; interval: from the ends of both 95 % intervals
+    over_fastest  the speed-up over the fastest run in fp64
     bound     compulsory bytes of the same kernel in fp64 over those of the run, as times at the same bandwidth
     counts    whether the speed-up enters a mean: the ranks right, the verdict not ambiguous, segments not all read
               throughout
@@ -35,6 +40,7 @@ class Row:
     measurement: Measurement
     against: str
     speed_up: float
+    interval: tuple[float, float]
     over_fastest: float | None
     bound: float | None
     verdict: VerdictKind
@@ -69,6 +75,8 @@ def draw(info: Info) -> go.Figure:
     """Speed-up of the time to convergence over the same kernel in fp64, a row a run, beside the bound by bytes."""
     if not info.panels.panels:
         return blank(NO_PAIR)
+    if len(info.panels.panels) > 1:
+        return dots.draw(_fastest_first(info.panels), _dots, "speed-up over fp64")
     panels = info.panels.drawn
     labels = [[row.label for row in panel.rows] for panel in panels]
     figure = bar_panels(panels, labels, 2, "overlay", "speed-up over fp64")
@@ -82,7 +90,7 @@ def draw(info: Info) -> go.Figure:
             figure.add_trace(_bounds(bounds, legend), row=number, col=1)
         lengths = (1.0, *(row.speed_up for row in panel.rows), *bounds.values())
         figure.update_xaxes(range=[0, axis_end((length, True) for length in lengths)], row=number, col=1)
-        mark_fp64(figure, number)
+        mark_fp64(figure, {"row": number, "col": 1})
     return figure
 
 
@@ -102,12 +110,36 @@ def summary(info: Info) -> str:
     """What the bars and marks are, and the geometric mean of each kernel where there are several matrices."""
     if not info.panels.panels:
         return NO_PAIR
-    text = "The time to convergence of the same kernel in fp64 over that of the run; the mark is the same ratio of the "
-    text += "bytes that the two must move. Over the fastest run in fp64 a gain is smaller: the table has both."
+    text = "The time to convergence of the same kernel in fp64 over that of the run. "
+    if len(info.panels.panels) == 1:
+        text += "The mark is the same ratio of the bytes that the two must move. "
+    text += "Over the fastest run in fp64 a gain is smaller: the table has both."
     for device, means in info.means.items():
-        named = ", ".join(f"{mean.kernel} {ratio(mean.speed_up)} ({mean.matrices})" for mean in means)
-        text += f" Geometric means of what is not ambiguous on {device}, number of matrices in brackets: {named}."
-    return text + info.panels.omission
+        best = sorted(means, key=lambda mean: -mean.speed_up)[:MEANS_NAMED]
+        named = ", ".join(f"{mean.kernel} {ratio(mean.speed_up)} ({mean.matrices})" for mean in best)
+        text += f" Highest geometric means of what is not ambiguous on {device}, graphs in brackets: {named}."
+    if len(info.panels.panels) > 1:
+        text += " A point is the fastest run of a kernel on a graph, its whisker the 95 % intervals of both times put "
+        text += "together; hollow ones are ambiguous or not right to ε."
+    return text
+
+
+def _fastest_first(info: Panels[Row]) -> Panels[Row]:
+    """Of the runs of a kernel the fastest whose ranks are right first; kernels as they were."""
+    found = []
+    for panel in info.panels:
+        kernels = list(dict.fromkeys(row.measurement.kernel for row in panel.rows))
+        found.append(replace(panel, rows=tuple(sorted(panel.rows, key=lambda row: _rank(row, kernels)))))
+    return Panels(tuple(found))
+
+
+def _rank(row: Row, kernels: Sequence[str]) -> tuple[int, bool, float]:
+    return kernels.index(row.measurement.kernel), not row.counts, -row.speed_up
+
+
+def _dots(row: Row) -> Iterator[dots.Dot]:
+    m = row.measurement
+    yield dots.Dot(m.kernel, style(m.format).color, row.speed_up, row.interval, row.counts)
 
 
 def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
@@ -122,6 +154,7 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
         m,
         base.measurement.kernel,
         gain,
+        marks.ratio_interval(base.measurement, m),
         speed_up(group.fastest_full, run),
         floor_s / m.floor_s if floor_s and m.floor_s else None,
         verdict,

@@ -14,7 +14,7 @@ from gpu_engine.findings.units import MISSING, count
 from gpu_engine.pagerank import Schedule, iterations_by_segments, replay
 from gpu_engine.parameters import parse_params
 from web.figures import marks
-from web.figures.pagerank.facets import Panels, panel_of
+from web.figures.pagerank.facets import Panels, panel_of, schedule_name
 from web.figures.pagerank.levels import WORD_BITS, level, levels_of, stretches
 from web.figures.pagerank.timeline import Line, draw_lines
 
@@ -133,7 +133,7 @@ def _replay_row(group: RunGroup, run: Run, schedule: Schedule) -> Row:
     rule = f"first {schedule.first}, near {schedule.near:g}, stall {schedule.stall:g}"
     counts = tuple(iterations_by_segments(written, schedule))
     name = f"{group.label(run)} replayed"
-    return Row("replayed", True, tuple(stretches(levels)), name, rule, counts, len(written))
+    return Row("replayed", "replayed", True, tuple(stretches(levels)), name, rule, counts, len(written))
 
 
 def _measured_rows(group: RunGroup, segments: int) -> Iterator[Row]:
@@ -142,4 +142,4 @@ def _measured_rows(group: RunGroup, segments: int) -> Iterator[Row]:
             own, axes, levels = run.measurement.details, run.measurement.axes, levels_of(run)
             rule = ", ".join(f"{name} {axes[name]}" for name in SCHEDULE if name in axes) or MISSING
             label, parts = group.label(run), tuple(stretches(levels))
-            yield Row(label, True, parts, label, rule, own.iterations_by_segments, own.iterations)
+            yield Row(label, schedule_name(run), True, parts, label, rule, own.iterations_by_segments, own.iterations)

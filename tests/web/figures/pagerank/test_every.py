@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import plotly.io
@@ -30,6 +31,9 @@ LONE = {
 PANELS = tuple(figure for figure in FIGURES if figure.name not in ("pagerank-graphs", "pagerank-fusion"))
 """Those with a panel a graph of fused kernels; one has a row a graph, one needs the paper's kernels too."""
 
+DOTS = ("pagerank-total", "pagerank-pull")
+"""Those that have all graphs in one panel."""
+
 every_figure = pytest.mark.parametrize("figure", PANELS, ids=lambda figure: figure.name)
 
 
@@ -41,7 +45,7 @@ def test_matrices_and_devices_have_their_own_panels(figure: Figure[Any]) -> None
     assert {title.rpartition(" · ")[2] for title in titles(drawing)} == {"cpu", "cuda:0"}
     text = drawing.to_json()
     assert "bdata" not in text
-    assert all("&lt;b&gt;x&lt;/b&gt;" in title for title in titles(drawing)), "names of strangers are text"
+    assert "<b>x</b>" not in json.dumps(json.loads(text)), "names of strangers are text"
     assert plotly.io.from_json(text).layout.height == drawing.layout.height
     assert figure.summary(info).endswith(".")
     assert figure.table is not None
@@ -61,9 +65,10 @@ def test_no_results(figure: Figure[Any]) -> None:
 @every_figure
 def test_many_matrices_are_left_to_the_table(figure: Figure[Any]) -> None:
     many = figure.info(shown(*(run for number in range(32) for run in luxembourg(matrix=f"m{number}"))))
-    drawn = len(titles(figure.draw(many)))
-    assert drawn < 32
-    assert f"Drawn are the first {drawn} of " in figure.summary(many)
+    drawing = figure.draw(many)
+    assert drawing.layout.height < 2400, "however many graphs"
+    if figure.name not in DOTS:
+        assert f"Drawn are the first {len(titles(drawing))} of " in figure.summary(many)
     assert figure.table is not None
     assert {row[0] for row in figure.table(many).rows} == {f"m{number}" for number in range(32)}
     assert "Drawn" not in figure.summary(figure.info(shown(*luxembourg())))

@@ -39,25 +39,34 @@ def test_a_gamma_of_zero_has_no_place() -> None:
     stuck = Trace(trace.case, {**trace.arrays, "gamma": (1.0, 0.0, *trace.arrays["gamma"][2:])})
     zero = info(shown((measurement, stuck)))
     assert [mark.iteration for mark in zero.lines.panels[0].rows[0].marks if mark.level.name == "32 bit"] == [1, 3, 4]
-    assert traces(draw(zero), "gamma")[0]["y"][1] is None
+    assert next(trace["y"] for trace in traces(draw(zero), "gamma") if trace["name"] == "32 bit")[1] is None
 
 
-def test_lines_are_told_apart_by_dash_and_precisions_by_colour_and_shape() -> None:
+def test_a_run_is_one_line_coloured_by_its_precisions() -> None:
     figure = draw(INFO)
-    assert len({line["line"]["dash"] for line in traces(figure, "gamma")}) == 3
-    markers = {trace["name"]: trace["marker"] for trace in traces(figure, "level")}
-    assert len({(marker["symbol"], marker["color"]) for marker in markers.values()}) == 4
-    hover = next(t["hovertext"][0] for t in traces(figure, "level") if t["name"] == "48 bit")
+    lines = [trace for trace in traces(figure, "gamma") if trace["x"] != [None]]
+    cpms4 = [line for line in lines if line["line"]["dash"] == "dot"]
+    assert [(line["name"], line["x"][0], line["x"][-1]) for line in cpms4] == [
+        ("16 bit", 1, 1),
+        ("32 bit", 1, 47),
+        ("48 bit", 47, 108),
+        ("64 bit", 108, 113),
+    ], "each from where the one before it ends"
+    assert len({line["line"]["color"] for line in cpms4}) == 4
+    assert [t["name"] for t in traces(figure, "gamma") if t["x"] == [None]] == ["fp64", "cpms2", "cpms4"]
+    assert len({line["line"]["dash"] for line in lines}) == 3
+
+
+def test_a_marker_says_where_a_precision_begins() -> None:
+    figure = draw(INFO)
+    marks = next(trace for trace in traces(figure, "level") if len(set(trace["marker"]["symbol"])) == 4)
+    place = marks["x"].index(48)
+    assert (marks["marker"]["size"][place], marks["marker"]["size"][place - 1]) == (8, 3)
+    hover = marks["hovertext"][place]
     assert hover.startswith("<b>csr/thread+cpms4</b><br>iteration 48: γ = ")
     assert hover.endswith("reads 2 and writes 3 of 4 segments")
     layout = figure.layout
     assert (layout.yaxis.type, layout.yaxis.title.text, layout.xaxis.title.text) == ("log", "γ", "iteration")
-
-
-def test_markers_of_runs_that_coincide_lie_within_each_other() -> None:
-    sizes = [trace["marker"]["size"] for trace in traces(draw(INFO), "level") if trace["name"] == "64 bit"]
-    assert sizes == sorted(set(sizes), reverse=True)
-    assert len(sizes) == 3
 
 
 def test_names_are_listed_once() -> None:
@@ -67,7 +76,7 @@ def test_names_are_listed_once() -> None:
 
 def test_a_long_run_has_few_points() -> None:
     figure = draw(info(shown(ran("csr/thread+fp64", 20_000))))
-    assert len(traces(figure, "gamma")[0]["x"]) == 5_000
+    assert len(traces(figure, "gamma")[1]["x"]) == 5_001, "every fourth, and the last"
     assert len(traces(figure, "level")[0]["x"]) <= MARKERS
 
 

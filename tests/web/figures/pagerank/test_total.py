@@ -52,7 +52,8 @@ def test_a_mean_is_of_what_is_right_and_decided() -> None:
         ("free-cpms2", 1),
     ]
     assert [mean.speed_up for mean in means] == pytest.approx([(1.25 * 2) ** 0.5, 1.6, 1.25])
-    assert "on cpu, number of matrices in brackets: csr/thread+cpms2 1.58 × (2), " in summary(both).replace(THIN, " ")
+    said = summary(both).replace(THIN, " ")
+    assert "on cpu, graphs in brackets: split/tile+free 1.60 × (1), csr/thread+cpms2 1.58 × (2), " in said
     assert INFO.means == {}, "of one matrix there is none"
 
 
@@ -73,3 +74,13 @@ def test_the_mark_is_the_bound_by_bytes() -> None:
 def test_the_table_has_both_ratios_and_the_verdict() -> None:
     rows = {row[2]: tuple(cell.replace(THIN, " ") for cell in row[3:]) for row in table(INFO).rows}
     assert rows["csr/thread+cpms2"] == ("csr/thread+fp64", "1.25 ×", "1.25 ×", "faster", "0.31 ×")
+
+
+def test_of_several_graphs_a_kernel_is_a_row_of_points_with_their_mean() -> None:
+    more = [ran("csr/thread+fp64", 28, 0.02, "del"), ran("csr/thread+cpms2", (13, 15), 0.01, "del")]
+    figure = draw(info(StudyData([*DATA.measurements, *(m for m, _ in more)], traces=DATA.traces)))
+    (row,) = (trace for trace in traces(figure, "level") if trace["y"][0] == "csr/thread+cpms2")
+    assert row["x"] == pytest.approx([1.25, 2.0])
+    assert row["error_x"]["array"][1] > 0
+    (means,) = traces(figure, "floor")
+    assert dict(zip(means["y"], means["x"], strict=True))["csr/thread+cpms2"] == pytest.approx((1.25 * 2) ** 0.5)

@@ -39,11 +39,11 @@ def test_two_segments_cannot_begin_with_three() -> None:
 def test_a_replay_stands_above_the_runs_that_it_is_compared_with() -> None:
     figure = draw(replayed())
     assert titles(figure) == ["2 segments · luxembourg_osm · cpu", "4 segments · luxembourg_osm · cpu"]
-    assert figure.layout.yaxis.categoryarray == ("replayed", "csr/thread+cpms2")
+    assert figure.layout.yaxis.categoryarray == ("replayed", "cpms2, first 1, near 16", "cpms4, first 1, near 16")
     ranks = {bar["name"]: bar["legendrank"] for bar in traces(figure, "kernel")}
     assert sorted(ranks, key=lambda name: ranks[name]) == ["16 bit", "32 bit", "48 bit", "64 bit"]
     bar = next(bar for bar in traces(figure, "kernel") if bar["name"] == "32 bit")
-    assert dict(zip(bar["y"], bar["x"], strict=True)) == {"replayed": 55, "csr/thread+cpms2": 47}
+    assert dict(zip(bar["y"], bar["x"], strict=True)) == {"replayed": 55, "cpms2, first 1, near 16": 47}
 
 
 def test_the_table_has_both_schedules() -> None:

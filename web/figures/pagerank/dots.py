@@ -1,0 +1,97 @@
+"""Ratios of several graphs as points: a row a kernel, a point a graph, and the geometric mean of all."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import geometric_mean
+
+import plotly.graph_objects as go
+
+from gpu_engine.findings.units import ratio
+from web.figures import marks
+from web.figures.base import escape
+from web.figures.pagerank.facets import Panels, Row, axis_end, mark_fp64
+from web.figures.panels import Legend, panels
+
+ROW_PX = 20
+GRAPH, MEAN = "a graph", "geometric mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A ratio of one graph.
+
+    label     of its row; of several of a graph in a row the first is drawn
+    color     of the row
+    interval  None where it is not known
+    is_right  whether the ranks are: if not, the point is hollow and in no mean
+    """
+
+    label: str
+    color: str
+    value: float
+    interval: tuple[float, float] | None = None
+    is_right: bool = True
+
+
+def draw(info: Panels[Row], dots: Callable[[Row], Iterable[Dot]], axis: str) -> go.Figure:
+    """A panel a device, a row a label in order of appearance, a point a graph with its whisker, a mark for the mean."""
+    devices = dict.fromkeys(panel.place[1] for panel in info.panels)
+    found = {device: _rows(info, device, dots) for device in devices}
+    figure = panels(list(devices), [max(3, len(rows)) * ROW_PX for rows in found.values()], 4)
+    legend = Legend()
+    for number, rows in enumerate(found.values(), start=1):
+        marks.label_rows(figure, number, [escape(label) for label in rows], ticklabelstandoff=4, tickfont_size=11)
+        for label, graphs in rows.items():
+            figure.add_trace(_points(label, graphs, legend), row=number, col=1)
+        figure.add_trace(_means(rows, legend), row=number, col=1)
+        every = [(dot.value, dot.is_right) for graphs in rows.values() for dot in graphs.values()]
+        figure.update_xaxes(range=[0, axis_end([(1.0, True), *every])], row=number, col=1)
+        mark_fp64(figure, {"row": number, "col": 1})
+    return figure.update_xaxes(title_text=axis, title_standoff=4, row=len(found), col=1)
+
+
+def _rows(info: Panels[Row], device: str, dots: Callable[[Row], Iterable[Dot]]) -> dict[str, dict[str, Dot]]:
+    """Label → graph → its point."""
+    rows: dict[str, dict[str, Dot]] = {}
+    for panel in info.panels:
+        if panel.place[1] == device:
+            for dot in (dot for row in panel.rows for dot in dots(row)):
+                rows.setdefault(dot.label, {}).setdefault(panel.place[0], dot)
+    return rows
+
+
+def _points(label: str, graphs: dict[str, Dot], legend: Legend) -> go.Scatter:
+    every = list(graphs.values())
+    ends = [dot.interval or (dot.value, dot.value) for dot in every]
+    texts = [marks.hover(label, f" on {graph}", ratio(dot.value)) for graph, dot in graphs.items()]
+    return marks.points(
+        [(dot.value, escape(label), text) for dot, text in zip(every, texts, strict=True)],
+        {
+            "color": every[0].color,
+            "symbol": ["circle" if dot.is_right else "circle-open" for dot in every],
+            "size": 7,
+            "opacity": 0.7,
+            "line": {"width": 0},
+        },
+        error_x=marks.intervals([dot.value for dot in every], ends, width=0, thickness=1, color=every[0].color),
+        **legend.entry(GRAPH),
+        meta={"role": "level"},
+    )
+
+
+def _means(rows: dict[str, dict[str, Dot]], legend: Legend) -> go.Scatter:
+    right = {label: [dot.value for dot in graphs.values() if dot.is_right] for label, graphs in rows.items()}
+    means = {label: geometric_mean(values) for label, values in right.items() if values}
+    return marks.points(
+        [
+            (mean, escape(label), marks.hover(label, "", f"{ratio(mean)} over {_graphs(right[label])}"))
+            for label, mean in means.items()
+        ],
+        {"symbol": "line-ns", "size": 14, "line": {"width": 3}},
+        **legend.entry(MEAN),
+        meta={"role": "floor"},
+    )
+
+
+def _graphs(values: Sequence[float]) -> str:
+    return "1 graph" if len(values) == 1 else f"{len(values)} graphs"
