@@ -26,7 +26,7 @@ def bars(marks: Sequence[Mark], marker: dict[str, Any], **options: Any) -> go.Ba
     return go.Bar(**_coordinates(marks), orientation="h", marker=marker, **(defaults | options))
 
 
-def fill(color: str, pattern: str, outline: int = 0, opacity: float = 0.5, size: int = 6) -> dict[str, Any]:
+def fill(color: str | list[str], pattern: str, outline: int = 0, opacity: float = 0.5, size: int = 6) -> dict[str, Any]:
     """The marker of a bar; the browser gives hatching and outline the ink of its theme."""
     hatching = {"shape": pattern, "fillmode": "overlay", "fgopacity": opacity, "size": size}
     return {"color": color, "line": {"width": outline}, "pattern": hatching}

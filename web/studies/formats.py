@@ -11,7 +11,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import CACHES
 from gpu_engine.studies.formats import FormatsStudy
 from web.figures.base import Figure
-from web.figures.formats import bars, conversion, heatmap, iterations, profile, rate, ratio, roofline
+from web.figures.formats import bars, conversion, heatmap, iterations, products, profile, rate, ratio, roofline, share
 from web.figures.formats.groups import by_place, formats_of
 from web.parts import Choice, TitledTable
 from web.results import Results
@@ -37,6 +37,7 @@ FIGURES = (
         info=profile.info,
         matrices_min=2,
     ),
+    Figure("share", "How often the best", share.draw, share.summary, share.table, info=share.info, matrices_min=2),
     Figure("formats", "GFLOP/s by kernel beside the floors", bars.draw, bars.summary, info=bars.info),
     Figure(
         "roofline",
@@ -56,12 +57,29 @@ FIGURES = (
         info=conversion.info,
     ),
     Figure(
+        "products",
+        "For n products choose k",
+        products.draw,
+        products.summary,
+        products.table,
+        info=products.info,
+    ),
+    Figure(
         "ratio",
         "One format against another",
         ratio.draw,
         ratio.summary,
         ratio.table,
         info=ratio.info,
+        matrices_min=2,
+    ),
+    Figure(
+        "imbalance",
+        "One format against another by imbalance",
+        ratio.draw,
+        ratio.summary,
+        ratio.table,
+        info=ratio.imbalance,
         matrices_min=2,
     ),
     Figure(

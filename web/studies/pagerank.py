@@ -129,6 +129,7 @@ PAGERANK = StudyPage(
                 "The highest ranks in fp64, pages counted from 0, and how many of the runs have the same page in that "
                 "place.",
             ),
+            figure="pagerank-gamma",
         ),
     ),
     conclusions=Section(

@@ -1,9 +1,9 @@
-"""One format against another over σ, the standard deviation of the row lengths: for which matrices is it worth it?
+"""One format against another over a feature of the row lengths: for which matrices is it worth it?
 
 The default pairs are those of the PELLR paper, §4, Figures 6, 8, 9 and 10.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
@@ -30,24 +30,41 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Over:
+    """What the ratio is drawn over; pairs: those that are drawn where the reader chose none."""
+
+    title: str
+    value: Callable[[MatrixFeatures], float | None]
+    pairs: tuple[Pair, ...]
+
+
+SIGMA = Over("σ of the row lengths", lambda matrix: matrix.sigma, tuple(PAPER_PAIRS))
+IMBALANCE = Over("max − min of the row lengths", lambda matrix: matrix.max_min, (("csr", "coo"),))
+
+
+@dataclass(frozen=True, slots=True)
+class Info(Panels["Panel"]):
+    """The panels, and what they are over."""
+
+    over: Over = SIGMA
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """The fastest kernels of two formats on one matrix; the verdict is on `first` against `second`.
 
+    feature   what the ratio is drawn over
     ratio     performance of the first over that of the second
     interval  from the ends of both 95 % intervals: no narrower than the interval of the ratio
     """
 
     matrix: MatrixFeatures
+    feature: float
     first: str
     second: str
     verdict: VerdictKind
     ratio: float
     interval: tuple[float, float]
-
-    @property
-    def sigma(self) -> float:
-        """That of the matrix, which is known."""
-        return self.matrix.sigma or 0.0
 
     @property
     def settled(self) -> bool:
@@ -69,29 +86,35 @@ class Panel:
     mean: float | None
 
 
-def info(data: StudyData) -> Panels[Panel]:
-    """The matrices with a time in both formats and a known sigma, per pair and place with at least one.
+def info(data: StudyData, over: Over = SIGMA) -> Info:
+    """The matrices with a time in both formats and a known feature, per pair and place with at least one.
 
-    data.pair  formats, the first against each of the others; alone, against every other one; empty: PAPER_PAIRS
+    data.pair  formats, the first against each of the others; alone, against every other one; empty: those of `over`
     """
     places = by_place(data.measurements)
     formats = list(dict.fromkeys(name for groups in places.values() for name in formats_of(groups)))
-    return Panels(
+    return Info(
         tuple(
             _panel(pair, place, points)
-            for pair in _pairs(formats, data.pair)
+            for pair in _pairs(formats, data.pair, over)
             for place, groups in places.items()
-            if (points := _points(pair, groups, data))
-        )
+            if (points := _points(pair, groups, data, over))
+        ),
+        over,
     )
 
 
-def draw(info: Panels[Panel]) -> go.Figure:
+def imbalance(data: StudyData) -> Info:
+    """The same over the imbalance of the rows, of the oldest pair there is."""
+    return info(data, IMBALANCE)
+
+
+def draw(info: Info) -> go.Figure:
     """Ratio of performance over sigma, a panel per pair, device and cache, a point a matrix, above 1 the first wins."""
     if not info.panels:
         return blank(NOTHING)
     every = [point for panel in info.panels for point in panel.points]
-    sigmas = [point.sigma for point in every]
+    sigmas = [point.feature for point in every]
     sigma = log_axis(sigmas, before="" if all(sigmas) else "0")
     ratios = log_axis([*(end for point in every for end in point.interval), 1.0], least_span=4.0)
     titles = [_title(panel) for panel in info.panels]
@@ -103,11 +126,11 @@ def draw(info: Panels[Panel]) -> go.Figure:
             figure.add_trace(_markers(own, settled, sigma, legend=row == 1), row=row, col=1)
     figure.update_xaxes(**sigma.settings)
     figure.update_yaxes(**ratios.settings, title_text="ratio")
-    figure.update_xaxes(title_text="σ of the row lengths", title_standoff=4, row=len(info.panels), col=1)
+    figure.update_xaxes(title_text=info.over.title, title_standoff=4, row=len(info.panels), col=1)
     return figure
 
 
-def table(info: Panels[Panel]) -> Table:
+def table(info: Info) -> Table:
     """A row per pair and matrix, with the features that the ratio is looked at against, and the verdict."""
     heads = (
         *(Head(text, numeric=False) for text in ("pair", "matrix", "device", "cache")),
@@ -130,12 +153,13 @@ def table(info: Panels[Panel]) -> Table:
     return Table(heads, tuple(rows))
 
 
-def summary(info: Panels[Panel]) -> str:
+def summary(info: Info) -> str:
     """How often the first of each pair is faster, and the geometric mean of the ratios."""
     if not info.panels:
         return f"{NOTHING} Choose another pair above."
     several = len({panel.place for panel in info.panels}) > 1
-    axis = "Performance of one format over another, the fastest kernel of each; hollow points are not settled."
+    axis = f"Performance of one format over another, the fastest kernel of each, over {info.over.title}; "
+    axis += "hollow points are not settled."
     return " ".join([axis, *(_count(panel, panel.place if several else ()) for panel in info.panels)])
 
 
@@ -144,28 +168,28 @@ def _title(panel: Panel) -> str:
     return f"{figure}{escape(' over '.join(panel.pair))} · {place_in_words(panel.place)}"
 
 
-def _pairs(formats: Sequence[str], pair: Sequence[str]) -> Iterator[Pair]:
+def _pairs(formats: Sequence[str], pair: Sequence[str], over: Over) -> Iterator[Pair]:
     if not pair:
-        yield from PAPER_PAIRS
+        yield from over.pairs
         return
     first, *others = pair
     for second in others or [name for name in formats if name != first]:
         yield first, second
 
 
-def _points(pair: Pair, groups: Groups, data: StudyData) -> list[Point]:
+def _points(pair: Pair, groups: Groups, data: StudyData, over: Over) -> list[Point]:
     points = []
     for matrix_id, group in groups.items():
         fastest, matrix = fastest_by_format(group), data.matrix(matrix_id)
-        if all(name in fastest for name in pair) and matrix.sigma is not None:
-            points.append(_point(matrix, *(fastest[name] for name in pair)))
-    return sorted(points, key=lambda point: point.sigma)
+        if all(name in fastest for name in pair) and (feature := over.value(matrix)) is not None:
+            points.append(_point(matrix, feature, *(fastest[name] for name in pair)))
+    return sorted(points, key=lambda point: point.feature)
 
 
-def _point(matrix: MatrixFeatures, first: Measurement, second: Measurement) -> Point:
+def _point(matrix: MatrixFeatures, feature: float, first: Measurement, second: Measurement) -> Point:
     gain = (second.median_s or 0.0) / (first.median_s or 1.0)
     interval = marks.ratio_interval(second, first)
-    return Point(matrix, first.kernel, second.kernel, compare(second, first).kind, gain, interval)
+    return Point(matrix, feature, first.kernel, second.kernel, compare(second, first).kind, gain, interval)
 
 
 def _panel(pair: Pair, place: Place, points: Sequence[Point]) -> Panel:
@@ -186,7 +210,7 @@ def _markers(points: Sequence[Point], settled: bool, sigma: LogAxis, legend: boo
     symbol, outline = ("circle", 0.5) if settled else ("circle-open", 1.5)
     errors = marks.intervals([point.ratio for point in points], [point.interval for point in points], width=0)
     return marks.points(
-        [(point.sigma or sigma.before, point.ratio, _hover(point)) for point in points],
+        [(point.feature or sigma.before, point.ratio, _hover(point)) for point in points],
         marks.point(OKABE_ITO[0], symbol, 9, outline),
         name=name,
         legendgroup=name,

@@ -17,6 +17,7 @@ EMPTY = {
     "formats": (NO_RESULTS, NO_RESULTS),
     "iterations": (iterations.NOTHING, iterations.NOTHING),
     "performance-profile": (INCOMPLETE, "On how many matrices"),
+    "imbalance": (NOTHING, NOTHING),
     "ratio": (NOTHING, NOTHING),
 }
 """Figure → its title and how its summary begins where there is nothing to draw; of the others NO_RESULTS, NO_TIME."""

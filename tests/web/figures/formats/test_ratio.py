@@ -4,8 +4,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
 from tests.samples.formats import sized, timed, titles, traces
-from web.figures.formats.groups import Panels
-from web.figures.formats.ratio import Panel, draw, info, summary, table
+from web.figures.formats.ratio import Info, Panel, draw, imbalance, info, summary, table
 
 MATRICES = {"m1": sized("rough", 20.0), "m2": sized("smooth", 0.5), "m3": sized("even", 0.0)}
 
@@ -22,7 +21,7 @@ RECORDS = [
 ]
 
 
-def drawn(*records: Measurement, chosen: tuple[str, ...] = ()) -> Panels[Panel]:
+def drawn(*records: Measurement, chosen: tuple[str, ...] = ()) -> Info:
     return info(StudyData(records, MATRICES, pair=chosen))
 
 
@@ -89,3 +88,11 @@ def test_the_table_says_the_features_and_the_verdict() -> None:
 def test_what_cannot_be_compared_has_no_panel() -> None:
     assert panels(timed("csr/i", 1e-3)) == ()
     assert panels(*pair(1e-3, 2e-3, "m9")) == (), "its sigma is not known"
+
+
+def test_the_preset_of_imbalance_is_over_the_spread_of_the_row_lengths() -> None:
+    both = [timed("csr/vector", 1e-3, matrix="m1"), timed("coo/segmented", 2e-3, matrix="m1")]
+    seen = imbalance(StudyData(both, MATRICES))
+    (panel,) = seen.panels
+    assert (panel.pair, [point.feature for point in panel.points]) == (("csr", "coo"), [60.0])
+    assert draw(seen).layout.xaxis.title.text == "max − min of the row lengths"

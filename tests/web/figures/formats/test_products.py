@@ -1,0 +1,50 @@
+import pytest
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.units import THIN
+from tests.samples.formats import timed, traces, untimed
+from web.figures.formats.products import PRODUCTS, SHOWN, draw, info, summary, table
+
+INFO = info(
+    StudyData(
+        [
+            timed("csr/vector", 1e-3, convert_s=0.0),
+            timed("ell/thread", 0.5e-3, convert_s=0.01),
+            timed("jad/thread", 0.25e-3, convert_s=0.02, order_s=0.08),
+            timed("csr/vector", 1e-3, matrix="m2", convert_s=0.0),
+            untimed("ell/thread", "skipped", "needs 41 GB", matrix="m2"),
+            timed("hyb/two", 1e-9, matrix="m2", convert_s=None),
+        ]
+    )
+)
+
+
+def test_a_kernel_is_chosen_by_conversion_order_and_products_together() -> None:
+    (panel,) = INFO.panels
+    means = {kernel: [choice.mean for choice in choices] for kernel, choices in panel.choices.items()}
+    assert set(means) == {"csr/vector", "ell/thread", "jad/thread"}, "a conversion that is not known is no choice"
+    assert means["csr/vector"][0] == 1.0
+    at_1000 = {"csr/vector": 1.0 / 0.35, "ell/thread": 0.51 / 0.35, "jad/thread": 1.0}
+    others = {"csr/vector": 1.0, "ell/thread": 4.0, "jad/thread": 4.0}
+    for kernel, factor in at_1000.items():
+        assert means[kernel][PRODUCTS.index(1_000)] == pytest.approx((factor * others[kernel]) ** 0.5)
+    assert [panel.choices["csr/vector"][n].best for n in (0, SHOWN)] == [2, 1]
+
+
+def test_the_slider_says_what_to_choose_and_moves_the_bars() -> None:
+    figure = draw(INFO)
+    (bars,) = traces(figure, "kernel")
+    steps = figure.layout.sliders[0].steps
+    assert [step.label.replace(THIN, " ") for step in steps][:4] == ["1", "10", "100", "1 000"]
+    change, titles = steps[SHOWN].args
+    assert change["x"] == [bars["x"]]
+    assert titles["annotations[0].text"] == figure.layout.annotations[0].text
+    assert "choose <b>csr/vector</b>" in steps[0].args[1]["annotations[0].text"]
+    assert steps[0].args[0]["x"] != change["x"]
+
+
+def test_the_table_and_the_sentence_have_every_number_of_products() -> None:
+    assert len(table(INFO).heads) == 4 + len(PRODUCTS)
+    row = next(row for row in table(INFO).rows if row[0] == "csr/vector")
+    assert row[4].replace(THIN, " ") == "1.00 × (100 %)"
+    assert "over 2 matrices: from 1 on csr/vector" in summary(INFO)
