@@ -29,7 +29,7 @@ def direct_labels(figure: go.Figure, row: int, ends: Sequence[tuple[str, float, 
     axis = "" if row == 1 else str(row)
     for (name, _, color), place in zip(ends, places, strict=True):
         figure.add_annotation(
-            text=f'<span style="color:{color}">▬</span> {escape(shorten(name, 18))}',
+            text=f'<span style="color:{color}">▬</span> {escape(shorten(name, 16))}',
             font={"size": 11},
             x=1,
             xref=f"x{axis} domain",

@@ -103,7 +103,8 @@ def summary(info: Growth) -> str:
     """What the lines are, and what the paper's kernels gain over one product after the other at the largest size."""
     if not info.series:
         return ONE_SIZE
-    text = "GFLOP/s of batches of growing size, a kernel a line; the dotted line is the rate of the floor."
+    text = "GFLOP/s of batches of growing size, a kernel a line; the dotted line is the rate of the floor, "
+    text += "which falls where a batch leaves the cache."
     for device, cache in dict.fromkeys((over.device, over.cache) for over in info.gains):
         here = [over for over in info.gains if (over.device, over.cache) == (device, cache)]
         text += f" On {device}, {cache} the fastest kernel of the paper is {', '.join(map(_said, here))} "

@@ -156,7 +156,7 @@ def _bars(panel: Panel, kernels: list[str], number: int) -> list[tuple[float, st
 
 def _title(panel: Panel, number: int) -> str:
     chosen = escape(panel.chosen(number))
-    return f"{place_in_words(panel.place)} · for {count(PRODUCTS[number])} products choose <b>{chosen}</b>"
+    return f"{count(PRODUCTS[number])} products: <b>{chosen}</b> · {place_in_words(panel.place)}"
 
 
 def _slider(info: Panels[Panel], drawn: list[list[str]]) -> dict[str, object]:

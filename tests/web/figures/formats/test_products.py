@@ -39,7 +39,7 @@ def test_the_slider_says_what_to_choose_and_moves_the_bars() -> None:
     change, titles = steps[SHOWN].args
     assert change["x"] == [bars["x"]]
     assert titles["annotations[0].text"] == figure.layout.annotations[0].text
-    assert "choose <b>csr/vector</b>" in steps[0].args[1]["annotations[0].text"]
+    assert "products: <b>csr/vector</b>" in steps[0].args[1]["annotations[0].text"]
     assert steps[0].args[0]["x"] != change["x"]
 
 
