@@ -42,8 +42,9 @@ def test_a_lone_matrix_has_no_pair_to_choose(client: TestClient, lab: Lab) -> No
     context = get(client, "/formats?job=j1&matrix=m1").context
     assert [field.id for field in context["selects"]] == ["baseline"]
     assert context["few"] == (
-        "“All kernels side by side”, “How far from the fastest”, “How often the best”, “How near the roof”, “One format "
-        "against another”, “One format against another by imbalance”, “PELLR’s equation (1) on trial” and “Rate by size” compare matrices: choose two or more to see them."
+        "“All kernels side by side”, “How far from the fastest”, “How often the best”, “How near the roof”, "
+        "“One format against another”, “One format against another by imbalance”, “PELLR’s equation (1) on trial” "
+        "and “Rate by size” compare matrices: choose two or more to see them."
     )
     assert context["overview"] == ()
 
