@@ -43,6 +43,8 @@ FAILED = Measurement.of(CASE, "cpu", ProductDetails, "failed")
         [timed(q3_s=2e-6)],
         # A layout of fewer bytes may be quicker than a probe that moves all of them.
         [timed(gather_floor_s=3e-6, floor_s=3e-6, stored_bytes=4 * NNZ)],
+        [timed(ci_low_s=0.5e-6, ci_high_s=3.4e-6)],
+        [timed(ci_low_s=1e-6, ci_high_s=1e-6), timed(2e-6, ci_low_s=1.5e-6, ci_high_s=9e-6)],
         [timed(floor_s=1.4e-6, gather_floor_s=1.4e-6)],
         # The floor of work that several devices share, of a batch and of a whole run of PageRank is another one.
         [timed(floor_s=3e-6, details=ScalingDetails, devices=4)],
@@ -60,11 +62,20 @@ def test_a_quiet_machine(group: list[Measurement]) -> None:
     [
         ([timed(), timed(reference_gap=0.12)], "the reference kernel differs from itself by 12.0%"),
         ([timed(q3_s=9e-6), timed(q3_s=8e-6), timed()], "a quarter of the rounds took over 8.0 times the quickest"),
-        ([timed(gather_floor_s=48.83e-6)], "the gather probe took 48.8 times as long as a kernel that moves as much"),
-        ([timed(floor_s=2e-6)], "the copy probe took 2.0 times as long as a kernel that moves as much"),
+        ([timed(gather_floor_s=48.83e-6)], "the gather probe took 48.8 times as long as the bytes of a kernel allow"),
+        # Half the bytes are a reason for half the time.
+        (
+            [timed(gather_floor_s=40e-6, stored_bytes=6 * NNZ)],
+            "the gather probe took 20.0 times as long as the bytes of a kernel allow",
+        ),
+        (
+            [timed(ci_low_s=1e-6, ci_high_s=1e-6), timed(4e-6, ci_low_s=1e-6, ci_high_s=20e-6)],
+            "an interval is 4.8 times as wide as the median in it",
+        ),
+        ([timed(floor_s=2e-6)], "the copy probe took 2.0 times as long as the bytes of a kernel allow"),
         (
             [timed(floor_s=2e-6, details=ScalingDetails, devices=1)],
-            "the copy probe took 2.0 times as long as a kernel that moves as much",
+            "the copy probe took 2.0 times as long as the bytes of a kernel allow",
         ),
     ],
 )
