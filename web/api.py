@@ -12,6 +12,7 @@ from server.deps import DatabaseDep, StoreDep
 from server.openapi import etag_response_docs, list_response_docs
 from server.responses import etag_response, list_response
 from server.store import Store
+from web import kernels
 from web.figures.headline import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture, picture
@@ -48,8 +49,8 @@ def list_figures(request: Request) -> Response:
 def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
     """The figure of a selection (`job matrix device kernel cache baseline pair`, repeatable) as Plotly JSON.
 
-    Given once, `series` is of `side-by-side`; `batch operation` are of the figures of batches; `devices phases` of
-    those of scaling; `first near stall replay` of `pagerank-what-if`.
+    Given once, `kernels` is a preset of kernels; `series` is of `side-by-side`; `batch operation` are of the figures
+    of batches; `devices phases` of those of scaling; `first near stall replay` of `pagerank-what-if`.
     """
     page, figure = find_figure(name)
     selection = parse_selection(request.query_params.multi_items())
@@ -58,9 +59,12 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
             drawn = figure.draw(_one_matrix(session, store, selection))
             lines: Sequence[str] = [catalogue.get_matrix(session, selection.matrix[0]).name]
         else:
-            results = results_of(session, page.name, selection, page.matrices_shown)
+            results = results_of(session, page.name, selection)
             data = with_traces(session, results) if page.with_traces else results.data
-            drawn, lines = figure.draw(figure.info(data)), provenance_of(session, results).lines
+            few = figure.name in (*page.named, *page.alone)
+            names = kernels.drawn(page, page.answers(results.data), selection) if few else ()
+            drawn = figure.draw(figure.info(kernels.data_of(page, figure, data, names)))
+            lines = provenance_of(session, results).lines
     name_provenance(drawn, figure.title, lines)
     return etag_response(request, drawn.to_json())
 

@@ -8,6 +8,7 @@ from web.documents import Document
 from web.papers.base import Paper
 from web.papers.parts import ExhibitPart, TrialForm
 from web.parts import (
+    AnswerSection,
     CatalogueLine,
     Chart,
     Choice,
@@ -19,6 +20,7 @@ from web.parts import (
     FindingLine,
     Headline,
     JobLine,
+    KernelChooser,
     Link,
     LinkSwitch,
     MatrixLine,
@@ -113,9 +115,11 @@ class StudyPage:
 
     study        its name; heading, lead: above all; invitation: where there are no results
     query        what the address says
-    overview     sentences on all findings together; caveat: what times on such a device do not say
+    answers      first of all; overview: more sentences on all findings together; caveat: what times there do not say
+    kernels      the choice of them, None where there is none; contents: the parts of the page
     switches     links, selects: fields of the form beside the matrices; hidden: what else the address says
-    every        the same page of every matrix measured, empty where all are shown
+    every        the same page of every matrix measured, empty where the reader has chosen none
+    shown        how many matrices are shown, in words
     conclusions  of a paper; None where there are none to show
     few          a sentence on the figures that need more matrices than are chosen
     cases_note   above the tables of the findings
@@ -129,6 +133,9 @@ class StudyPage:
     query: str
     lead: str
     invitation: str
+    answers: tuple[AnswerSection, ...]
+    kernels: KernelChooser | None
+    contents: tuple[Link, ...]
     overview: tuple[str, ...]
     caveat: str
     findings: tuple[FindingLine, ...]
@@ -136,6 +143,7 @@ class StudyPage:
     selects: tuple[Choices, ...]
     matrices: tuple[Choice, ...]
     every: tuple[Link, ...]
+    shown: str
     hidden: tuple[tuple[str, str], ...]
     conclusions: TableSection | None
     figures: tuple[FigureSection, ...]

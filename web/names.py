@@ -1,7 +1,7 @@
 """Names of kernels in sentences, set as code."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from markupsafe import Markup, escape
 
@@ -13,7 +13,13 @@ PART = r"[\w/+*]"
 
 def as_code(sentence: str, findings: Iterable[Finding]) -> Markup:
     """A sentence as HTML, escaped, in which the names of the rows of these findings are code."""
-    names = {name for finding in findings for row in finding.rows for name in (row.label, row.measurement.kernel)}
+    return in_code(
+        sentence, {name for finding in findings for row in finding.rows for name in (row.label, row.measurement.kernel)}
+    )
+
+
+def in_code(sentence: str, names: Collection[str]) -> Markup:
+    """A sentence as HTML, escaped, in which these names are code."""
     if not names:
         return escape(sentence)
     # The longest first: a label may begin with the name of its kernel.

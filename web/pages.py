@@ -24,7 +24,7 @@ from web import assets, download, posts
 from web.contexts import ErrorPage
 from web.documents import GLOSSARY, href
 from web.hints import HINTS, words
-from web.names import as_code
+from web.names import as_code, in_code
 from web.pictures import picture
 from web.results import Results, results_of, with_traces
 from web.selection import parse_options, parse_selection
@@ -67,7 +67,7 @@ def _templates() -> Jinja2Templates:
         "NAVIGATION": NAVIGATION,
     }
     environment.globals |= {"document_href": href, "said": said}
-    environment.filters |= {"as_code": as_code, "explained": explained, "named": named}
+    environment.filters |= {"as_code": as_code, "explained": explained, "in_code": in_code, "named": named}
     return Jinja2Templates(env=environment)
 
 
@@ -195,8 +195,7 @@ def _add_study(page: StudyPage) -> None:
     """The page of a study at the study's name, and beside it what it shows as the results of a job and as CSV."""
 
     def results(request: Request, session: Session) -> Results:
-        selection = parse_selection(request.query_params.multi_items())
-        return results_of(session, page.name, selection, page.matrices_shown, named=False)
+        return results_of(session, page.name, parse_selection(request.query_params.multi_items()), named=False)
 
     def show(request: Request, database: DatabaseDep) -> Response:
         selection = parse_selection(request.query_params.multi_items())

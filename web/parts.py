@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.tables import Table
+from web.strips import Strips
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +219,41 @@ class TableSection:
     notes: tuple[str, ...]
     tables: tuple[TitledTable, ...]
     prose: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedTable:
+    """A table that the reader opens; summary: what is in it."""
+
+    summary: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSection:
+    """What all matrices, batches or graphs of one place say together.
+
+    labels   of all its kernels, whose names are set as code
+    table    of the kernels that are not folded; None where nothing has a time
+    picture  None of a lone contest, and where nothing leads
+    note     how the numbers count
+    """
+
+    sentence: str
+    labels: tuple[str, ...]
+    table: Table | None
+    folded: tuple[FoldedTable, ...]
+    picture: Strips | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelChooser:
+    """Presets of kernels, and every kernel; chosen: how many were named one by one."""
+
+    presets: tuple[Link, ...]
+    kernels: tuple[Choice, ...]
+    chosen: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,6 @@ CACHE_DEFAULT = "warm"
 JOBS_MAX = 200
 """How many of the newest jobs are looked through for results."""
 
-MATRICES_SHOWN = 20
-"""Most matrices shown when the reader has chosen none: as many as a picture holds, unless the page says otherwise."""
-
 
 @dataclass(frozen=True)
 class Results:
@@ -38,6 +35,7 @@ class Results:
     measurements  of the selection; all_caches: the same in every cache state
     features      matrix id → name, shape and row lengths
     names         device id → its name, which the measurements have instead
+    kernels       that have a record here, whichever are chosen
     """
 
     study: str
@@ -46,6 +44,7 @@ class Results:
     measurements: tuple[Measurement, ...]
     all_caches: tuple[Measurement, ...]
     features: Mapping[str, MatrixFeatures]
+    kernels: tuple[str, ...]
     devices: tuple[str, ...]
     matrices: tuple[str, ...]
     names: Mapping[str, str]
@@ -86,12 +85,11 @@ def device_names(session: Session) -> dict[str, str]:
     return named | {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
 
 
-def results_of(
-    session: Session, study: str, selection: Selection, most: int = MATRICES_SHOWN, named: bool = True
-) -> Results:
+def results_of(session: Session, study: str, selection: Selection, named: bool = True) -> Results:
     """The newest results of a study that fit the selection; raises NotFoundError for a job that does not exist.
 
-    most   matrices where the selection names none
+    Where the selection names no matrix they are of all, as far as an address holds them.
+
     named  measurements have the names of their devices, as people read them; else their ids
     """
     jobs = _candidates(session, study, selection)
@@ -103,14 +101,14 @@ def results_of(
     elsewhere = [device for device in recorded if device in chosen_devices]
     own = (matrix for job in here for matrix in job.matrix_ids)
     matrices = tuple(dict.fromkeys((*own, *recorded_results.matrix_ids(session, study, elsewhere))))
-    newest = (here[0].matrix_ids if here else matrices)[:most]
-    chosen_matrices = selection.matrix or (matrices[:VALUES_MAX] if selection.job else tuple(newest))
+    chosen_matrices = selection.matrix or matrices[:VALUES_MAX]
     chosen = selection.with_(device=chosen_devices, cache=selection.cache or CACHE_DEFAULT, matrix=chosen_matrices)
     sources, mixtures = _sources(here, chosen.matrix, chosen.device), _mixtures(session, here, chosen.matrix)
     found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted) if MIXTURE not in m.axes]
     found += (m for of_job in mixtures.values() for m in of_job)
     found += recorded_results.measurements(session, study, chosen.matrix, elsewhere)
     names = device_names(session) if named else {}
+    kernels = tuple(dict.fromkeys(m.kernel for m in found))
     found = [_renamed(m, names) for m in found if not chosen.kernel or m.kernel in chosen.kernel]
     return Results(
         study,
@@ -119,6 +117,7 @@ def results_of(
         tuple(m for m in found if m.cache in chosen.cache),
         tuple(found),
         matrix_features(session, (*matrices, *chosen.matrix)),
+        kernels,
         known_devices,
         matrices,
         names,

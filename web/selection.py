@@ -18,6 +18,7 @@ class Selection:
     """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
 
     batch, operation    of the batches shown: how many problems, and y=Ax+y or y=Ax; one value each
+    kernels             a preset of them where `kernel` names none: `best`, `paper`, `libraries` or `all`; one value
     series              the formats side by side: all, or those of a figure of the PELLR paper; one value
     devices, phases     of work shared by devices: how many they are, and whether its phases are times or shares; one
                         value each
@@ -33,6 +34,7 @@ class Selection:
     cache: tuple[str, ...] = ()
     baseline: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
     series: tuple[str, ...] = ()
     batch: tuple[str, ...] = ()
     operation: tuple[str, ...] = ()
@@ -58,11 +60,14 @@ NAMES = tuple(field.name for field in fields(Selection))
 WHAT_IF = ("first", "near", "stall", "replay")
 """They are one schedule."""
 
-ONCE = (*WHAT_IF, "series", "batch", "operation", "devices", "phases")
+ONCE = (*WHAT_IF, "kernels", "series", "batch", "operation", "devices", "phases")
 """Given once at most."""
 
 PHASES_AS = ("times", "shares")
 """How the phases of a product can be drawn."""
+
+KERNELS_OF = ("best", "paper", "libraries", "all")
+"""The kernels that a page shows where the address names none."""
 
 SERIES_OF = ("all", "figure-11", "figure-12")
 """The formats that stand side by side."""
@@ -93,6 +98,9 @@ def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
     for phases in selection.phases:
         if phases not in PHASES_AS:
             raise ParameterError(f"phases is {quote(phases)}; it must be one of {', '.join(PHASES_AS)}.")
+    for kernels in selection.kernels:
+        if kernels not in KERNELS_OF:
+            raise ParameterError(f"kernels is {quote(kernels)}; it must be one of {', '.join(KERNELS_OF)}.")
     for series in selection.series:
         if series not in SERIES_OF:
             raise ParameterError(f"series is {quote(series)}; it must be one of {', '.join(SERIES_OF)}.")

@@ -1,9 +1,7 @@
 """Ranking: what the times of kernels that were sampled together allow to say."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from gpu_engine.noise import noise
 from gpu_engine.records import Measurement
@@ -66,46 +64,6 @@ def rank(measurements: Iterable[Measurement], beside: Sequence[Measurement] = ()
     leaders = () if busy else tuple(m for m, kind in zip(timed, kinds, strict=True) if kind == "same" or m is timed[0])
     unsettled = tuple(m for m, kind in zip(timed, kinds, strict=True) if kind == "ambiguous" and m is not timed[0])
     return Ranking(timed, leaders, unsettled, busy)
-
-
-class Ranked(Protocol):
-    """What leads on a matrix or a batch, on one device in one cache state."""
-
-    @property
-    def device(self) -> str:
-        """Where it was measured."""
-        ...
-
-    @property
-    def cache(self) -> str:
-        """In which cache state."""
-        ...
-
-    @property
-    def leaders(self) -> Sequence[str]:
-        """The fastest and what is `same` with it; none where the machine was busy."""
-        ...
-
-
-def overview(ranked: Sequence[Ranked], what: str = "matrices") -> list[str]:
-    """A sentence per device and cache state with several matrices, or `what` they are: where which kernel leads."""
-    groups: dict[tuple[str, str], list[Ranked]] = {}
-    for each in ranked:
-        groups.setdefault((each.device, each.cache), []).append(each)
-    return [_leads(f"{len(group)} {what}", *place, group) for place, group in groups.items() if len(group) > 1]
-
-
-def _leads(over: str, device: str, cache: str, group: Sequence[Ranked]) -> str:
-    counts = Counter(kernel for ranked in group for kernel in ranked.leaders)
-    without = sum(not ranked.leaders for ranked in group)
-    if not counts:
-        return f"Over {over} on {device}, {cache}: nothing leads."
-    first, *others = counts.most_common(NAMED)
-    leads = [f"{first[0]} leads or shares the lead on {first[1]}", *(f"{kernel} on {n}" for kernel, n in others)]
-    more = len(counts) - NAMED
-    rest = f", and {more} more {'kernel leads' if more == 1 else 'kernels lead'} somewhere" if more > 0 else ""
-    undecided = f"; on {without} nothing leads" if without else ""
-    return f"Over {over} on {device}, {cache}: {', '.join(leads)}{rest}{undecided}."
 
 
 def join(names: Sequence[str], most: int = 0) -> str:

@@ -57,9 +57,11 @@ def test_a_batch_of_each_matrix_and_of_all_has_its_verdict_and_its_address(clien
         ("west0989, 1\u202f000 problems", "/batched?matrix=m1&device=cuda%3A0&cache=warm"),
         ("nos3, 1\u202f000 problems", "/batched?matrix=m2&device=cuda%3A0&cache=warm"),
     ]
-    assert page.context["overview"] == (
-        "Over 3 batches on NVIDIA H200 (cuda:0), warm: auto/shared leads or shares the lead on 2, csri/warp on 1.",
+    (answer,) = page.context["answers"]
+    assert answer.sentence.startswith(
+        "coo/segmented and csri/warp stay nearest to the fastest over 3 batches on NVIDIA H200 (cuda:0), warm, and nothing tells "
     )
+    assert answer.note.endswith("What was not tried everywhere comes last.")
     alone = get(client, page.context["findings"][2].href).context
     assert [line.finding.title for line in alone["findings"]] == ["nos3, 1\u202f000 problems"]
     assert {row[3] for row in page.context["conclusions"].tables[0].table.rows} == {ON_GPU}

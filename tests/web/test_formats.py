@@ -3,9 +3,11 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from gpu_engine.findings.units import THIN
 from tests.samples.formats import HOSTILE, timed
 from tests.web.conftest import Lab, add_measurement, get, words
 from web import parts
+from web.kernels import PRESETS
 
 
 def test_it_starts_warm(client: TestClient, lab: Lab) -> None:
@@ -17,7 +19,10 @@ def test_it_starts_warm(client: TestClient, lab: Lab) -> None:
     assert "both" in {link.text for switch in every["switches"] for link in switch.links if link.current}
     assert {line.finding.cache for line in context["findings"]} == {"warm"}
     both = get(client, "/formats?job=j1").context
-    assert both["overview"] == ("Over 2 matrices on cpu, warm: csr/vector leads or shares the lead on 2.",)
+    (answer,) = both["answers"]
+    assert answer.sentence.startswith(
+        "csr/vector stays nearest to the fastest over 2 matrices on cpu, warm: csr/vector "
+    )
 
 
 def test_the_chosen_matrices_and_the_newest_others_are_offered(
@@ -46,7 +51,9 @@ def test_a_lone_matrix_has_no_pair_to_choose(client: TestClient, lab: Lab) -> No
         "“One format against another”, “One format against another by imbalance”, “PELLR’s equation (1) on trial” "
         "and “Rate by size” compare matrices: choose two or more to see them."
     )
-    assert context["overview"] == ()
+    assert [answer.sentence for answer in context["answers"]] == [
+        f"csr/vector is fastest of cnr-2000 on cpu: 800{THIN}µs."
+    ]
 
 
 def test_the_address_chooses_the_pair_and_the_baseline(client: TestClient, lab: Lab) -> None:
@@ -83,7 +90,7 @@ def test_failed_and_skipped_kernels_keep_their_reason(client: TestClient, lab: L
 def test_names_of_kernels_are_code(client: TestClient, lab: Lab) -> None:
     text = get(client, "/formats?job=j1").text
     assert "<code>csr/vector</code> is fastest on cpu, warm" in text
-    assert "<code>csr/vector</code> leads or shares the lead on 2" in text
+    assert "<code>csr/vector</code> stays nearest to the fastest over 2 matrices" in text
 
 
 def test_findings_of_both_cache_states_are_told_apart_on_the_page_of_a_job(client: TestClient, lab: Lab) -> None:
@@ -121,3 +128,34 @@ def test_the_papers_statements_and_its_equations_stand_on_the_page(client: TestC
         "n_iter PELLR",
         "n_p",
     ]
+
+
+def test_a_preset_of_kernels_unfolds_its_rows_and_compares_with_all(client: TestClient, lab: Lab) -> None:
+    for kernel, seconds in (("pellr/thread", 1e-3), ("split/tile", 4e-3)):
+        for matrix in (lab.matrix, lab.hostile):
+            add_measurement(lab.database, "j1", timed(kernel, seconds, matrix=matrix))
+    rows = {}
+    for kernels in ("best", "paper", "libraries", "all"):
+        context = get(client, f"/formats?job=j1&kernels={kernels}").context
+        (answer,) = context["answers"]
+        rows[kernels] = [row[0] for row in answer.table.rows]
+        assert [link.text for link in context["kernels"].presets if link.current] == [PRESETS[kernels]]
+        profile, rate = (f for f in context["figures"] if f.name in ("performance-profile", "rate"))
+        assert ("Kernels above chooses others" in profile.chart.summary) == (kernels != "all")
+        assert {cell for row in profile.table.rows for cell in row} >= {"csr/vector", "split/tile"}, "compared with all"
+        assert client.get(rate.chart.url).status_code == 200
+    assert rows["best"] == ["csr/vector", "coo/segmented", "csr/scalar", "pellr/thread", "split/tile"]
+    assert rows["paper"] == ["csr/vector", "pellr/thread"], "the leader and the baseline stay"
+    assert rows["libraries"] == ["csr/vector", "coo/segmented", "csr/scalar", "split/tile"]
+    assert rows["all"] == rows["best"]
+
+
+def test_kernels_chosen_one_by_one_are_compared_alone(client: TestClient, lab: Lab) -> None:
+    context = get(client, "/formats?job=j1&kernel=csr/scalar&kernel=coo/segmented").context
+    (answer,) = context["answers"]
+    assert [row[0] for row in answer.table.rows] == ["coo/segmented", "csr/scalar"]
+    assert answer.note.startswith("Only the 2 chosen kernels are compared.")
+    assert [choice.value for choice in context["kernels"].kernels if choice.chosen] == ["coo/segmented", "csr/scalar"]
+    assert "csr/vector" in [choice.value for choice in context["kernels"].kernels]
+    assert not any(link.current for link in context["kernels"].presets)
+    assert {href.partition("kernels=")[2] for href in (link.href for link in context["kernels"].presets)} == {*PRESETS}

@@ -41,7 +41,7 @@ def test_a_work_has_its_verdict_and_its_address(client: TestClient, scaled: str)
 def test_virtual_devices_are_called_so_first_of_all(client: TestClient, scaled: str) -> None:
     page = get(client, "/scaling?device=cpu")
     text = words(page.text)
-    assert text.index(VIRTUAL) < text.index("4 virtual devices")
+    assert text.index(VIRTUAL) < text.index("by 4 virtual devices")
     drawn = [figure for figure in page.context["figures"] if figure.name != "scaling-ratio"]
     assert all(figure.chart.summary.endswith("say nothing of a GPU.") for figure in drawn)
     assert get(client, "/scaling?device=cuda:0").context["caveat"] == ""
@@ -161,17 +161,17 @@ def test_a_library_is_beside_our_strategies(client: TestClient, database: Databa
     works = [*cold("m1", "cuda:0"), *cold("m2", "cuda:0")]
     add_job(database, "j4", "cuda:0", JobState.SUCCEEDED, [*works, *by_cusparse(works, 0.5)], study="scaling")
     page = get(client, "/scaling?job=j4")
-    assert page.context["overview"] == (
-        "Over 2 matrices cut as pCSR on NVIDIA H200 (cuda:0), warm: pCSR/p*-opt leads or shares the lead on 2.",
+    (answer,) = page.context["answers"]
+    assert answer.sentence.startswith(
+        "pCSR/p*-opt stays nearest to the fastest over 2 matrices on NVIDIA H200 (cuda:0), warm, from the host, cut as pCSR, by 4 "
     )
     assert "pCSR/p*-opt is 2 times as slow as pCSR/p*-opt, product cusparse (slower)" in words(page.text)
     theirs = by_cusparse(works, 1.5)
     add_job(database, "j5", "cuda:0", JobState.SUCCEEDED, theirs, study="scaling")
     alone = get(client, "/scaling?job=j5")
-    assert alone.context["overview"] == ()
-    assert "Nothing of ours has a time on NVIDIA H200 (cuda:0); pCSR/p*-opt, product cusparse takes 48.0 ms" in words(
-        alone.text
-    )
+    assert alone.context["answers"] == ()
+    said = "Nothing of ours has a time on NVIDIA H200 (cuda:0); pCSR/p*-opt, product cusparse takes 48.0 ms"
+    assert said in words(alone.text)
 
 
 def test_what_was_skipped_says_why(client: TestClient, database: Database, scaled: str) -> None:

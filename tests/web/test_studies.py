@@ -275,7 +275,11 @@ def test_an_empty_page_says_what_to_do(client: TestClient, page: StudyPage) -> N
     assert page.invitation in response.text
     context = response.context
     assert all(figure.chart.version == "0" for figure in context["figures"])
-    assert [name for name in ("findings", "overview", "selects", "matrices", "few", "caveat") if context[name]] == []
+    assert [
+        name
+        for name in ("findings", "answers", "overview", "contents", "selects", "matrices", "few", "caveat")
+        if context[name]
+    ] == []
     assert (context["conclusions"], context["sections"], context["structure"]) == (None, (), ())
     shown = response.text.partition('<div id="sources"')[2].partition("</div>")[0]
     assert "<a" not in shown
@@ -394,3 +398,32 @@ def test_every_study_has_its_page_and_every_figure_its_own_name() -> None:
         assert set(placed) <= {"", *(figure.name for figure in page.figures)}
         addresses = {link.href for links in page.links.values() for link in links}
         assert addresses <= {f"/{other.name}" for other in PAGES if other is not page}
+
+
+@every_page
+def test_the_answer_comes_first_and_every_part_has_its_anchor(client: TestClient, measured: StudyPage) -> None:
+    page = get(client, f"/{measured.name}")
+    assert page.context["answers"]
+    for answer in page.context["answers"]:
+        assert answer.sentence
+        if answer.table:
+            shown = {row[0] for table in (answer.table, *(f.table for f in answer.folded)) for row in table.rows}
+            assert shown == {*answer.labels}, "folded, and never left out"
+    ids = Reader(page.text).ids
+    assert ids.index("controls") < ids.index("answer") < ids.index("verdicts")
+    anchors = [link.href.removeprefix("#") for link in page.context["contents"]]
+    assert {*anchors} <= {*ids}
+    assert [each for each in ids if each in anchors] == anchors, "in the order of the page"
+
+
+@every_page
+def test_all_matrices_are_shown_where_none_is_chosen(
+    client: TestClient, database: Database, measured: StudyPage
+) -> None:
+    add_study(database, measured.name, "j9", ["m1"], "cuda:0")
+    context = get(client, f"/{measured.name}").context
+    assert (context["shown"], {choice.value for choice in context["matrices"] if choice.chosen}) == (
+        "all 2",
+        {"m1", "m2"},
+    )
+    assert get(client, f"/{measured.name}?matrix=m2").context["shown"] == "1 of 2"

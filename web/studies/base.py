@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpu_engine.findings import units
+from gpu_engine.findings.answer import Answer, Contest, answers, of_findings
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.tables import Head, Table
@@ -13,7 +14,7 @@ from gpu_engine.studies.base import Study
 from web.figures.base import Figure
 from web.palette import style
 from web.parts import Choice, Field, Link, TitledTable
-from web.results import MATRICES_SHOWN, Results
+from web.results import Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,10 @@ class StudyPage:
 
     link           in the navigation; recorded_as: on the home page, to what was recorded elsewhere
     lead           what the page is about; invitation: what to do where there are no results
-    findings       what stands first; overview: sentences on all of it, caveat: what they do not say
+    findings       what may be said of each matrix; overview: more sentences on all of it, caveat: what they do not say
+    contests       what the answer of the page is made of, `what` in the plural; None: a contest per finding
+    of_paper       whether a kernel is one of the paper's; all others are ours or of libraries
+    alone, named   figures that show a few kernels: by themselves, or beside what is compared with all
     conclusions    of a paper, each beside what is shown
     links          by the name of a figure, to other pages on the same
     job_figures    the first of these that has something to show is on the page of a job
@@ -131,6 +135,11 @@ class StudyPage:
     findings: Callable[[StudyData], tuple[Finding, ...]]
     figures: tuple[Figure[Any], ...]
     job_figures: tuple[str, ...]
+    contests: Callable[[StudyData], Sequence[Contest]] | None = None
+    what: str = "matrices"
+    of_paper: Callable[[str], bool] = field(default=lambda _: False)
+    alone: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     overview: Callable[[StudyData], Sequence[str]] = nothing
     caveat: Callable[[StudyData], str] = field(default=lambda _: "")
     switches: tuple[Switch, ...] = ()
@@ -142,7 +151,6 @@ class StudyPage:
     features: Features = Features()
     cases_note: str = ""
     with_traces: bool = False
-    matrices_shown: int = MATRICES_SHOWN
     home_findings: int = 2
     swatch: Callable[[Measurement], str] = field(default=lambda m: style(m.format).color)
 
@@ -150,6 +158,11 @@ class StudyPage:
     def name(self) -> str:
         """That of the study."""
         return self.study.name
+
+    def answers(self, data: StudyData) -> list[Answer]:
+        """What all of its contests say together."""
+        contests = of_findings(self.findings(data)) if self.contests is None else self.contests(data)
+        return answers(contests, self.what)
 
     def figure(self, name: str) -> Figure[Any]:
         """Its figure of that name."""

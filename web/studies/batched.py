@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from gpu_engine.findings import units
-from gpu_engine.findings.batched import conclusions, finding
-from gpu_engine.findings.batched.groups import batch_groups, largest, operation_of, operations
+from gpu_engine.findings.batched import conclusions, contests, finding
+from gpu_engine.findings.batched.groups import PAPER, batch_groups, largest, operation_of, operations
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
-from gpu_engine.findings.ranking import overview
 from gpu_engine.records import CACHES
 from gpu_engine.studies.batched import BatchedStudy
 from web.figures.base import Figure
@@ -15,7 +14,6 @@ from web.figures.batched import conversion, density, growth, mixed, winners
 from web.palette import batch_style
 from web.parts import Choice, TitledTable
 from web.results import Results
-from web.selection import VALUES_MAX
 from web.studies.base import Section, Select, StudyPage, Switch, on_cpu
 
 CPU_CAVEAT = (
@@ -38,10 +36,6 @@ FIGURES = tuple(
 def _findings(data: StudyData) -> tuple[Finding, ...]:
     """Of each matrix and mixture the batch of the chosen size, else the largest with a time."""
     return tuple(finding(group, data) for group in largest(batch_groups(data), data.batch))
-
-
-def _overview(data: StudyData) -> Sequence[str]:
-    return overview([group for group in largest(batch_groups(data), data.batch) if group.timed], "batches")
 
 
 def _sizes(results: Results) -> Sequence[Choice]:
@@ -68,7 +62,9 @@ BATCHED = StudyPage(
     findings=_findings,
     figures=FIGURES,
     job_figures=("batched-winners",),
-    overview=_overview,
+    contests=contests,
+    what="batches",
+    of_paper=lambda kernel: kernel in PAPER,
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
     switches=(
         Switch("cache", "Cache", lambda _: CACHES, lambda results: results.selection.cache),
@@ -87,6 +83,4 @@ BATCHED = StudyPage(
         prose=True,
     ),
     swatch=lambda m: batch_style(m.kernel).color,
-    # A mixed batch is of many matrices, and filed under one of them.
-    matrices_shown=VALUES_MAX,
 )

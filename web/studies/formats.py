@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from gpu_engine.findings import units
-from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.formats import conclusions, findings
+from gpu_engine.findings.formats import conclusions, contests, findings
 from gpu_engine.findings.formats.groups import BASELINES
-from gpu_engine.findings.ranking import overview
+from gpu_engine.findings.formats.paper import SERIES
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import CACHES
 from gpu_engine.studies.formats import FormatsStudy
@@ -99,8 +98,8 @@ BOTH = "both"
 """Cache states."""
 
 
-def _overview(data: StudyData) -> Sequence[str]:
-    return overview(findings(data))
+def _of_paper(kernel: str) -> bool:
+    return any(kernel in known or kernel.partition("/")[0] in known for known in SERIES.values())
 
 
 def _structure(results: Results) -> Table:
@@ -154,7 +153,10 @@ FORMATS = StudyPage(
     findings=findings,
     figures=FIGURES,
     job_figures=("formats",),
-    overview=_overview,
+    contests=contests,
+    of_paper=_of_paper,
+    alone=("side-by-side", "roofline"),
+    named=("performance-profile", "rate"),
     switches=(
         Switch("cache", "Cache", lambda _: (*CACHES, BOTH), _caches, values={BOTH: CACHES}),
         Switch(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank import conclusions, findings, top_pages
+from gpu_engine.findings.pagerank import conclusions, contests, findings, top_pages
 from gpu_engine.findings.pagerank.runs import SCHEDULE, run_groups
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.pagerank import Schedule
@@ -110,6 +110,9 @@ PAGERANK = StudyPage(
     findings=findings,
     figures=FIGURES,
     job_figures=("pagerank-total",),
+    contests=contests,
+    what="graphs",
+    of_paper=lambda kernel: kernel.partition("+")[0] in ("csr/thread", "ell/thread"),
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
     forms=(Form("pagerank-what-if", WHAT_IF, _what_if, "Replay"),),
     links={"pagerank-graphs": FIGURE_4, "pagerank-pull": FIGURE_4},

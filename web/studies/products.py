@@ -1,6 +1,6 @@
 """The page of the `products` study: Figure 4 of the CPMS PageRank paper by itself."""
 
-from gpu_engine.findings.products import conclusions, findings, overview
+from gpu_engine.findings.products import conclusions, contests, findings, overview
 from gpu_engine.studies.products import ProductsStudy
 from web.figures.base import Figure
 from web.figures.products import blocks, gains
@@ -37,6 +37,9 @@ PRODUCTS = StudyPage(
     findings=findings,
     figures=FIGURES,
     job_figures=("products-gains",),
+    contests=contests,
+    what="graphs",
+    of_paper=lambda _: True,
     overview=overview,
     conclusions=Section(
         "conclusions",

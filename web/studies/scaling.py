@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.ranking import overview
-from gpu_engine.findings.scaling import conclusions, findings
+from gpu_engine.findings.scaling import conclusions, contests, findings
 from gpu_engine.findings.scaling.balance import tables
-from gpu_engine.findings.scaling.cases import COLD, WORKS, is_virtual
-from gpu_engine.findings.scaling.groups import WorkGroup, devices_in_words, numbers_of_devices, work_groups
+from gpu_engine.findings.scaling.cases import WORKS, is_virtual
+from gpu_engine.findings.scaling.groups import devices_in_words, numbers_of_devices
 from gpu_engine.findings.scaling.sentences import VIRTUAL_CAVEAT
+from gpu_engine.multigpu.spmv import STRATEGIES
 from gpu_engine.studies.scaling import ScalingStudy
 from web.figures.base import Figure
 from web.figures.scaling import balance, iteration, phases, ratio, speedup
@@ -66,15 +66,6 @@ FIGURES = (
 )
 
 
-def _overview(data: StudyData) -> Sequence[str]:
-    """Where which strategy leads: of products from the host, for elsewhere none compete."""
-    groups: dict[str, list[WorkGroup]] = {}
-    for group in work_groups(data, (COLD,)):
-        if group.leaders:
-            groups.setdefault(group.partitioning, []).append(group)
-    return [text for name, own in groups.items() for text in overview(own, f"matrices cut as {name}")]
-
-
 def _is_virtual(data: StudyData) -> bool:
     return any(is_virtual(m) for m in data.measurements)
 
@@ -108,7 +99,8 @@ SCALING = StudyPage(
     findings=findings,
     figures=FIGURES,
     job_figures=("scaling-cold", "scaling-staying"),
-    overview=_overview,
+    contests=contests,
+    of_paper=lambda kernel: kernel.partition("/")[2] in {strategy.name for strategy in STRATEGIES},
     caveat=lambda data: VIRTUAL_CAVEAT if _is_virtual(data) else "",
     switches=(
         Switch(

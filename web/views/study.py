@@ -12,12 +12,13 @@ from gpu_engine.findings.ranking import join
 from gpu_engine.findings.tables import Table
 from server import catalogue
 from server.models import MatrixRow, MatrixState
-from web import contexts
+from web import contexts, kernels
 from web.figures.base import Figure
 from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection, TitledTable
 from web.results import Results, results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection
 from web.studies.base import Section, StudyPage, by_sigma
+from web.views import answer
 from web.views.lines import finding_lines, study_url
 
 CHOICES_MAX = 24
@@ -33,12 +34,17 @@ NO_PICTURES = (
 
 def page(session: Session, study: StudyPage, asked: Selection) -> contexts.StudyPage:
     """The page of a selection; raises NotFoundError for an unknown job, ParameterError for a choice that is none."""
-    results = results_of(session, study.name, asked, study.matrices_shown)
+    results = results_of(session, study.name, asked)
     data = with_traces(session, results) if study.with_traces else results.data
     findings = finding_lines(study, results)
-    figures = _figures(study, results, data, asked)
+    answered = study.answers(results.data)
+    figures = _figures(study, results, data, asked, kernels.drawn(study, answered, asked))
     sections, selects = _Sections(data), _selects(study, results)
     pictured = _pictured(session, results) if study.features.picture else {}
+    conclusions = next(iter(sections.of([study.conclusions] if study.conclusions else [])), None)
+    below = sections.of(section for section in study.sections if not section.figure)
+    chooser = answer.chooser(study, results, asked)
+    own_fields = (*(select.name for select in selects), *(("kernel",) if chooser else ()))
     return contexts.StudyPage(
         title=study.title,
         topics=",".join(f"job:{job.id}" for job in results.jobs if job.finished_at is None),
@@ -46,6 +52,9 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         query=asked.query,
         lead=study.lead,
         invitation=study.invitation,
+        answers=answer.sections(study, answered, results),
+        kernels=chooser,
+        contents=_contents(figures, conclusions, below, study) if findings else (),
         overview=tuple(study.overview(data)),
         caveat=study.caveat(data),
         findings=findings,
@@ -53,12 +62,13 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         selects=selects,
         matrices=_matrices(results),
         every=_every(asked, results),
-        hidden=_hidden(asked, ("matrix", *(select.name for select in selects))),
-        conclusions=next(iter(sections.of([study.conclusions] if study.conclusions else [])), None),
+        shown=_shown(results),
+        hidden=_hidden(asked, ("matrix", *own_fields)),
+        conclusions=conclusions,
         figures=figures,
         few=_few(figures) if findings else "",
         cases_note=study.cases_note,
-        sections=sections.of(section for section in study.sections if not section.figure),
+        sections=below,
         structure=_pictures(pictured, results, study.features.picture),
         features=_features(study, results, len(pictured)),
         downloads=_downloads(study, asked),
@@ -102,12 +112,19 @@ def chart(name: str, selection: Selection, version: int, caption: str) -> Chart:
     return Chart(f"{name}-chart", f"/api/v1/figures/{name}?{selection.query}", str(version), caption)
 
 
-def _figures(study: StudyPage, results: Results, data: StudyData, asked: Selection) -> tuple[FigureSection, ...]:
-    """Every figure in the order of the page, with what belongs below its heading; hidden where it would say nothing."""
+def _figures(
+    study: StudyPage, results: Results, data: StudyData, asked: Selection, names: Sequence[str]
+) -> tuple[FigureSection, ...]:
+    """Every figure in the order of the page, with what belongs below its heading; hidden where it would say nothing.
+
+    names  of the kernels that are drawn where a figure shows a few
+    """
     number, sections = len({m.matrix_id for m in results.measurements}), _Sections(data)
     filled = []
     for figure in study.figures:
-        caption, table, version = contents(figure, data, len(results.measurements), number)
+        seen = kernels.data_of(study, figure, data, names)
+        caption, table, version = contents(figure, seen, len(results.measurements), number)
+        caption += kernels.remark(data, seen) if version else ""
         hidden = tuple(form for form in study.forms if form.figure == figure.name)
         filled.append(
             FigureSection(
@@ -221,10 +238,28 @@ def _matrices(results: Results) -> tuple[Choice, ...]:
 
 def _every(asked: Selection, results: Results) -> tuple[Link, ...]:
     """All matrices measured, as far as an address holds them."""
-    ids = tuple(dict.fromkeys((*results.selection.matrix, *results.matrices)))[:VALUES_MAX]
-    if set(ids) == set(results.selection.matrix):
-        return ()
-    return (Link(f"all {len(ids)}", study_url(results.study, asked.with_(matrix=ids))),)
+    number = min(VALUES_MAX, len(results.matrices))
+    return (Link(f"all {number}", study_url(results.study, asked.with_(matrix=()))),) if asked.matrix else ()
+
+
+def _shown(results: Results) -> str:
+    of, chosen = len({*results.matrices, *results.selection.matrix}), len(results.selection.matrix)
+    return f"all {of}" if chosen == of else f"{chosen} of {of}"
+
+
+def _contents(
+    figures: Sequence[FigureSection], conclusions: TableSection | None, below: Sequence[TableSection], study: StudyPage
+) -> tuple[Link, ...]:
+    """The parts of the page that have something to show, each at its anchor."""
+    return (
+        Link("Answer", "#answer"),
+        Link("Verdicts", "#verdicts"),
+        *((Link(conclusions.heading, "#conclusions"),) if conclusions else ()),
+        *(Link(f.heading, f"#{f.name}") for f in figures if f.note or f.chart.version != "0"),
+        Link("All cases", "#cases"),
+        *(Link(section.heading, f"#{section.id}") for section in below),
+        Link(study.features.heading, "#structure"),
+    )
 
 
 def _hidden(asked: Selection, form: Iterable[str]) -> tuple[tuple[str, str], ...]:

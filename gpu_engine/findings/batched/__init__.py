@@ -3,7 +3,8 @@
 from functools import lru_cache
 
 from gpu_engine.findings import units
-from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, name_of
+from gpu_engine.findings.answer import Contest
+from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, largest, name_of
 from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import Finding, Row, against, common_axes, row_of, share, with_energy
 from gpu_engine.findings.tables import Head
@@ -29,6 +30,17 @@ HEADS = (
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """A finding per batch, of every size and operation."""
     return tuple(finding(group, data) for group in batch_groups(data, every_operation=True))
+
+
+def contests(data: StudyData) -> tuple[Contest, ...]:
+    """A contest per matrix and mixture: its batch of the chosen size, else the largest with a time."""
+    return tuple(_contest(group, data) for group in largest(batch_groups(data), data.batch))
+
+
+def _contest(group: BatchGroup, data: StudyData) -> Contest:
+    entrants = {m.kernel: m for m in group.measurements}
+    baseline = group.peer.kernel if group.peer else ""
+    return Contest(name_of(group, data), group.device, group.cache, entrants, group.ranking, baseline)
 
 
 def finding(group: BatchGroup, data: StudyData) -> Finding:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gpu_engine.findings import units
+from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import Finding, against, row_of, share, with_energy
 from gpu_engine.findings.formats.groups import (
@@ -23,6 +24,18 @@ from gpu_engine.records import Measurement
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """A finding per matrix, device and cache state, in order of appearance."""
     return tuple(_finding(facet, group, data) for facet, group in group_by_facet(data.measurements).items())
+
+
+def contests(data: StudyData) -> tuple[Contest, ...]:
+    """A contest per matrix, device and cache state."""
+    return tuple(_contest(facet, group, data) for facet, group in group_by_facet(data.measurements).items())
+
+
+def _contest(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Contest:
+    own = without_duplicates(group)
+    baseline = baseline_of([m for m in group if m.state == "ok"], data.baseline)
+    name = data.matrix(facet[0]).name
+    return Contest(name, *facet[1:], {m.kernel: m for m in own}, rank(own), baseline.kernel if baseline else "")
 
 
 def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Finding:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gpu_engine.findings import units
+from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import Finding, Row, against, row_of, share, with_energy
 from gpu_engine.findings.pagerank.runs import (
@@ -17,7 +18,7 @@ from gpu_engine.findings.pagerank.runs import (
     speed_up,
     tolerance,
 )
-from gpu_engine.findings.ranking import NAMED, join, rank
+from gpu_engine.findings.ranking import NAMED, Ranking, join, rank
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 
@@ -46,6 +47,37 @@ def findings(data: StudyData) -> tuple[Finding, ...]:
     return tuple(_finding(group, data) for group in run_groups(data))
 
 
+def contests(data: StudyData) -> tuple[Contest, ...]:
+    """A contest per matrix, device and parameters of PageRank, as the findings have them."""
+    return tuple(_contest(group, data) for group in run_groups(data))
+
+
+def _contest(group: RunGroup, data: StudyData) -> Contest:
+    full = group.fastest_full
+    return Contest(
+        _title(group, data),
+        group.device,
+        "warm",
+        {group.label(run): run.measurement for run in group.runs},
+        _ranking(group, data),
+        group.label(full) if full else "",
+    )
+
+
+def _title(group: RunGroup, data: StudyData) -> str:
+    return ", ".join(filter(None, (data.matrix(group.matrix_id).name, group.parameters)))
+
+
+def _right(group: RunGroup, data: StudyData) -> list[Run]:
+    n = data.matrix(group.matrix_id).n_rows
+    return [run for run in group.timed if is_right(run, n)]
+
+
+def _ranking(group: RunGroup, data: StudyData) -> Ranking:
+    right = _right(group, data)
+    return rank([run.measurement for run in right], [run.measurement for run in group.timed])
+
+
 def top_pages(data: StudyData) -> Table:
     """The highest ranks of each matrix in fp64, and how many of the runs have the same page in that place."""
     heads = (Head("matrix", numeric=False), Head("device", numeric=False), Head("place"), Head("page"), Head("rank"))
@@ -61,8 +93,7 @@ def top_pages(data: StudyData) -> Table:
 
 def _finding(group: RunGroup, data: StudyData) -> Finding:
     matrix = data.matrix(group.matrix_id)
-    right = [run for run in group.timed if is_right(run, matrix.n_rows)]
-    ranking = rank([run.measurement for run in right], [run.measurement for run in group.timed])
+    right, ranking = _right(group, data), _ranking(group, data)
     labels = {run.measurement.case: group.label(run) for run in group.runs}
     full = group.fastest_full
     leaders = {m.case for m in ranking.leaders}
@@ -78,7 +109,7 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
         matrix_id=group.matrix_id,
         device=group.device,
         cache="warm",
-        title=", ".join(filter(None, (matrix.name, group.parameters))),
+        title=_title(group, data),
         axes=group.axes,
         leaders=tuple(labels[m.case] for m in ranking.leaders),
         decided=ranking.decided,

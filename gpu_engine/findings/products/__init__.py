@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gpu_engine.findings import units
+from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding, Row, common_axes, row_of, share
 from gpu_engine.findings.products.conclusions import PRINTED, said
@@ -43,6 +44,19 @@ HEADS_READ = ((2, "32 of two segments' bits"), (4, "16 of four segments' bits"))
 def findings(data: StudyData) -> tuple[Finding, ...]:
     """A finding per matrix, device and part of the graph."""
     return tuple(_finding(group, data) for group in product_groups(data))
+
+
+def contests(data: StudyData) -> tuple[Contest, ...]:
+    """A contest per matrix, device and part of the graph."""
+    return tuple(_contest(group, data) for group in product_groups(data))
+
+
+def _contest(group: ProductGroup, data: StudyData) -> Contest:
+    full = [m for (_, product), m in group.timed.items() if product == FULL]
+    entrants = {label(m): m for m in group.measurements}
+    part = "lower triangle" if group.part == "lower" else ""
+    name = data.matrix(group.matrix_id).name
+    return Contest(name, group.device, "warm", entrants, group.ranking, label(full[0]) if full else "", part)
 
 
 def overview(data: StudyData) -> list[str]:

@@ -2,9 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.formats import findings
-from gpu_engine.findings.ranking import Ranking, join, overview, rank
+from gpu_engine.findings.ranking import Ranking, join, rank
 from gpu_engine.records import Measurement
 from tests.samples.formats import timed, untimed
 
@@ -94,28 +92,3 @@ def test_join() -> None:
     assert [join(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
     assert join(["a", "b", "c"], most=3) == "a, b and c"
     assert join(["a", "b", "c", "d"], most=3) == "a, b and 2 more"
-
-
-def over(*measurements: Measurement) -> list[str]:
-    return overview(findings(StudyData(measurements)))
-
-
-def test_the_overview_counts_on_how_many_matrices_a_kernel_leads() -> None:
-    lead = [timed("csr/vector", 1e-3, matrix=m) for m in ("m1", "m2", "m3")]
-    rival = [timed("coo/segmented", s, matrix=m) for m, s in (("m1", 2e-3), ("m2", 1.001e-3), ("m3", 0.5e-3))]
-    alone = timed("csr/vector", 1e-5, device="cuda:0")
-    assert over(*lead, *rival, alone) == [
-        "Over 3 matrices on cpu, warm: csr/vector leads or shares the lead on 2, coo/segmented on 2."
-    ]
-    assert overview(findings(StudyData([*lead, *rival])), "batches")[0].startswith("Over 3 batches on cpu")
-
-
-def test_the_overview_says_where_nothing_leads_and_how_many_are_not_named() -> None:
-    busy = timed("csr/vector", 800e-6, reference_gap=1.4)
-    assert over(busy, timed("csr/vector", 1e-3, matrix="m2")) == [
-        "Over 2 matrices on cpu, warm: csr/vector leads or shares the lead on 1; on 1 nothing leads."
-    ]
-    assert over(busy, replace(busy, matrix_id="m2")) == ["Over 2 matrices on cpu, warm: nothing leads."]
-    several = [timed(f"csr/k{number}", 1e-3, matrix=f"m{number}") for number in range(6)]
-    assert over(*several)[0].endswith("csr/k3 on 1, and 2 more kernels lead somewhere.")
-    assert over(*several[:5])[0].endswith("csr/k3 on 1, and 1 more kernel leads somewhere.")

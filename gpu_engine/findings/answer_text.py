@@ -1,0 +1,76 @@
+"""An answer in words and in numbers."""
+
+from collections.abc import Iterable
+
+from gpu_engine.findings import units
+from gpu_engine.findings.answer import Answer, Standing
+from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.findings.tables import Head, Table
+
+
+def sentence(answer: Answer) -> str:
+    """Who is nearest to the best, how near and how surely; or why nothing leads."""
+    if answer.only:
+        return answer.only
+    every = answer.contests + answer.busy + answer.empty
+    if not answer.level:
+        why = (
+            f"the machine was busy on {answer.busy} of {every} {answer.what}" if answer.busy else "no kernel has a time"
+        )
+        return f"Nothing leads {answer.where}: {why}."
+    busy = f" On {answer.busy} more the machine was busy: their times do not count." if answer.busy else ""
+    empty = f" On {answer.empty} more nothing has a time." if answer.empty else ""
+    return f"{_lead(answer)}{_beside_baseline(answer)}.{busy}{empty}"
+
+
+def _lead(answer: Answer) -> str:
+    first, alone = answer.standings[0], len(answer.level) == 1
+    name, worst = first.worst
+    return (
+        f"{join(answer.level, NAMED)} {'stays' if alone else 'stay'} nearest to the fastest over {answer.contests} "
+        f"{answer.what} {answer.where}{'' if alone else ', and nothing tells them apart'}: {first.label} takes "
+        f"{units.ratio(first.mean)} the best time in geometric mean and {units.ratio(worst)} at worst ({name}), and is "
+        f"fastest or the same on {units.percent(first.wins / answer.contests)}"
+    )
+
+
+def _beside_baseline(answer: Answer) -> str:
+    own = next((own for own in answer.standings if own.label == answer.baseline), None)
+    if own is None or own.label in answer.level:
+        return ""
+    return f"; {own.label} takes {units.ratio(own.mean)}"
+
+
+HEADS = (
+    Head("kernel", numeric=False),
+    Head("time over best", "geometric mean"),
+    Head("95 %", "interval"),
+    Head("best", "or same"),
+    Head("at", "worst"),
+    Head("no time", "or failed"),
+)
+
+
+def table(answer: Answer, standings: Iterable[Standing]) -> Table:
+    """Some of the standings as text."""
+    return Table(HEADS, tuple(_row(own, answer) for own in standings))
+
+
+def _row(own: Standing, answer: Answer) -> tuple[str, ...]:
+    lacks = f"{own.failed} of {answer.contests - own.absent}" if own.absent else str(own.failed)
+    return (
+        own.label,
+        units.ratio(own.mean),
+        f"{own.low:.2f} – {own.high:.2f}" if own.low and own.high else units.MISSING,
+        units.percent(own.wins / answer.contests),
+        units.ratio(own.worst[1]),
+        lacks,
+    )
+
+
+def shown(answer: Answer, wanted: Iterable[str]) -> tuple[list[Standing], list[Standing], list[Standing]]:
+    """The leader, the baseline and what is wanted; then the others within 2 % of the leader; then the rest."""
+    labels = {*(own.label for own in answer.standings[:1]), answer.baseline, *wanted}
+    near = [own for own in answer.near if own.label not in labels]
+    first = [own for own in answer.standings if own.label in labels]
+    return first, near, [own for own in answer.standings if own.label not in labels and own not in near]

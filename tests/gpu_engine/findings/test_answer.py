@@ -1,0 +1,168 @@
+"""The answer over several contests, by value."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_engine.findings import batched, formats, pagerank, products, scaling, units
+from gpu_engine.findings.answer import Answer, Contest, answers, of_findings
+from gpu_engine.findings.answer_text import sentence, shown, table
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.ranking import rank
+from tests.samples.formats import timed, untimed
+from tests.samples.studies import records_of
+
+A, B, C = "packed/tile", "csr/vector", "coo/segmented"
+
+
+def contest(name: str, times: Mapping[str, float | None], baseline: str = "", **fields: Any) -> Contest:
+    """Kernels with times in microseconds; None: skipped."""
+    entrants = {
+        kernel: timed(kernel, 1e-6 * time, matrix=name, floor_s=1e-9, gather_floor_s=1e-9, **fields)
+        if time
+        else untimed(kernel, "skipped", "too large", matrix=name)
+        for kernel, time in times.items()
+    }
+    return Contest(name, "cpu", "warm", entrants, rank(entrants.values()), baseline)
+
+
+def the_answer(contests: Sequence[Contest]) -> Answer:
+    (answer,) = answers(contests)
+    return answer
+
+
+def said(answer: Answer) -> str:
+    return sentence(answer).replace(units.THIN, " ")
+
+
+def rows(answer: Answer) -> list[tuple[str, ...]]:
+    return [tuple(cell.replace(units.THIN, " ") for cell in row) for row in table(answer, answer.standings).rows]
+
+
+def test_the_mean_is_of_ratios_to_the_best_of_each_matrix_and_the_interval_over_the_matrices() -> None:
+    answer = the_answer(
+        [contest(f"m{i}", {A: 100, B: 200, C: 400}, B) for i in range(4)]
+        + [contest(f"n{i}", {A: 200, B: 100, C: 400}, B) for i in range(4)]
+        + [contest(f"o{i}", {A: 100, B: 800, C: 400}, B) for i in range(8)]
+    )
+    assert [(own.label, round(own.mean, 4), own.wins) for own in answer.standings] == [
+        (A, round(2 ** (4 / 16), 4), 12),
+        (B, round(2 ** (4 / 16) * 8 ** (8 / 16), 4), 4),
+        (C, 4.0, 0),
+    ]
+    assert answer.level == (A,)
+    first, *_, last = answer.standings
+    assert first.low is not None
+    assert first.high is not None
+    # Of sixteen coins that show 2 × with a chance of a quarter 95 % show it one to seven or eight times.
+    assert 2 ** (1 / 16) <= first.low < first.mean < first.high <= 2 ** (8 / 16)
+    assert [last.low, last.high] == pytest.approx([4.0, 4.0])
+    assert rows(answer)[0] == (A, "1.19 ×", f"{first.low:.2f} – {first.high:.2f}", "75 %", "2.00 ×", "0")
+    assert said(answer) == (
+        f"{A} stays nearest to the fastest over 16 matrices on cpu, warm: {A} takes 1.19 × the best time in geometric "
+        f"mean and 2.00 × at worst (n0), and is fastest or the same on 75 %; {B} takes 3.36 ×."
+    )
+
+
+def test_a_leader_is_named_with_all_that_the_matrices_do_not_tell_from_it() -> None:
+    answer = the_answer(
+        [contest(f"m{i}", {A: 100, B: 130, C: 500}) for i in range(5)]
+        + [contest(f"n{i}", {A: 130, B: 101, C: 500}) for i in range(5)]
+    )
+    assert answer.level == (A, B)
+    assert said(answer).startswith(
+        f"{A} and {B} stay nearest to the fastest over 10 matrices on cpu, warm, and nothing tells them apart: {A} "
+    )
+
+
+def test_of_few_matrices_the_verdicts_decide() -> None:
+    clear = [contest(f"m{i}", {A: 100, B: 150}) for i in range(3)]
+    assert (the_answer(clear).level, the_answer(clear).standings[0].low) == ((A,), None)
+    assert the_answer([*clear[:2], contest("m2", {A: 100, B: 100})]).level == (A, B)
+    assert said(the_answer(clear[:1])) == f"{A} is fastest of m0 on cpu: 100 µs."
+
+
+def test_what_has_no_time_counts_as_twice_the_slowest_and_is_counted() -> None:
+    answer = the_answer([contest("m0", {A: 100, B: 150, C: None}), contest("m1", {A: 100, B: 150, C: 100})])
+    own = next(own for own in answer.standings if own.label == C)
+    assert own.mean == pytest.approx(3**0.5)
+    assert (own.failed, own.ratios) == (1, (("m1", 1.0),))
+    assert rows(answer)[-1] == (C, "1.73 ×", units.MISSING, "50 %", "1.00 ×", "1")
+
+
+def test_what_was_not_tried_everywhere_comes_last_and_is_no_baseline() -> None:
+    answer = the_answer([contest("m0", {A: 150, B: 200, C: 100}, C), contest("m1", {A: 100, B: 200}, C)])
+    assert [own.label for own in answer.standings] == [A, B, C]
+    assert (rows(answer)[-1][-1], answer.baseline) == ("0 of 1", "")
+
+
+def test_what_is_within_two_percent_is_folded_with_the_leader_and_what_is_behind_by_itself() -> None:
+    times = {A: 100, B: 101, C: 110, "ell/thread": 120, "jad/thread": 130, "hyb/k": 140, "csc/atomic": 150, "x/y": 900}
+    answer = the_answer([contest(f"m{i}", times, "x/y") for i in range(6)])
+    first, near, far = shown(answer, answer.apart)
+    assert [own.label for own in near] == [B]
+    assert [own.label for own in first] == [A, C, "ell/thread", "jad/thread", "hyb/k", "x/y"]
+    assert [own.label for own in far] == ["csc/atomic"]
+    assert answer.best == (A, B, C, "ell/thread", "jad/thread", "x/y")
+    assert [own.label for own in shown(answer, [B])[0]] == [A, B, "x/y"]
+
+
+def test_busy_machines_do_not_count_and_most_of_them_leave_no_leader() -> None:
+    quiet = [contest(f"m{i}", {A: 100, B: 150}) for i in range(6)]
+    busy = [contest(f"b{i}", {A: 100, B: 50}, reference_gap=0.3) for i in range(7)]
+    one = the_answer([*quiet, busy[0]])
+    assert (one.contests, one.busy, one.level) == (6, 1, (A,))
+    assert said(one).endswith(" On 1 more the machine was busy: their times do not count.")
+    most = the_answer([*quiet, *busy])
+    assert most.level == ()
+    assert said(most) == "Nothing leads on cpu, warm: the machine was busy on 7 of 13 matrices."
+    assert the_answer(busy).standings == ()
+    nothing = the_answer([contest("m0", {A: None}), contest("m1", {A: None})])
+    assert said(nothing) == "Nothing leads on cpu, warm: no kernel has a time."
+
+
+def test_devices_and_caches_are_answered_by_themselves() -> None:
+    here = contest("m0", {A: 100})
+    cold, there = replace(here, cache="cold"), replace(here, device="cuda:0")
+    assert [(own.device, own.cache) for own in answers([here, cold, there])] == [
+        ("cpu", "warm"),
+        ("cpu", "cold"),
+        ("cuda:0", "warm"),
+    ]
+
+
+def data_of(study: str) -> StudyData:
+    matrices = ("m1", "m2", "m3")
+    measurements, _ = records_of(study, matrices, "cuda:0")
+    return StudyData([m for m in measurements if m.cache == "warm"], {m: MatrixFeatures(m, 5, 5, 20) for m in matrices})
+
+
+@pytest.mark.parametrize(
+    ("study", "own"),
+    [
+        ("formats", formats),
+        ("batched", batched),
+        ("pagerank", pagerank),
+        ("products", products),
+        ("scaling", scaling),
+    ],
+)
+def test_every_study_has_contests_whose_leaders_are_those_of_its_findings(study: str, own: object) -> None:
+    data = data_of(study)
+    contests = own.contests(data)  # type: ignore[attr-defined]
+    assert contests
+    every = {leader for finding in own.findings(data) for leader in finding.leaders}  # type: ignore[attr-defined]
+    led = {leader for contest in contests for leader in contest.leaders}
+    assert every & led if study in ("batched", "scaling") else every == led
+    for answer in answers(contests):
+        assert 1 <= answer.standings[0].mean == min(own.mean for own in answer.standings if not own.absent)
+        assert answer.level[0] == answer.standings[0].label
+
+
+def test_a_study_without_contests_is_answered_by_its_findings() -> None:
+    data = data_of("formats")
+    (answer,) = answers(of_findings(formats.findings(data)))
+    assert answer.contests == 3
+    assert answer.standings[0].label == formats.contests(data)[0].leaders[0]
