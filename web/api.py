@@ -17,11 +17,11 @@ from web.figures.headline import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture, picture
 from web.provenance import name_provenance, provenance_of
-from web.recorded import EVERY
 from web.results import results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection
 from web.studies import PAGES
 from web.studies.base import StudyPage
+from web.studies.formats import FORMATS
 
 router = APIRouter(tags=["figures"])
 QUERY = {"type": "array", "items": {"type": "string"}, "maxItems": VALUES_MAX}
@@ -81,7 +81,7 @@ def _one_matrix(session: Session, store: Store, selection: Selection) -> Picture
 
 FIGURES: dict[str, tuple[StudyPage | None, Any]] = {
     **{figure.name: (page, figure) for page in PAGES for figure in page.figures},
-    HEADLINE.name: (EVERY, HEADLINE),
+    HEADLINE.name: (FORMATS, HEADLINE),
     **{figure.name: (None, figure) for figure in MATRIX_FIGURES},
 }
 """Every figure by name, and the page that it is of; None: it is of one matrix."""

@@ -1,7 +1,7 @@
 """What recordings of the `formats` study say of all their matrices, computed once a recording: it never changes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -11,11 +11,8 @@ from server import recorded_results
 from server.models import RecordingRow
 from web.figures import headline
 from web.results import results_of
-from web.selection import VALUES_MAX, Selection
+from web.selection import Selection
 from web.studies.formats import FORMATS
-
-EVERY = replace(FORMATS, matrices_shown=VALUES_MAX)
-"""The page of the study with every matrix, which the headline is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ def recorded_formats(session: Session) -> Recorded | None:
 
 
 def _read(session: Session, device: str, version: str) -> Recorded:
-    results = results_of(session, FORMATS.name, Selection(device=(device,)), EVERY.matrices_shown)
+    results = results_of(session, FORMATS.name, Selection(device=(device,)))
     names = {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
     return Recorded(
         version[:12],

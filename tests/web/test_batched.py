@@ -59,7 +59,8 @@ def test_a_batch_of_each_matrix_and_of_all_has_its_verdict_and_its_address(clien
     ]
     (answer,) = page.context["answers"]
     assert answer.sentence.startswith(
-        "coo/segmented and csri/warp stay nearest to the fastest over 3 batches on NVIDIA H200 (cuda:0), warm, and nothing tells "
+        "coo/segmented and csri/warp stay nearest to the fastest over 3 batches on NVIDIA H200 (cuda:0), warm, "
+        "and nothing tells "
     )
     assert answer.note.endswith("What was not tried everywhere comes last.")
     alone = get(client, page.context["findings"][2].href).context

@@ -163,7 +163,8 @@ def test_a_library_is_beside_our_strategies(client: TestClient, database: Databa
     page = get(client, "/scaling?job=j4")
     (answer,) = page.context["answers"]
     assert answer.sentence.startswith(
-        "pCSR/p*-opt stays nearest to the fastest over 2 matrices on NVIDIA H200 (cuda:0), warm, from the host, cut as pCSR, by 4 "
+        "pCSR/p*-opt stays nearest to the fastest over 2 matrices on NVIDIA H200 (cuda:0), warm, from the host, cut as "
+        "pCSR, by 4 "
     )
     assert "pCSR/p*-opt is 2 times as slow as pCSR/p*-opt, product cusparse (slower)" in words(page.text)
     theirs = by_cusparse(works, 1.5)

@@ -18,7 +18,7 @@ from web.views import study as studies
 
 def page(session: Session, study: StudyPage, asked: Selection, site: str) -> contexts.ReportPage:
     """The report of a selection; site: the address of the server, which its links lead to."""
-    results = results_of(session, study.name, asked, study.matrices_shown)
+    results = results_of(session, study.name, asked)
     data = with_traces(session, results) if study.with_traces else results.data
     shown, provenance = studies.page(session, study, asked), provenance_of(session, results)
     address = f"{site}/{study.name}" + (f"?{asked.query}" if asked.query else "")

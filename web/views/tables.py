@@ -62,7 +62,7 @@ def address(study: str, name: str, asked: Selection) -> str:
 
 def find(session: Session, study: StudyPage, asked: Selection, name: str) -> NamedTables:
     """The tables of that name."""
-    results = results_of(session, study.name, asked, study.matrices_shown)
+    results = results_of(session, study.name, asked)
     data = with_traces(session, results) if study.with_traces else results.data
     found = next((tables for known, tables in _tables(study, results, data, name) if known == name), None)
     if found is None:
