@@ -42,11 +42,12 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.ingestor = Ingestor(settings, app.state.database, app.state.store)
     app.state.streams = events.Streams()
     install_error_handlers(app)
-    app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit, upload_bytes=settings.upload_bytes)
     app.add_middleware(Guard, settings=settings)
     # It leaves event streams as they are. Level 9 takes three times as long for a tenth less.
     app.add_middleware(GZipMiddleware, compresslevel=5)
+    # Outermost: the length of a compressed answer is that of its body.
+    app.add_middleware(HeadAsGet)
     for module in ROUTERS:
         app.include_router(module.router, prefix="/api/v1", responses=COMMON)
     app.include_router(health.router, responses=problem_docs(400))
