@@ -15,8 +15,8 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, array_module, entry_blocks, max_row_length, pointers
 
-AHEAD, BLOCK = 4, 64
-"""Slots of a thread in flight, and threads of a block: as for `ellr`."""
+AHEAD, BLOCK = 2, 64
+"""Slots of a thread in flight, and threads of a block: the fastest on an H200 over even and uneven rows."""
 
 SOURCE = CudaSource(__package__, "ell.cu", tuple(f"ell_thread<{adds}, {AHEAD}>" for adds in ("false", "true")))
 PADDING = -1
