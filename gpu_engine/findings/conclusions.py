@@ -14,6 +14,9 @@ from gpu_engine.findings.tables import Head, Table
 EXAMPLES = 3
 """Most cases that are named."""
 
+ABOUT = 0.9
+"""`About 1.5 times` holds from this share of it on."""
+
 SOURCE = re.compile(r"§\d+(\.\d+)*|(Figure|Table) [\dIVX]+")
 
 Says = Literal["agrees", "mostly", "seldom", "disagrees", "no data"]

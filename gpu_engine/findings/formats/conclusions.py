@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from gpu_engine.findings import units
-from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, conclude, table_of
+from gpu_engine.findings.conclusions import ABOUT, Conclusion, Statement, Trial, conclude, table_of
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.formats.groups import group_by_facet
@@ -16,9 +16,6 @@ from gpu_engine.findings.tables import Table
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 from gpu_engine.warps import WARP
-
-ABOUT = 0.9
-"""`About 1.5 times` holds from this share of it on."""
 
 MOST = 1.35
 """What rounds to 1.3 at most."""

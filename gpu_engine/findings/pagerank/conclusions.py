@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gpu_engine.findings import units
 from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, conclude, table_of
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.figure_four import figure_four
 from gpu_engine.findings.pagerank.pulls import pull_gains
 from gpu_engine.findings.pagerank.runs import (
     FP64,
@@ -29,9 +30,6 @@ SCHEDULE = {"first": f"{Schedule().first}", "near": f"{Schedule().near:g}", "sta
 
 FEW = 0.1
 """Iterations in 64 bits are few up to this share of all."""
-
-ABOUT = 0.9
-"""`About 1.5 times` holds from this share of it on."""
 
 ALIKE = 0.1
 """Two gains are similar up to this relative distance."""
@@ -130,29 +128,10 @@ def _more_in_full(runs: Realizations, data: StudyData) -> Trial | None:  # noqa:
     return Trial(counts[1] >= counts[0], _counted(counts)) if counts else None
 
 
-def _product(runs: Realizations, run: Run | None, read: int) -> float | None:
-    found = pull_gains(runs.full, run).get(read)
+def _product(runs: Realizations, segments: int, read: int) -> float | None:
+    """Over fp64, from the pulls of a run."""
+    found = pull_gains(runs.full, runs.two if segments == 2 else runs.four).get(read)
     return found.gain if found else None
-
-
-def _heads_of_two(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
-    gain = _product(runs, runs.two, 1)
-    return None if gain is None else Trial(gain >= ABOUT * 1.5, units.ratio(gain), gain)
-
-
-def _heads_of_four(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
-    gain = _product(runs, runs.four, 1)
-    return None if gain is None else Trial(gain >= ABOUT * 2.0, units.ratio(gain), gain)
-
-
-def _two_of_four(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
-    heads, both = _product(runs, runs.two, 1), _product(runs, runs.four, 2)
-    return Trial(both < heads, f"{units.ratio(both)} to {units.ratio(heads)}") if heads and both else None
-
-
-def _three_of_four(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
-    gain = _product(runs, runs.four, 3)
-    return None if gain is None else Trial(gain < 1.0, units.ratio(gain), gain)
 
 
 def _never_slower(runs: Realizations, data: StudyData) -> Trial | None:  # noqa: ARG001
@@ -207,34 +186,7 @@ STATEMENTS: tuple[Statement[Realizations], ...] = (
         True,
         source="Table II",
     ),
-    Statement(
-        "A product on 32 of two segments' bits is about 1.5 times as fast as in fp64.",
-        "graph",
-        _heads_of_two,
-        True,
-        source="Figure 4",
-    ),
-    Statement(
-        "A product on 16 of four segments' bits is about twice as fast as in fp64.",
-        "graph",
-        _heads_of_four,
-        True,
-        source="Figure 4",
-    ),
-    Statement(
-        "On 32 bits, four segments gain less than two.",
-        "graph",
-        _two_of_four,
-        True,
-        source="Figure 4",
-    ),
-    Statement(
-        "On 48 bits a product is slower than in fp64.",
-        "graph",
-        _three_of_four,
-        True,
-        source="Figure 4",
-    ),
+    *figure_four(_product),
     Statement(
         "A run with two segments is never slower than in fp64.",
         "graph",

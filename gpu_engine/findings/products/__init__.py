@@ -6,7 +6,8 @@ from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding, Row, common_axes, row_of, share
-from gpu_engine.findings.products.conclusions import PRINTED, said
+from gpu_engine.findings.pagerank.figure_four import PRINTED
+from gpu_engine.findings.products.conclusions import said
 from gpu_engine.findings.products.groups import (
     FULL,
     PAPER_BLOCK,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.products.conclusions import PRINTED
+from gpu_engine.findings.pagerank.figure_four import PRINTED
 from gpu_engine.findings.products.groups import Place, places, product_groups
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, number, ratio

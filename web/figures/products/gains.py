@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.figure_four import PRINTED
 from gpu_engine.findings.products import tables
-from gpu_engine.findings.products.conclusions import PRINTED
 from gpu_engine.findings.products.groups import Mean, places, product_groups
 from gpu_engine.findings.tables import Table
 from gpu_engine.pagerank.products import LAYOUTS, OPERANDS, Operands, Product
