@@ -124,6 +124,18 @@ def write(path: Path, recording: Recording) -> int:
     return len(data)
 
 
+def joined(earlier: Recording, later: Recording) -> Recording:
+    """The earlier recording with what a later one of the same study and device measured, anew or for the first time."""
+    cases, names = {m.case for m in later.measurements}, {matrix.id for matrix in later.matrices}
+    return dataclasses.replace(
+        earlier,
+        created_at=later.created_at,
+        matrices=(*(m for m in earlier.matrices if m.id not in names), *later.matrices),
+        measurements=(*(m for m in earlier.measurements if m.case not in cases), *later.measurements),
+        traces=(*(trace for trace in earlier.traces if trace.case not in cases), *later.traces),
+    )
+
+
 def read(path: Path) -> Recording:
     """The recording of a file; raises InputError unless it is whole and consistent, TooLargeError past BYTES_MAX."""
     data = path.read_bytes()

@@ -16,7 +16,7 @@ from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.recordings import RECORDED, Recording
+from gpu_engine.recordings import ENDING, RECORDED, Recording
 from gpu_engine.records import Measurement, Record, Trace, as_json, dumps
 
 RESOURCES = "kernels.md"
@@ -46,12 +46,21 @@ def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] | None =
             recording = _measure(selection, matrix_cache, arguments)
         sys.stdout.write(_tables(subjects, recording))
         if arguments.record:
-            path = RECORDED / arguments.record / f"{arguments.study}.json.gz"
-            _say(f"recorded {path}: {recordings.write(path, benchmark.recorded(recording))} bytes")
+            _record(
+                RECORDED / arguments.record / f"{arguments.study}{ENDING}", benchmark.recorded(recording), arguments.add
+            )
     except (SparsightError, OSError) as error:
         _say(f"error: {error}")
         return 2
     return int(any(m.state == "failed" for m in recording.measurements))
+
+
+def _record(recording: Recording, arguments: argparse.Namespace) -> None:
+    """Writes the recording that comes with the product; to add to it leaves there what was not measured anew."""
+    path = RECORDED / arguments.record / f"{arguments.study}{ENDING}"
+    if arguments.add:
+        recording = recordings.joined(recordings.read(path), recording)
+    _say(f"recorded {path}: {recordings.write(path, recording)} bytes")
 
 
 def _subjects(benchmark: Benchmark, arguments: argparse.Namespace) -> Sequence[Subject]:
@@ -147,6 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--make", action="store_true", help="make the matrices and end")
     parser.add_argument("--measured", action="store_true", help="take the records of the last run in the folder")
     parser.add_argument("--record", metavar="DEVICE", help="write the recording that comes with the product: h200")
+    parser.add_argument("--add", action="store_true", help="keep of that recording what was not measured anew")
     return parser
 
 

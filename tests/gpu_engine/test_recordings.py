@@ -15,9 +15,11 @@ from gpu_engine.errors import InputError, ParameterError, TooLargeError
 from gpu_engine.findings.data import StudyData
 from gpu_engine.generators import generate
 from gpu_engine.recordings import Recording
-from gpu_engine.records import Details
+from gpu_engine.records import Case, Details
 from gpu_engine.results import results_document
 from tests.samples.recording import GRID, grid, sample
+
+LATER = "2026-12-01T00:00:00+00:00"
 
 
 @pytest.fixture
@@ -75,6 +77,20 @@ def test_the_same_recording_is_the_same_file(path: Path) -> None:
     first = path.read_bytes()
     recordings.write(path, sample())
     assert path.read_bytes() == first
+
+
+def test_a_later_recording_replaces_its_cases_and_adds_its_matrices() -> None:
+    earlier = sample()
+    first, *others = earlier.measurements
+    known, anew = replace(first, median_s=7.0), Case("new", first.kernel, first.cache)
+    added = replace(first, case=anew.key, matrix_id="new", axes={}, median_s=8.0)
+    new = replace(earlier.matrices[0], id="new", name="new", fingerprint="f" * 64)
+    later = replace(earlier, created_at=LATER, matrices=(new,), measurements=(known, added), traces=())
+    found = recordings.joined(earlier, later)
+    assert found.created_at == LATER
+    assert found.matrices == (*earlier.matrices, new)
+    assert found.measurements == (*others, known, added)
+    assert found.traces == tuple(trace for trace in earlier.traces if trace.case != first.case)
 
 
 def test_a_generated_source_is_the_whole_call(path: Path) -> None:
