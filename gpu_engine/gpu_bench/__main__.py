@@ -46,9 +46,7 @@ def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] | None =
             recording = _measure(selection, matrix_cache, arguments)
         sys.stdout.write(_tables(subjects, recording))
         if arguments.record:
-            _record(
-                RECORDED / arguments.record / f"{arguments.study}{ENDING}", benchmark.recorded(recording), arguments.add
-            )
+            _record(benchmark.recorded(recording), arguments)
     except (SparsightError, OSError) as error:
         _say(f"error: {error}")
         return 2
