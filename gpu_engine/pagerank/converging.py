@@ -5,41 +5,77 @@ iteration, so most of them are made in chunks of which γ says that they are all
 with a look after each.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gpu_engine.cuda.conditional import if_true, new_handle, supported, while_true
-from gpu_engine.pagerank.cuda_pulls import CHUNKS, CONVERGE
+from gpu_engine.pagerank.between import CHUNKS, CONVERGE, RAISE, SHORTER_CHUNKS
 from gpu_engine.pagerank.cuda_ranks import CudaRanks
 from gpu_engine.pagerank.graph import PageRankParams
-from gpu_engine.pagerank.run import PLAIN
+from gpu_engine.pagerank.run import PLAIN, Run
+from gpu_engine.pagerank.schedule import Schedule
 
 FIRST = 4
 """Iterations without a look: of two γ the factor is not known well."""
 
 FULL = PLAIN.segments
 
+ABOVE = 16.0
+"""How far γ has to be above what a precision resolves for a chunk: nearer to it, it may stand still at any time."""
 
-def converging(ranks: CudaRanks, iterations: int, params: PageRankParams, xp: Any) -> "Converging | None":
+COURSE = 7
+"""Words of a Course of course.cuh: iterations, those too late, those that wrote 1 to 4 segments, a γ."""
+
+
+class Converging(Protocol):
+    """A run of ranks, from where they are, that needs no host."""
+
+    def launch(self) -> None:
+        """Launches the run on the current stream, which must be captured: the graph is the run."""
+        ...
+
+    def ended(self) -> tuple[int, ...]:
+        """How many iterations of the last run wrote 1, 2 … segments, one number for ranks in numbers; waits for it.
+
+        From then on the ranks are those that it left.
+        """
+        ...
+
+    def look_always(self) -> bool:
+        """Has the next launches look after each iteration, if the last run was late to see that it had to go on
+        otherwise; whether it was.
+        """
+        ...
+
+
+def converging(ranks: CudaRanks, run: Run, params: PageRankParams, xp: Any) -> Converging | None:
     """A run that ends by itself where the driver has conditional nodes and it takes more than FIRST iterations."""
-    return Converging(ranks, params, xp) if iterations > FIRST and supported() else None
+    if len(run.gammas) <= FIRST or not supported():
+        return None
+    if run.schedule is PLAIN:
+        return ConvergingInNumbers(ranks, params, xp)
+    return ConvergingInSegments(ranks, run.schedule, params, xp)
 
 
-class Converging:
-    """A run of ranks in numbers, not segments, from where they are until γ < ε or iterations_max; at least FIRST."""
+class ConvergingInNumbers:
+    """Until γ < ε or iterations_max; at least FIRST iterations, and a few too many where γ falls faster and faster."""
 
     def __init__(self, ranks: CudaRanks, params: PageRankParams, xp: Any) -> None:
         self._ranks, self._params, self._iterations = ranks, params, xp.zeros(1, np.int32)
 
-    def ended(self) -> int:
-        """Iterations of the last run, from which on the ranks are those that it left; waits for it."""
+    def ended(self) -> tuple[int, ...]:
+        """As Converging."""
         iterations = int(self._iterations[0])
-        self._ranks.turned(iterations)
-        return iterations
+        self._ranks.left(iterations, FULL)
+        return (iterations,)
+
+    def look_always(self) -> bool:
+        """A few more iterations in numbers do no harm."""
+        return False
 
     def launch(self) -> None:
-        """Launches the run on the current stream, which must be captured: the graph is the run."""
+        """As Converging."""
         self._iterations.data.memset_async(0, self._iterations.nbytes)
         many, some, pair = (new_handle(0) for _ in range(3))
         self._chunk(FIRST, many, some, pair)
@@ -60,3 +96,98 @@ class Converging:
         rule = np.float64(self._params.epsilon), np.int32(self._params.iterations_max), np.int32(length)
         handles = (np.uint64(handle) for handle in (*conditions, 0)[:4])
         self._ranks.settle_or_end(CONVERGE.function(CONVERGE.instantiations[0]), (*rule, self._iterations, *handles))
+
+
+class ConvergingInSegments:
+    """The steps of a schedule until it ends: one precision after the other, each a part of the graph.
+
+    An iteration writes its ranks where those of the one before it lay, so of each precision but the first there is a
+    part that begins after an even number of iterations, and one after an odd one; γ says which is done. What is in a
+    loop are even numbers of iterations.
+    """
+
+    def __init__(self, ranks: CudaRanks, schedule: Schedule, params: PageRankParams, xp: Any) -> None:
+        self._ranks, self._schedule, self._params = ranks, schedule, params
+        self._course = xp.zeros(COURSE, np.int64)
+        self._chunks: tuple[int, ...] = SHORTER_CHUNKS
+        self._raises: dict[int, tuple[int, int]] = {}
+        self._odd = 0
+
+    def ended(self) -> tuple[int, ...]:
+        """As Converging."""
+        iterations, _, *written = (int(count) for count in self._course[:-1].tolist())
+        self._ranks.left(iterations, max(k for k, count in enumerate(written, 1) if count))
+        return tuple(written[: self._schedule.segments])
+
+    def look_always(self) -> bool:
+        """As Converging."""
+        late = bool(int(self._course[1]))
+        if late:
+            self._chunks = ()
+        return late
+
+    def launch(self) -> None:
+        """As Converging."""
+        self._course.data.memset_async(0, self._course.nbytes)
+        first, last = self._schedule.first, self._schedule.segments
+        self._raises = {k: (new_handle(0), new_handle(0)) for k in range(first + 1, last + 1)}
+        self._precision(first, first, 0)
+        for k, handles in self._raises.items():
+            for odd, handle in enumerate(handles):
+                with if_true(handle):
+                    self._precision(k - 1, k, odd)
+
+    def _precision(self, read: int, write: int, odd: int) -> None:
+        """All iterations that write so many segments, the first of which reads `read`."""
+        self._ranks.left(odd, read)
+        self._odd = odd
+        more = new_handle(0)
+        self._iterate(read, write, 0, 0, more)
+        if read < write == self._schedule.segments:
+            self._ranks.convert()
+        with if_true(more):
+            self._stay(write)
+
+    def _stay(self, k: int) -> None:
+        """One iteration and those after it that read and write k segments."""
+        loops = [(new_handle(0), length) for length in self._chunks]
+        pair = new_handle(0)
+        conditions = (*([handle for handle, _ in loops] or (0, 0)), pair)
+        self._iterate(k, k, *conditions)
+        for handle, length in loops:
+            with while_true(handle):
+                for _ in range(length - 1):
+                    self._iterate(k, k)
+                self._iterate(k, k, *conditions)
+        with while_true(pair):
+            second = new_handle(0)
+            self._iterate(k, k, 0, 0, pair, second)
+            with if_true(second):
+                self._iterate(k, k, 0, 0, pair)
+
+    def _iterate(self, read: int, write: int, *conditions: int) -> None:
+        """An iteration, after which the graph looks at γ where there are conditions: many, some, stay and second."""
+        self._ranks.pull(read, write)
+        self._odd ^= 1
+        looks = bool(conditions)
+        raises = self._raises[write + 1][self._odd] if looks and write < self._schedule.segments else 0
+        handles = (*(*conditions, 0, 0, 0, 0)[:4], raises)
+        # Scaling to ‖p‖₁ = 1 moves ranks whose sum is another one, and γ has not seen it.
+        moved = write > read and self._params.dangling != "teleport"
+        rule = np.int32(write > read), np.int32(write), *self._rule(write), np.int32(moved), self._until(write)
+        course = self._course, np.int32(looks), *map(np.uint64, handles)
+        self._ranks.settle_or_end(RAISE.function(RAISE.instantiations[0]), (*rule, *course))
+
+    def _rule(self, k: int) -> tuple[Any, ...]:
+        """ε, γ and its growth from which on k segments are too few, and the most iterations."""
+        near, stall = self._schedule.near * 2.0 ** -self._schedule.mantissa_bits(k), self._schedule.stall
+        if k == self._schedule.segments:
+            near, stall = -1.0, np.inf
+        return *map(np.float64, (self._params.epsilon, near, stall)), np.int32(self._params.iterations_max)
+
+    def _until(self, k: int) -> Any:
+        """The γ down to which iterations on k segments may be made in chunks."""
+        if k == self._schedule.segments:
+            return np.float64(self._params.epsilon)
+        bound = max(self._schedule.near, ABOVE) * 2.0 ** -self._schedule.mantissa_bits(k)
+        return np.float64(max(self._params.epsilon, bound))

@@ -279,13 +279,3 @@ def source_of(layout: str, storage: Storage, free: bool, pointer: str) -> CudaSo
         names += PULLS[layout].names(pointer, f"{values}, {read}, {write}")
         names.append(f"gather_pages<{values}, {read}>")
     return CudaSource(__package__, "iterate.cu", tuple(dict.fromkeys(names)))
-
-
-BETWEEN = CudaSource(__package__, "between.cu", ("next_iteration",))
-"""What is launched between two pulls, the same for all."""
-
-CHUNKS = (32, 8)
-"""Iterations between two looks at γ of a run that ends by itself, where so many are needed and one more."""
-
-CONVERGE = CudaSource(__package__, "converge.cu", (f"next_or_end<{CHUNKS[0]}, {CHUNKS[1]}>",))
-"""What is launched there where such a run looks at γ."""

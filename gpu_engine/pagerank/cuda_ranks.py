@@ -14,8 +14,8 @@ import numpy as np
 from gpu_engine import cpms
 from gpu_engine.formats.base import inverse
 from gpu_engine.pagerank import cuda_pulls
+from gpu_engine.pagerank.between import BETWEEN
 from gpu_engine.pagerank.cuda_pulls import (
-    BETWEEN,
     FP32,
     FP64,
     NONE,
@@ -111,7 +111,7 @@ class CudaRanks(Rewindable):
         del self._pull.values
         room = cpms.padded_size(graph.n, self._segments) if self._segments else graph.n
         p, following = (xp.zeros(room, np.float32 if storage == FP32 else np.float64) for _ in range(2))
-        self._stored = Stored(values, p, following, self._number)
+        self._stored = self._begun = Stored(values, p, following, self._number)
         self._sums = tuple(xp.zeros(SLOTS, np.uint64) for _ in range(3))
         self._state = xp.zeros(len(STATE), np.float64)
 
@@ -140,6 +140,7 @@ class CudaRanks(Rewindable):
         self._stored = Stored(values, s.p, s.next, kind)
         if self._segments == first:
             self.convert()
+        self._begun = self._stored
         for sums in self._sums:
             sums.fill(0)
         spread = self._params.dangling_factor * value * self._count
@@ -174,10 +175,15 @@ class CudaRanks(Rewindable):
         rule = np.float64(self._params.damping), np.float64(self._params.dangling_factor)
         return np.int32(self._n), *rule, np.int32(NORMS[self._params.norm])
 
-    def turned(self, iterations: int) -> None:
-        """Says that so many iterations were made since a reset: of an odd number p is where the host has next."""
-        if iterations % 2:
-            self._stored = replace(self._stored, p=self._stored.next, next=self._stored.p)
+    def left(self, iterations: int, written: int) -> None:
+        """Says where a run is that the host does not follow: after so many iterations since the reset, and in so many
+        segments. Of an odd number p is where next was.
+        """
+        s, full = self._begun, written >= self._segments
+        p, following = (s.next, s.p) if iterations % 2 else (s.p, s.next)
+        self._stored = Stored(s.values, p, following, self._number if full else head(self._segments, written))
+        if full:
+            self._values_to_fp64()
 
     def gamma(self) -> float:
         """γ of the iteration before, of the values as stored; waits for it."""
@@ -188,10 +194,17 @@ class CudaRanks(Rewindable):
 
     def convert(self) -> None:
         """The values into fp64, in place, unless they are to stay in segments."""
+        values = self._stored.values
+        if self._values_to_fp64():
+            cpms.to_ieee(values)
+
+    def _values_to_fp64(self) -> bool:
+        """Takes the storage of values in segments for numbers, unless they are to stay; whether it did."""
         s = self._stored
-        if self._converts and isinstance(s.values, cpms.Segmented):
-            cpms.to_ieee(s.values)
+        turns = self._converts and isinstance(s.values, cpms.Segmented)
+        if turns:
             self._stored = replace(s, values=s.values.storage)
+        return turns
 
     def ranks(self) -> Any:
         """A copy of p: float64 [n], on the host."""

@@ -18,7 +18,8 @@ from gpu_engine.cuda.load import digest
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.pagerank import cuda_refined, refinement, run, unfused
-from gpu_engine.pagerank.cuda_pulls import BETWEEN, CONVERGE, FP32, FP64, Storage, source_of
+from gpu_engine.pagerank.between import BETWEEN, CONVERGE, RAISE
+from gpu_engine.pagerank.cuda_pulls import FP32, FP64, Storage, source_of
 from gpu_engine.pagerank.cuda_ranks import CudaRanks
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.refinement import Refinement
@@ -88,7 +89,7 @@ class RankKernel:
     @property
     def ends_itself(self) -> bool:
         """Whether a GPU can have runs of it that test their convergence on the device."""
-        return self.fused and not self.segments and not self.refined
+        return self.fused and not self.refined
 
     @property
     def procedure(self) -> Procedure:
@@ -108,7 +109,7 @@ class RankKernel:
         if backend == "cuda" and not self.fused:
             return digest(unfused.source_of(self.layout, self.segments, POINTERS[0]).text + CONVERT.text)
         if backend == "cuda":
-            between = BETWEEN.text + CONVERGE.text if self.ends_itself else BETWEEN.text
+            between = BETWEEN.text + (RAISE if self.segments else CONVERGE).text
             return digest(source_of(self.layout, self.storage, self.free, POINTERS[0]).text + between)
         from gpu_engine.pagerank import cpu, cpu_ranks
 
@@ -120,7 +121,7 @@ class RankKernel:
             return None
         from gpu_engine.pagerank.converging import converging
 
-        return converging(ranks, len(run.gammas), params, xp)
+        return converging(ranks, run, params, xp)
 
     def ranks(self, graph: TransitionMatrix, params: PageRankParams, xp: Any, convert: bool = True) -> Any:
         """The state that the procedure drives, on the device of the module `xp`, NumPy or CuPy.

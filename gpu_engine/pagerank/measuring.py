@@ -45,8 +45,8 @@ class PageRankDetails(Details):
         "Until γ < ε, or the most allowed; of a library those after which it says that it has converged.", None
     )
     iterations_timed: int | None = described(
-        "Those of the timed run: on a GPU one in fp64 or fp32 ends by itself, a look at γ costs as much as a short "
-        "iteration, and it may make a few more; others are replayed.",
+        "Those of the timed run: on a GPU it ends by itself, a look at γ costs as much as a short iteration, and in "
+        "fp64 or fp32 it may make a few more; refinements and unfused kernels are replayed.",
         None,
     )
     tolerance: float | None = described("At what change a library was told to stop; null for our kernels.", None)
@@ -143,6 +143,7 @@ class PageRankCandidate(Candidate):
         self._ranks: State | None = None
         self._run: Run | None = None
         self._converging: Converging | None = None
+        self._rewind: Callable[[], None] = lambda: None
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -156,23 +157,23 @@ class PageRankCandidate(Candidate):
             raise ParameterError(NEEDS_L1)
         self._ranks = self._kernel.ranks(self._experiment.graph, self._params, self._bench.xp, self._convert)
         self._run = run = self._kernel.procedure.iterate(self._ranks, self._params, self._schedule)
+        self._rewind = self._ranks.rewinder(self._schedule.first)
         self._converging = self._kernel.converging(self._ranks, run, self._params, self._bench.xp)
-        if self._converging:
-            # Its ranks are those that are verified.
-            self._bench.stopwatch.time_parts([self._play], self._rewinder())
+        # The ranks of a run that ends by itself are those that are verified.
+        timed = self._ended_by_itself(self._converging) if self._converging else len(run.gammas)
         written = iterations_by_segments(run.written, self._schedule) if self._kernel.precisions else ()
         self.fields = {
             **self._experiment.operator,
             "iterations": len(run.gammas),
             "iterations_by_segments": written,
             "stored_bytes": self._ranks.stored_bytes,
-            "iterations_timed": self._converging.ended() if self._converging else len(run.gammas),
+            "iterations_timed": timed,
         }
         return partial(self._verified, self._ranks.ranks(), run)
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Turns of runs that end by themselves, or else of the same steps without a look at γ."""
-        return self._bench.turns(self._play, self._rewinder())(cache)
+        return self._bench.turns(self._play, self._rewind)(cache)
 
     def least_s(self, cache: Cache) -> float:
         """By the bytes that its iterations move."""
@@ -191,16 +192,14 @@ class PageRankCandidate(Candidate):
         seconds = self._experiment.plan.energy_s
         if not seconds or not self._ready()[1].steps:
             return None
-        return self._bench.stopwatch.energy_j(self._play, seconds, self._rewinder())
+        return self._bench.stopwatch.energy_j(self._play, seconds, self._rewind)
 
     def traces(self) -> Iterator[Trace]:
         """γ, segments and seconds by phase of every iteration, in as many digits as tell something."""
         ranks, run = self._ready()
         parts = list(self._kernel.procedure.replayed(ranks, self._schedule, run.steps))
-        rewind = self._rewinder()
         acts = [act for _, _, act in parts]
-        timed = [self._bench.stopwatch.time_parts(acts, rewind) for _ in range(PARTS_REPEATS)]
-        rewind()
+        timed = [self._bench.stopwatch.time_parts(acts, self._rewind) for _ in range(PARTS_REPEATS)]
         seconds = {phase: [0.0] * len(run.steps) for phase in (*PHASES, *(phase for _, phase, _ in parts))}
         for (iteration, phase, _), samples in zip(parts, zip(*timed, strict=True), strict=True):
             seconds[phase][iteration] += float(f"{statistics.median(samples):.4g}")
@@ -226,8 +225,16 @@ class PageRankCandidate(Candidate):
             raise RuntimeError("A case without a run is not sampled.")
         return self._ranks, self._run
 
-    def _rewinder(self) -> Callable[[], None]:
-        return self._ready()[0].rewinder(self._schedule.first)
+    def _ended_by_itself(self, converging: "Converging") -> int:
+        """Iterations of the run that ends by itself, which is done once: of one that sees too late that it has to read
+        more, a second time, with a look at every γ.
+        """
+        while True:
+            self._bench.stopwatch.time_parts([self._play], self._rewind)
+            made = sum(converging.ended())
+            self._rewind = self._ready()[0].rewinder(self._schedule.first)
+            if not converging.look_always():
+                return made
 
     def _play(self) -> None:
         ranks, run = self._ready()
@@ -260,6 +267,8 @@ class PageRankCandidate(Candidate):
         if ranks.gather() is None or not self._experiment.graph.pull.nnz:
             return (0.0,) * len(run.steps)
         seconds = {k: self._probe_s(ranks, k) for k in sorted(set(run.read))}
+        # What comes next rewinds from the end of a run.
+        self._bench.stopwatch.time_parts([self._play], partial(ranks.reset, self._schedule.first))
         return tuple(seconds[k] for k in run.read)
 
     def _probe_s(self, ranks: State, k: int) -> float:

@@ -20,7 +20,8 @@ from gpu_engine.formats.base import POINTERS
 from gpu_engine.measure.cuda import PROBES
 from gpu_engine.multigpu import cuda_device, cuda_rank_steps
 from gpu_engine.pagerank import cuda_refined, link_products, products, unfused
-from gpu_engine.pagerank.cuda_pulls import BETWEEN, CONVERGE, source_of
+from gpu_engine.pagerank.between import BETWEEN, CONVERGE, RAISE
+from gpu_engine.pagerank.cuda_pulls import source_of
 from gpu_engine.pagerank.kernels import KERNELS
 from tests.gpu_engine.cpms import kernels
 
@@ -42,7 +43,7 @@ PRODUCTS = whole(
     "products.cu", (link_products.source_of(layout, p, IN_SEGMENTS) for layout in products.LAYOUTS for p in POINTERS)
 )
 SEVERAL = (cuda_device.SEGMENTS, cuda_device.ENTRIES, cuda_rank_steps.SOURCE)
-OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, UNFUSED, REFINED, PRODUCTS, CONVERGE, *SEVERAL)
+OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, UNFUSED, REFINED, PRODUCTS, CONVERGE, RAISE, *SEVERAL)
 """The sources that belong to no kernel of a list."""
 
 LISTED = {k.source for f in FORMATS for k in f.kernels} | {k.source for k in batched.KERNELS}
@@ -58,6 +59,8 @@ SOURCES_CHANGED = pytest.mark.full(
         "gpu_engine/pagerank/unfused*",
         "gpu_engine/pagerank/refine*",
         "gpu_engine/pagerank/converge*",
+        "gpu_engine/pagerank/raise*",
+        "gpu_engine/pagerank/between*",
         "gpu_engine/pagerank/*products*",
     ),
     *("gpu_engine/multigpu/cuda*", "tests/gpu_engine/test_cuda_sources.py"),
