@@ -39,6 +39,16 @@ CSR_BLOCK, CSR_BLOCKS = 256, (6, 3)
 long: they take one page after the other, and are so few that what their threads read next is still in the cache.
 """
 
+BLOCKS_BY_SEGMENTS = {
+    "Head<2, 1>": CSR_BLOCKS,
+    "Head<2, 2>": CSR_BLOCKS,
+    "Head<4, 1>": CSR_BLOCKS,
+    "Head<4, 2>": CSR_BLOCKS,
+    "Head<4, 3>": CSR_BLOCKS,
+    "Head<4, 4>": CSR_BLOCKS,
+}
+"""The same where values are in segments, by how many are read: each is a stream that is to stay in the cache."""
+
 LANES_A_PAGE = (2, 8, 32)
 """Threads that may share a page in CSR; the least that are not fewer than its mean links do."""
 
@@ -117,8 +127,7 @@ class CsrPull:
         self._n = np.int32(graph.n)
         self._pointer = pointer_of(pull)
         self._indptr, self.links, self.values = pull.indptr, pull.indices, pull.values
-        resident = CSR_BLOCKS[pull.nnz > LONG * graph.n] * multiprocessors(xp)
-        self._block, self._blocks = CSR_BLOCK, min(-(-graph.n // CSR_BLOCK), resident)
+        self._long, self._multiprocessors = pull.nnz > LONG * graph.n, multiprocessors(xp)
         self.nbytes = int(self._indptr.nbytes + self.links.nbytes)
 
     @staticmethod
@@ -133,10 +142,15 @@ class CsrPull:
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
         """One thread for one page after the other."""
-        self._each_page(source.function(self.names(self._pointer, types)[0]), values, ranks)
+        arrays = self._n, self._indptr, self.links, values
+        kernel = source.function(CsrPull.names(self._pointer, types)[0])
+        kernel((self.blocks(types),), (CSR_BLOCK,), (*arrays, *ranks))
 
-    def _each_page(self, kernel: Any, values: Any, ranks: tuple[Any, ...]) -> None:
-        kernel((self._blocks,), (self._block,), (self._n, self._indptr, self.links, values, *ranks))
+    def blocks(self, types: str) -> int:
+        """Of a launch with these types (values, read, written)."""
+        values = types[: types.index(">") + 1] if types.startswith("Head") else ""
+        resident = BLOCKS_BY_SEGMENTS.get(values, CSR_BLOCKS)[self._long] * self._multiprocessors
+        return min(-(-int(self._n) // CSR_BLOCK), resident)
 
 
 class VectorPull(CsrPull):
@@ -146,7 +160,6 @@ class VectorPull(CsrPull):
         super().__init__(graph, xp, free)
         links = graph.pull.nnz / max(graph.n, 1)
         self._choice = sum(lanes < links for lanes in LANES_A_PAGE[:-1])
-        self._block, self._blocks = BLOCK, -(-graph.n // BLOCK)
 
     @staticmethod
     def names(pointer: str, types: str) -> tuple[str, ...]:
@@ -155,7 +168,8 @@ class VectorPull(CsrPull):
 
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
         """A warp for as many pages as it has threads."""
-        self._each_page(source.function(self.names(self._pointer, types)[self._choice]), values, ranks)
+        kernel = source.function(self.names(self._pointer, types)[self._choice])
+        kernel((-(-int(self._n) // BLOCK),), (BLOCK,), (self._n, self._indptr, self.links, values, *ranks))
 
 
 class EllPull:
@@ -241,10 +255,10 @@ class TilePull(CsrPull):
     def launch(self, source: CudaSource, types: str, values: Any, ranks: tuple[Any, ...]) -> None:
         """All tiles, then the pages whose links are in several of them."""
         t = self._tiles
-        tile, join, pages = self.names(self._pointer, types)
         if not t.count:
-            self._each_page(source.function(pages), values, ranks)
+            super().launch(source, types, values, ranks)
             return
+        tile, join, *_ = self.names(self._pointer, types)
         arrays = (t.borders, t.first_rows, self._indptr, self.links, values, t.first_sums, t.last_sums)
         source.function(tile)((t.count,), (THREADS,), (*arrays, *ranks))
         if cut := int(t.cut_rows.size):
