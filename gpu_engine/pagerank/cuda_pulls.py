@@ -40,12 +40,12 @@ long: they take one page after the other, and are so few that what their threads
 """
 
 BLOCKS_BY_SEGMENTS = {
-    "Head<2, 1>": CSR_BLOCKS,
-    "Head<2, 2>": CSR_BLOCKS,
-    "Head<4, 1>": CSR_BLOCKS,
-    "Head<4, 2>": CSR_BLOCKS,
-    "Head<4, 3>": CSR_BLOCKS,
-    "Head<4, 4>": CSR_BLOCKS,
+    "Head<2, 1>": (6, 3),
+    "Head<2, 2>": (6, 2),
+    "Head<4, 1>": (6, 3),
+    "Head<4, 2>": (6, 2),
+    "Head<4, 3>": (6, 2),
+    "Head<4, 4>": (6, 1),
 }
 """The same where values are in segments, by how many are read: each is a stream that is to stay in the cache."""
 
