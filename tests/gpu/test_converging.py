@@ -42,10 +42,13 @@ def stream() -> Iterator[Any]:
 
 
 def captured(stream: Any, ending: Converging, rewind: Callable[[], None]) -> Any:
+    """The graph of a run, once launched: a rewind takes what lies there for the end of a run."""
     rewind()
     stream.begin_capture()
     ending.launch()
-    return stream.end_capture()
+    graph = stream.end_capture()
+    graph.launch(stream)
+    return graph
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
