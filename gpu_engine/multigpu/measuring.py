@@ -39,15 +39,27 @@ class ScalingDetails(Details):
     study: ClassVar[str] = "scaling"
 
     partitioning: str = described("How the matrix is shared: `pCSR`, `pCSC`, `pCOO` or `pCOO-columns`.", "")
-    strategy: str = described("`baseline`, `p*` or `p*-opt`; empty where the matrix stays on the devices.", "")
+    strategy: str = described("A name of `STRATEGIES`; empty where the matrix stays on the devices.", "")
     devices: int | None = described("How many share the work.", None)
     entries_by_device: tuple[int, ...] = described("Nonzeros of each device's part.", ())
     exchanged_bytes: int | None = described("Bytes of vectors that cross between devices in one iteration.", None)
     phases_s: Mapping[str, float] = described(
-        "Seconds by phase: of a product from the host `partition`, `distribute`, `compute`, `merge`; of an iteration "
-        "`compute` and `exchange`, each timed apart, so that their sum exceeds a median in which they overlap.",
+        "Seconds by phase: of a product from the host `partition`, `distribute`, `compute`, `merge`, of a packed one "
+        "`packing`; of an iteration `compute` and `exchange`. Those of iterations and of pipelined products are timed "
+        "apart, so that their sum exceeds a median in which they overlap.",
         {},
     )
+    phase_bytes: Mapping[str, int] = described(
+        "Bytes that phases of a product from the host have to move: over the links, of packing in memory of the host, "
+        "of `compute` in that of the devices.",
+        {},
+    )
+    bounds_s: Mapping[str, float] = described(
+        "Seconds that those bytes take at least: by copies to all devices at once, by reads on all cores of the host, "
+        "both timed beside the products, and by the profile of a device.",
+        {},
+    )
+    packing_s: float | None = described("Seconds of what `p*-kept` packs before its products, once.", None)
     iterations: int | None = described(
         "Of PageRank until γ < ε, or the most allowed; the times are those of its median iteration.", None
     )
@@ -183,6 +195,9 @@ class ScalingCandidate(Candidate):
         matrix, compulsory = self._experiment.matrix, self._experiment.matrix.compulsory_bytes
         # By now the phases are those of all turns.
         own = self._ready().fields()
+        if "bounds_s" in own:
+            each = own["phase_bytes"]["compute"] // (1 if self._is_virtual else self.setting.devices)
+            own["bounds_s"] |= {"compute": each / self._bench.profile.rate(each, cache)}
         return {
             **own,
             "gflops": 2 * matrix.nnz / timing.median_s / 1e9,

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,11 @@ PHASES = ("partition", "distribute", "compute", "merge")
 results to y. Each phase ends when all devices have ended it.
 """
 
+PACKING = "packing"
+"""Of what is sent packed, on the host, between the first two."""
+
+COLD_PHASES = (*PHASES, PACKING)
+
 
 class Phases:
     """Seconds of each phase, added up over the calls that they are handed to.
@@ -33,9 +38,9 @@ class Phases:
     seconds  phase → seconds
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], names: Sequence[str] = PHASES) -> None:
         self._clock = clock
-        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self.seconds = dict.fromkeys(names, 0.0)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -54,6 +59,8 @@ class Strategy:
     offload   devices write their own local lines; where columns are cut the first gathers and adds the results
     by_node   the matrix is cut among NUMA nodes first, then by a thread of each among its devices
     placement, affinity  where arrays of the host lie, and whether threads stay on the nodes of their devices
+    pipelined  parts of CSR are sent in chunks, and what is there is multiplied and sent back meanwhile
+    packed     chunks are sent in fewer bytes where they pack; kept: as they were packed before the product
     """
 
     name: str
@@ -64,6 +71,14 @@ class Strategy:
     by_node: bool
     placement: Placement
     affinity: bool
+    pipelined: bool = False
+    packed: bool = False
+    kept: bool = False
+
+    @property
+    def in_chunks(self) -> bool:
+        """Whether `chunks.ChunkedProduct` multiplies, which is ours; the others are the paper's."""
+        return self.pipelined or self.packed
 
     def merge_place(self, axis: Axis) -> MergePlace:
         """Where the paper merges (§4.3)."""
@@ -75,14 +90,15 @@ class Strategy:
             return []
         return [thread_beside(device) if self.affinity else ThreadPoolExecutor(1) for device in devices]
 
-    def cut(self, stored: StoredMatrix, devices: Sequence[Device]) -> tuple[Span, ...]:
-        """A part for each device."""
+    def cut(self, stored: StoredMatrix, devices: Sequence[Device], pieces: int = 1) -> tuple[Span, ...]:
+        """So many parts for each device."""
         if not self.balanced:
-            return cut_by_lines(stored, len(devices))
-        return cut_by_entries(stored, node_groups(devices) if self.by_node else (len(devices),))
+            return cut_by_lines(stored, pieces * len(devices))
+        groups = node_groups(devices) if self.by_node else (len(devices),)
+        return cut_by_entries(stored, [pieces * group for group in groups])
 
 
-STRATEGIES: tuple[Strategy, ...] = (
+PAPER_STRATEGIES: tuple[Strategy, ...] = (
     Strategy(
         name="baseline",
         summary="Equal rows or columns for each device; one thread of the host cuts, copies and merges.",
@@ -112,6 +128,30 @@ STRATEGIES: tuple[Strategy, ...] = (
         by_node=True,
         placement="beside",
         affinity=True,
+    ),
+)
+
+_OURS = {
+    "p*-pipelined": (
+        "As p*-opt for pCSR, in chunks: one is copied, one multiplied, one sent back.",
+        (True, False, False),
+    ),
+    "p*-packed": (
+        "As p*-opt for pCSR, all packed on the host first: fewer bytes over the links.",
+        (False, True, False),
+    ),
+    "p*-packed-pipelined": (
+        "Both at once: chunks not packed yet are sent as they are while a link waits.",
+        (True, True, False),
+    ),
+    "p*-kept": ("As p*-packed-pipelined, packed before the product and kept so for many.", (True, True, True)),
+}
+
+STRATEGIES: tuple[Strategy, ...] = (
+    *PAPER_STRATEGIES,
+    *(
+        replace(PAPER_STRATEGIES[-1], name=name, summary=summary, pipelined=pipelined, packed=packed, kept=kept)
+        for name, (summary, (pipelined, packed, kept)) in _OURS.items()
     ),
 )
 

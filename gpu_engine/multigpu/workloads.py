@@ -9,12 +9,22 @@ import numpy as np
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.chunks import ChunkedProduct
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
+from gpu_engine.multigpu.links import Links
 from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.multigpu.pagerank_workload import RankIterations
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
-from gpu_engine.multigpu.spmv import PHASES, DistributedMatrix, Phases, Strategy, find_strategy, node_groups
+from gpu_engine.multigpu.spmv import (
+    COLD_PHASES,
+    PHASES,
+    DistributedMatrix,
+    Phases,
+    Strategy,
+    find_strategy,
+    node_groups,
+)
 from gpu_engine.multigpu.workload import Clock, CutName, Setting, Workload, WorkloadData, WorkloadName, stored_bytes
 from gpu_engine.verify import POISON, check
 
@@ -49,35 +59,75 @@ class ColdProduct:
         self._expected, self._devices, self._clock = data.reference, devices, clock
         # As those of OpenMP in the paper they outlive a product; they end with what submits to them.
         self._threads = self._strategy.start_threads(devices)
-        self._phases = _Phases(PHASES)
+        self._chunked: ChunkedProduct | None = None
+        if self._strategy.in_chunks:
+            begin = clock()
+            self._chunked = ChunkedProduct(self._stored, devices, self._strategy, self._threads)
+            self._packing_s = clock() - begin
+        self._names = COLD_PHASES if self._strategy.packed else PHASES
+        self._phases = _Phases(self._names)
         self._fields = _part_fields(self._stored, self._strategy.cut(self._stored, devices))
         self.moved_bytes: float = self._fields["stored_bytes"] + self._y.nbytes
 
     def check(self) -> None:
-        """Two products, of which no time is kept."""
+        """A few products, of which no time is kept."""
         self._y[:] = POISON
         once = self._product()[0]
         self._fields["max_error"] = check(self._expected, self._y)
+        if self._chunked is not None:
+            self._y[:] = POISON
+            self._in_turn(self._chunked)
+            self._fields["max_error"] = max(self._fields["max_error"], check(self._expected, self._y))
+            self.moved_bytes = self._chunked.sent_bytes + self._y.nbytes
+        self._links = Links.measured(self._devices, self._stored, self._clock)
         # The very first product may have compiled its kernel.
         self._samples = 1 if min(once, self._product()[0]) > LONG_S else SAMPLES
 
     def turn(self) -> float:
         """Seconds of a product."""
         samples = [self._product() for _ in range(self._samples)]
-        for name in PHASES:
-            self._phases.add(name, statistics.median(phases[name] for _, phases in samples))
+        if self._chunked is not None and self._strategy.pipelined:
+            apart = [self._in_turn(self._chunked)]
+        else:
+            apart = [phases for _, phases in samples]
+        for name in self._names:
+            self._phases.add(name, statistics.median(phases[name] for phases in apart))
         return statistics.median(seconds for seconds, _ in samples)
 
     def fields(self) -> dict[str, Any]:
-        """Phases are those of `spmv.PHASES`, which add up to the time but for what Python does between them."""
-        return self._fields | {"strategy": self._strategy.name, "phases_s": self._phases.medians()}
+        """Phases add up to the time but for what Python does between them; those that overlap are timed apart."""
+        moved = self._chunked.bytes_of_phases() if self._chunked else self._bytes_of_phases()
+        found = {"strategy": self._strategy.name, "phases_s": self._phases.medians(), "phase_bytes": moved}
+        if self._strategy.kept:
+            self._fields["packing_s"] = self._packing_s
+        return self._fields | found | {"bounds_s": self._links.bounds(moved)}
 
     def _product(self) -> tuple[float, Mapping[str, float]]:
+        if self._chunked is not None:
+            begin = self._clock()
+            if not self._strategy.pipelined:
+                phases_s = self._in_turn(self._chunked)
+                return self._clock() - begin, phases_s
+            self._chunked.multiply(self._x, self._y)
+            return self._clock() - begin, {}
         phases, begin = Phases(self._clock), self._clock()
         arguments = self._stored, self._devices, self._strategy, phases, self._merge, self._threads
         with DistributedMatrix(*arguments) as matrix:
             matrix.multiply(self._x, self._y, phases)
         return self._clock() - begin, phases.seconds
+
+    def _in_turn(self, chunked: ChunkedProduct) -> Mapping[str, float]:
+        phases = Phases(self._clock, COLD_PHASES)
+        chunked.multiply_in_turn(self._x, self._y, phases)
+        return phases.seconds
+
+    def _bytes_of_phases(self) -> dict[str, int]:
+        """Of all devices together, the least that a merge brings to the host."""
+        n_rows, n_cols = self._stored.n_rows, self._stored.n_cols
+        by_rows, count = self._stored.partitioning.axis == "rows", len(self._devices)
+        x, y = 8 * n_cols * (count if by_rows else 1), 8 * n_rows * (1 if by_rows else count)
+        sent = self._fields["stored_bytes"] + x
+        return {"distribute": sent, "compute": sent + y, "merge": y if self._merge == "host" else 8 * n_rows}
 
 
 def strategy_of(setting: Setting) -> Strategy:

@@ -26,6 +26,9 @@ from gpu_engine.sampling import by_matrix, measure
 NODES_MAX = 8
 CPU_DEVICES = (1, 2, 4)
 
+CHUNKED = "pCSR"
+"""The partitioning that is sent in chunks."""
+
 TURN_S = 0.1
 """Seconds of a turn of small products that stay on the devices: so long are they repeated."""
 
@@ -41,7 +44,9 @@ class ScalingParams:
         (), "Devices that share the matrix; empty: 1, 2, 4 … up to all GPUs, 1, 2 and 4 on a CPU.", ge=1, le=VIRTUAL_MAX
     )
     partitionings: tuple[str, ...] = parameter(("pCSR", "pCSC", "pCOO"), "Ways to cut the matrix.", min_length=1)
-    strategies: tuple[str, ...] = parameter((), "Strategies of cold products; empty: all.")
+    strategies: tuple[str, ...] = parameter(
+        (), "Strategies of cold products; empty: all. Those in chunks are for pCSR, merged on the host."
+    )
     work: tuple[WorkloadName, ...] = parameter(
         ("cold", "resident", "iterate"),
         "Products from host to host, products on the devices, iterated ones, iterations of PageRank.",
@@ -139,7 +144,7 @@ def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:
     ]
     if not found:
         raise ParameterError(
-            f"{', '.join(params.work)} needs parts of rows, and PageRank pCSR; partitionings are "
+            f"{', '.join(params.work)} needs parts of rows, chunks and PageRank pCSR; partitionings are "
             f"{', '.join(params.partitionings)}. Add pCSR."
         )
     return tuple(dict.fromkeys(found))
@@ -168,9 +173,12 @@ def _settings(params: ScalingParams, p: Partitioning, work: WorkloadName, count:
     """Of one partitioning, work and number of devices; none where a vector cannot stay on the devices."""
     if work == "cold":
         strategies = [find_strategy(name) for name in params.strategies] or STRATEGIES
+        strategies = [strategy for strategy in strategies if p.name == CHUNKED or not strategy.in_chunks]
         chosen = product(strategies, params.merge, params.cold_cut, params.placement, params.affinity, params.product)
         for strategy, where, cold_cut, placement, affinity, kernels in chosen:
             merge: MergePlace = strategy.merge_place(p.axis) if where == "paper" else where
+            if strategy.in_chunks and (kernels != "ours" or merge != "host"):
+                continue
             yield Setting(
                 *(work, p.name, strategy.name, count, merge),
                 # The baseline is cut by lines anyway.

@@ -19,7 +19,7 @@ from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, Span, find_partitioning, join, localize, part_of
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from gpu_engine.multigpu.segments import SegmentExchange
-from gpu_engine.multigpu.spmv import STRATEGIES, DistributedMatrix, Strategy
+from gpu_engine.multigpu.spmv import PAPER_STRATEGIES, DistributedMatrix, Strategy
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.pagerank import PageRankParams, transition_matrix
@@ -70,7 +70,7 @@ def poison(devices: Sequence[Any], size: int) -> None:
 
 
 @partitionings
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
+@pytest.mark.parametrize("strategy", PAPER_STRATEGIES, ids=lambda s: s.name)
 @pytest.mark.parametrize("name", BATTERY)
 def test_products(devices: Sequence[Any], name: str, strategy: Strategy, partitioning: Partitioning) -> None:
     matrix = BATTERY[name]()
@@ -86,7 +86,7 @@ def test_products(devices: Sequence[Any], name: str, strategy: Strategy, partiti
 def test_products_of_cusparse(cusparse_devices: Sequence[Any], name: str, partitioning: Partitioning) -> None:
     matrix = BATTERY[name]()
     stored, expected = partitioning.store(matrix), reference(matrix)
-    for count, strategy in itertools.product((1, COUNT), STRATEGIES):
+    for count, strategy in itertools.product((1, COUNT), PAPER_STRATEGIES):
         poison(cusparse_devices, 10_000)
         with DistributedMatrix(stored, cusparse_devices[:count], strategy, no_clock()) as distributed:
             for _ in range(2):

@@ -8,7 +8,7 @@ from gpu_engine.findings.scaling.balance import tables
 from gpu_engine.findings.scaling.cases import WORKS, is_virtual
 from gpu_engine.findings.scaling.groups import devices_in_words, numbers_of_devices
 from gpu_engine.findings.scaling.sentences import VIRTUAL_CAVEAT
-from gpu_engine.multigpu.spmv import STRATEGIES
+from gpu_engine.multigpu.spmv import PAPER_STRATEGIES
 from gpu_engine.studies.scaling import ScalingStudy
 from web.figures.base import Figure
 from web.figures.scaling import balance, iteration, phases, ratio, speedup
@@ -100,7 +100,7 @@ SCALING = StudyPage(
     figures=FIGURES,
     job_figures=("scaling-cold", "scaling-staying"),
     contests=contests,
-    of_paper=lambda kernel: kernel.partition("/")[2] in {strategy.name for strategy in STRATEGIES},
+    of_paper=lambda kernel: kernel.partition("/")[2] in {strategy.name for strategy in PAPER_STRATEGIES},
     caveat=lambda data: VIRTUAL_CAVEAT if _is_virtual(data) else "",
     switches=(
         Switch(

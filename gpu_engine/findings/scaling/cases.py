@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpu_engine.multigpu.spmv import PHASES
+from gpu_engine.multigpu.spmv import COLD_PHASES
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import VerdictKind, compare
 
@@ -30,7 +30,7 @@ STAYING = tuple(work for work in WORKS if work != COLD)
 
 COMPUTE, EXCHANGE = "compute", "exchange"
 
-IN_PHASES = (*PHASES, EXCHANGE)
+IN_PHASES = (*COLD_PHASES, EXCHANGE)
 """The phases of a product from the host, then that which only an iteration has."""
 
 VIRTUAL = "virtual devices"

@@ -13,11 +13,11 @@ from gpu_engine.findings.scaling.groups import Series, WorkGroup, devices_in_wor
 from gpu_engine.findings.scaling.sweep import point_of
 from gpu_engine.findings.tables import Table
 from gpu_engine.multigpu.partition import PARTITIONINGS
-from gpu_engine.multigpu.spmv import STRATEGIES, find_strategy
+from gpu_engine.multigpu.spmv import PAPER_STRATEGIES, find_strategy
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 
-BASELINE, BALANCED, OPTIMISED = (strategy.name for strategy in STRATEGIES)
+BASELINE, BALANCED, OPTIMISED = (strategy.name for strategy in PAPER_STRATEGIES)
 
 AXES = {partitioning.name: partitioning.axis for partitioning in PARTITIONINGS}
 

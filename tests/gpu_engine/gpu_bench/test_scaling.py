@@ -164,7 +164,7 @@ def test_only_the_graph_has_ranks_and_only_we_merge_on_every_device() -> None:
     found = {(s.kernel, s.merge) for params in passes(grid, 9) for s in settings(params, GPU) if s.workload == "cold"}
     assert {kernel for kernel, merge in found if merge == "device"} == {"pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"}
     assert {kernel for kernel, merge in found if merge == "gather"} == {"pCSC/p*-opt"}
-    assert len(found) == 3 * 3 + 3
+    assert len(found) == 3 * 3 + 4 + 3
     rivals = {(s.kernel, s.cut) for params in passes(grid, 9) for s in settings(params, GPU) if s.product != "ours"}
     assert {kernel for kernel, _ in rivals} == {
         *("pCSR/p*-opt", "pCSC/p*-opt", "pCOO/p*-opt"),

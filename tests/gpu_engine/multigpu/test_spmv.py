@@ -16,7 +16,15 @@ from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.merge import MERGES
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, StoredMatrix, find_partitioning
-from gpu_engine.multigpu.spmv import PHASES, STRATEGIES, DistributedMatrix, Phases, Strategy, find_strategy
+from gpu_engine.multigpu.spmv import (
+    PAPER_STRATEGIES,
+    PHASES,
+    STRATEGIES,
+    DistributedMatrix,
+    Phases,
+    Strategy,
+    find_strategy,
+)
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.verify import EPSILON, POISON, Reference, check, reference
@@ -24,7 +32,7 @@ from tests.battery import BATTERY, dense
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
 
 partitionings = pytest.mark.parametrize("partitioning", PARTITIONINGS, ids=lambda p: p.name)
-strategies = pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
+strategies = pytest.mark.parametrize("strategy", PAPER_STRATEGIES, ids=lambda s: s.name)
 
 MOST_DEVICES = 44
 """More than the rows, and than the columns, of the smaller matrices of the battery."""
@@ -69,7 +77,7 @@ def test_products(devices: Sequence[LoggingDevice], name: str, partitioning: Par
     """Every strategy on every number of devices, y poisoned where it must not be read; then with y, as resident."""
     matrix = BATTERY[name]()
     stored, expected = partitioning.store(matrix), reference(matrix)
-    for strategy, count in itertools.product(STRATEGIES, device_counts(stored)):
+    for strategy, count in itertools.product(PAPER_STRATEGIES, device_counts(stored)):
         with DistributedMatrix(stored, devices[:count], strategy, no_clock()) as distributed:
             check_products(distributed, matrix, expected)
 
@@ -206,7 +214,7 @@ def test_only_p_opt_cuts_among_nodes_first() -> None:
     """Of ten entries the three devices of the first node get seven together; the baseline gives one device all."""
     stored = find_partitioning("pCOO").store(dense([[1.0] * 10]))
     with logging_devices(4, (0, 0, 0, 1)) as devices:
-        starts = {s.name: [span.start for span in s.cut(stored, devices)] for s in STRATEGIES}
+        starts = {s.name: [span.start for span in s.cut(stored, devices)] for s in PAPER_STRATEGIES}
     assert starts == {"baseline": [0, 0, 0, 0], "p*": [0, 2, 5, 7], "p*-opt": [0, 2, 4, 7]}
 
 

@@ -25,6 +25,9 @@ FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),),
 """A profile so fast that no real time can be under a floor."""
 
 
+OURS = ("p*-pipelined", "p*-packed", "p*-packed-pipelined", "p*-kept")
+
+
 def keys(*matrices: MatrixInfo, device: DeviceInfo = CPU, **params: Any) -> list[str]:
     """The cases of the study with these parameters."""
     parsed = parse_params(ScalingParams, params)
@@ -64,11 +67,19 @@ def test_by_partitioning_work_and_number_of_devices() -> None:
     ]
 
 
+def test_chunks_are_of_csr_and_merged_on_the_host_by_our_kernels() -> None:
+    found = keys(devices=[1], work=["cold"], strategies=["p*-packed"], merge=["paper", "device"], product=["ours"])
+    assert found == ["a|pCSR/p*-packed|warm|devices=1,work=cold,merge=host"]
+    both = keys(devices=[1], work=["cold"], strategies=["p*-kept"], product=["ours", "cusparse"], device=GPU)
+    assert both == ["a|pCSR/p*-kept|warm|devices=1,work=cold,merge=host"]
+
+
 def test_what_is_measured_without_a_choice() -> None:
     found = keys()
-    assert len(found) == len(set(found)) == 3 * 3 * 3 + 2 * 5 + 2 * 3 * 2
+    assert len(found) == len(set(found)) == 3 * (3 * 3 + len(OURS)) + 2 * 5 + 2 * 3 * 2
     assert {key.split("|")[1] for key in found} == {
         *(f"{p}/{s}" for p in ("pCSR", "pCSC", "pCOO") for s in ("baseline", "p*", "p*-opt")),
+        *(f"pCSR/{s}" for s in OURS),
         *(f"{p}/{work}" for p in ("pCSR", "pCOO") for work in ("resident", "iterate")),
     }
     assert {key.rpartition("|")[2].split(",")[0] for key in found} == {"devices=1", "devices=2", "devices=4"}
@@ -89,9 +100,9 @@ def test_merges_exchanges_and_precisions() -> None:
     assert same == merged[:1]
     cut = keys(devices=[1, 2], partitionings=["pCSR"], work=["cold"], cold_cut=["paper", "lines"], merge=["host"])
     assert [key for key in cut if "cut" in key] == [
-        f"a|pCSR/{strategy}|warm|devices=2,work=cold,merge=host,cut=lines" for strategy in ("p*", "p*-opt")
+        f"a|pCSR/{strategy}|warm|devices=2,work=cold,merge=host,cut=lines" for strategy in ("p*", "p*-opt", *OURS)
     ]
-    assert len(cut) == len(set(cut)) == 2 * 3 + 2
+    assert len(cut) == len(set(cut)) == 2 * 3 + 2 + 3 * len(OURS)
     placed = keys(
         devices=[1, 2],
         partitionings=["pCSR"],

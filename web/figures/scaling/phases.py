@@ -1,5 +1,6 @@
 """Where the time of a product from the host goes; Figures 16 and 19 of the MSREP paper."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -8,13 +9,14 @@ from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD
 from gpu_engine.findings.tables import Head, Table
-from gpu_engine.multigpu.spmv import PHASES
+from gpu_engine.multigpu.spmv import COLD_PHASES
 from web.figures.base import blank
 from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
     ROW_PX,
     Bar,
+    Panel,
     Panels,
     bar_panels,
     bars_of,
@@ -25,6 +27,9 @@ from web.figures.scaling.marks import (
 
 SHARES = "shares"
 NO_PHASES = "No product from the host has a time in phases here."
+
+BOUNDED = ("packing", "distribute", "compute", "merge")
+"""Phases whose bytes have a least time."""
 
 PAPER_OVERHEADS = (
     " In the paper p*-opt spends under 2 % on partitioning in most cases, and up to 3.8 % (CSR), 9 % (CSC) and 17 % "
@@ -53,10 +58,10 @@ def draw(info: Phases) -> go.Figure:
     unit = units.unit_for([bar.together for panel in panels for bar in panel.items], units.TIME)
     rows = [[bar.label for bar in panel.items] for panel in panels]
     titles = [panel.title(panel.group.partitioning) for panel in panels]
-    figure = bar_panels(titles, rows, len(PHASES), "stack", ROW_PX)
+    figure = bar_panels(titles, rows, len(_drawn(panels)), "stack", ROW_PX)
     legend = Legend()
     for row, panel in enumerate(panels, start=1):
-        for number, phase in enumerate(PHASES):
+        for number, phase in enumerate(_drawn(panels)):
             lengths = [
                 (_length(bar, phase, None if info.in_shares else unit), bar.label, _hover(bar, phase))
                 for bar in panel.items
@@ -73,12 +78,13 @@ def table(info: Phases) -> Table:
         *PLACE,
         Head("kernel", numeric=False),
         Head("devices"),
-        *(Head(phase) for phase in PHASES),
+        *(Head(phase) for phase in COLD_PHASES),
         Head("together"),
         Head("time", "median"),
         Head("partition overhead", "partition"),
         Head("partition overhead", "and distribute"),
         Head("merge overhead"),
+        *(Head(f"{phase} bound") for phase in BOUNDED),
     )
     rows = ((*panel.place, *_cells(bar)) for panel in info.bars.every for bar in panel.items)
     return Table(heads, tuple(rows))
@@ -89,8 +95,16 @@ def summary(info: Phases) -> str:
     if not info.bars.every:
         return NO_PHASES
     text = "The phases of a product from the host, each over when all devices have ended it; rows are strategies on so "
-    text += "many devices. The paper counts distribution as partition overhead: the table has both."
+    text += (
+        "many devices. The paper counts distribution as partition overhead: the table has both, and what the bytes of "
+    )
+    text += "a phase take at least. Phases that overlap were timed apart: together they take longer than the product."
     return text + PAPER_OVERHEADS + left_out(info.bars) + virtual_note(panel.group for panel in info.bars.every)
+
+
+def _drawn(panels: Sequence[Panel[Bar]]) -> list[str]:
+    """Phases that any of the products has: only of packed ones there is packing."""
+    return [name for name in COLD_PHASES if any(name in bar.phases for panel in panels for bar in panel.items)]
 
 
 def _cells(bar: Bar) -> tuple[str, ...]:
@@ -99,10 +113,11 @@ def _cells(bar: Bar) -> tuple[str, ...]:
     return (
         bar.series.label,
         units.count(m.details.devices),
-        *(units.seconds(bar.phases.get(phase)) for phase in PHASES),
+        *(units.seconds(bar.phases.get(phase)) for phase in COLD_PHASES),
         units.seconds(bar.together),
         units.seconds(m.median_s),
         *(units.percent(time / m.median_s) for time in (partition, partition + distribute, merge) if m.median_s),
+        *(units.seconds(m.details.bounds_s.get(phase)) for phase in BOUNDED),
     )
 
 
@@ -115,4 +130,6 @@ def _length(bar: Bar, phase: str, unit: units.Unit | None) -> float:
 def _hover(bar: Bar, phase: str) -> str:
     time = bar.phases.get(phase)
     share = units.percent(None if time is None else time / bar.together)
-    return f"<b>{bar.label}</b><br>{phase}: {units.seconds(time)}, {share} of the phases"
+    bound = bar.measurement.details.bounds_s.get(phase)
+    least = "" if bound is None else f"<br>at least {units.seconds(bound)} by its bytes"
+    return f"<b>{bar.label}</b><br>{phase}: {units.seconds(time)}, {share} of the phases{least}"

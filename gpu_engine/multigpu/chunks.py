@@ -1,0 +1,203 @@
+"""y := A·x of a CSR matrix on the host in chunks: packed, copied, multiplied and sent back at the same time.
+
+What one product costs that nobody repeats is the link between host and devices. Chunks keep it busy from the first on,
+and packed ones are smaller. While a link has nothing packed to send it takes chunks as they are, from the other end.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Condition
+from typing import Any, NamedTuple
+
+from gpu_engine.errors import ParameterError
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.lane import Lane
+from gpu_engine.multigpu.packer import ENTRY_BYTES, Chunk, Packer, Staging, whole_chunk
+from gpu_engine.multigpu.partition import Span, StoredMatrix
+from gpu_engine.multigpu.spmv import PACKING, Phases, Strategy
+
+CHUNK_ENTRIES, CHUNKS_MAX = 2**22, 32
+"""A chunk has about so many entries, which cross a link in a millisecond; of a larger part at most so many chunks are
+made, for the interpreter launches all copies and products.
+"""
+
+AHEAD = 2
+"""Chunks of a device on their way at once: its link always has one."""
+
+
+class Place(NamedTuple):
+    """A chunk by its device, its number there, and where it lies."""
+
+    device: int
+    number: int
+    span: Span
+
+
+class ChunkedProduct:
+    """Products of one matrix, every time anew from the host; a strategy says what is packed and what overlaps.
+
+    sent_bytes, packed_bytes  of the last product in turn: what crossed the links of the matrix, what of it was packed
+    """
+
+    def __init__(
+        self,
+        stored: StoredMatrix,
+        devices: Sequence[Device],
+        strategy: Strategy,
+        threads: Sequence[ThreadPoolExecutor],
+        chunk_entries: int = CHUNK_ENTRIES,
+    ) -> None:
+        """Packs the matrix where it is kept packed, else nothing yet; threads: one of the host for each device.
+
+        Raises ParameterError for parts that are not of CSR.
+        """
+        if stored.partitioning.name != "pCSR":
+            raise ParameterError(
+                f"{strategy.name} sends chunks of CSR, not of {stored.partitioning.name}; choose pCSR, or p*-opt."
+            )
+        self._stored, self._devices, self._strategy, self._threads = stored, tuple(devices), strategy, threads
+        self._pieces = max(1, min(CHUNKS_MAX, -(-stored.nnz // (chunk_entries * len(devices)))))
+        self._staging = Staging(devices[0].allocate_host)
+        self.sent_bytes = self.packed_bytes = 0
+        self._kept = self._pack(self._cut()) if strategy.kept else None
+
+    def multiply(self, x: Any, y: Any) -> None:
+        """y := A·x, float64 [n_cols], [n_rows] on the host, everything at the same time."""
+        places = self._cut()
+        feed = _Feed(places, self._kept)
+        found = [thread.submit(self._drive, i, of, feed, x, y) for i, (thread, of) in enumerate(self._lanes(places))]
+        try:
+            if self._strategy.packed:
+                self._pack_for(feed)
+        finally:
+            feed.end()
+            errors = [future.exception() for future in found]
+        for error in filter(None, errors):
+            raise error
+        self._add_shares(y, [future.result() for future in found])
+
+    def multiply_in_turn(self, x: Any, y: Any, phases: Phases) -> None:
+        """The same product, one phase after the other, each ended by all devices."""
+        with phases.phase("partition"):
+            places = self._cut()
+        with phases.phase(PACKING):
+            chunks = self._kept or (self._pack(places) if self._strategy.packed else list(map(_whole, places)))
+        with phases.phase("distribute"):
+            lanes = self._each(lambda i, of: self._filled(i, of, chunks, x))
+        with phases.phase("compute"):
+            for lane in lanes:
+                lane.multiply_all()
+            for lane in lanes:
+                lane.synchronize()
+        with phases.phase("merge"):
+            self._each(lambda i, _: lanes[i].send_back(y))
+            self._add_shares(y, lanes)
+        self.packed_bytes = sum(int(chunk.packed.nbytes) for chunk in chunks)
+        self.sent_bytes = int(self._stored.major.nbytes) + sum(chunk.nbytes for chunk in chunks)
+
+    def bytes_of_phases(self) -> dict[str, int]:
+        """What the phases of the last product in turn had to move, on all devices together."""
+        vectors = 8 * self._stored.n_cols * len(self._devices), 8 * self._stored.n_rows
+        found = {"distribute": self.sent_bytes + vectors[0], "compute": self.sent_bytes + sum(vectors)}
+        if self._strategy.packed and not self._strategy.kept:
+            found[PACKING] = ENTRY_BYTES * self._stored.nnz + self.packed_bytes
+        return found | {"merge": vectors[1]}
+
+    def _cut(self) -> list[Place]:
+        spans = self._strategy.cut(self._stored, self._devices, self._pieces)
+        return [Place(*divmod(at, self._pieces), span) for at, span in enumerate(spans)]
+
+    def _lanes(self, places: Sequence[Place]) -> list[tuple[ThreadPoolExecutor, list[Place]]]:
+        return [(thread, [place for place in places if place.device == i]) for i, thread in enumerate(self._threads)]
+
+    def _each(self, function: Callable[[int, list[Place]], Any]) -> list[Any]:
+        found = [thread.submit(function, i, of) for i, (thread, of) in enumerate(self._lanes(self._cut()))]
+        return [future.result() for future in found]
+
+    def _pack(self, places: Sequence[Place]) -> list[Chunk]:
+        packer = Packer(self._stored, self._staging)
+        return [packer.pack(at, place.span) for at, place in enumerate(places)]
+
+    def _pack_for(self, feed: "_Feed") -> None:
+        packer = Packer(self._stored, self._staging)
+        while (place := feed.begin()) is not None:
+            feed.put(place, packer.pack(place.device * self._pieces + place.number, place.span))
+
+    def _filled(self, i: int, places: Sequence[Place], chunks: Sequence[Chunk], x: Any) -> Lane:
+        lane = Lane(self._devices[i], self._stored, [place.span for place in places], x)
+        for place in places:
+            lane.send(place.number, chunks[i * self._pieces + place.number])
+        lane.wait_for_copies()
+        return lane
+
+    def _drive(self, i: int, places: Sequence[Place], feed: "_Feed", x: Any, y: Any) -> Lane:
+        """One device, from x to its rows of y."""
+        lane, marks = Lane(self._devices[i], self._stored, [place.span for place in places], x), deque[Any]()
+        while (taken := feed.take(i)) is not None:
+            number, chunk = taken
+            marks.append(lane.send(number, chunk))
+            lane.multiply(number)
+            lane.download(number, y)
+            if len(marks) >= AHEAD:
+                lane.wait(marks.popleft())
+        lane.finish()
+        return lane
+
+    def _add_shares(self, y: Any, lanes: Sequence[Lane]) -> None:
+        """Of rows that chunks cut: the chunk in which one begins wrote it, the others add, in their order."""
+        for lane in lanes:
+            for span, share in zip(lane.spans, lane.host_shares, strict=True):
+                if span.start_flag:
+                    y[span.first] += share
+
+
+class _Feed:
+    """Chunks on their way to their devices: whoever packs takes them from the front, links from the back."""
+
+    def __init__(self, places: Sequence[Place], kept: Sequence[Chunk] | None) -> None:
+        count = places[-1].device + 1
+        self._changed, self._packing = Condition(), -1
+        self._todo = [deque(place for place in places if place.device == i) for i in range(count)]
+        self._ready: list[deque[tuple[int, Chunk]]] = [deque() for _ in range(count)]
+        for place, chunk in zip(places, kept or (), strict=False):
+            self._todo[place.device].clear()
+            self._ready[place.device].append((place.number, chunk))
+
+    def begin(self) -> Place | None:
+        """The next one to pack, of the device that has the most left; None: there is none left."""
+        with self._changed:
+            most = max(self._todo, key=len)
+            if not most:
+                return None
+            place = most.popleft()
+            self._packing = place.device
+            return place
+
+    def put(self, place: Place, chunk: Chunk) -> None:
+        """What was begun is packed."""
+        with self._changed:
+            self._ready[place.device].append((place.number, chunk))
+            self._packing = -1
+            self._changed.notify_all()
+
+    def take(self, device: int) -> tuple[int, Chunk] | None:
+        """The next of a device, as it is if none is packed; None: there is none left."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ready[device] or self._todo[device] or self._packing != device)
+            if self._ready[device]:
+                return self._ready[device].popleft()
+            if self._todo[device]:
+                place = self._todo[device].pop()
+                return place.number, _whole(place)
+            return None
+
+    def end(self) -> None:
+        """Nothing more will be put, whatever went wrong."""
+        with self._changed:
+            self._packing = -1
+            self._changed.notify_all()
+
+
+def _whole(place: Place) -> Chunk:
+    return whole_chunk(place.span)

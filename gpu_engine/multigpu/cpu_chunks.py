@@ -1,0 +1,88 @@
+"""ChunkProducts of a virtual device: in one thread, without the interpreter's lock."""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.chunk_products import SentChunk
+from gpu_engine.multigpu.packed_runs import RUN
+
+
+def room(_device: Device, _chunk_entries: int, _pointer: Any) -> None:
+    """Nothing."""
+
+
+def multiply(sent: SentChunk, _room: None, x: Any, y: Any, share: Any) -> None:
+    """Row by row, each from its first entry on."""
+    chunk, packed = sent.chunk, sent.packed
+    bases, slots, table, codes, low, high, spare = map(slice, chunk.places, (*chunk.places[1:], packed.size))
+    code = np.uint16 if chunk.value_bytes == 2 else np.uint8
+    _rows(
+        *(sent.pointers, chunk.span.start, chunk.span.end, chunk.column_bytes, chunk.value_bytes),
+        *(sent.columns, sent.values, packed[bases].view(np.int32), packed[slots].view(np.int32)),
+        *(packed[table].view(np.float64), packed[codes].view(code), packed[low].view(np.uint16), packed[high]),
+        *(packed[spare].view(np.float64), packed[spare].view(np.int32), x, y, share),
+    )
+
+
+def mark(device: Device) -> Any:
+    """The last of what was launched."""
+    return device.record_event()
+
+
+def wait(event: Any) -> None:
+    """Waits; what went wrong is raised where the device is waited for."""
+    event.exception()
+
+
+@numba.njit(cache=True, nogil=True)
+def _rows(
+    indptr: Any,
+    start: int,
+    end: int,
+    column_bytes: int,
+    value_bytes: int,
+    columns: Any,
+    values: Any,
+    bases: Any,
+    slots: Any,
+    table: Any,
+    codes: Any,
+    low: Any,
+    high: Any,
+    spare_values: Any,
+    spare_columns: Any,
+    x: Any,
+    y: Any,
+    share: Any,
+) -> None:
+    for row in range(indptr.size - 1):
+        total = 0.0
+        for number in range(max(indptr[row], start), min(indptr[row + 1], end)):
+            entry = number - start
+            # A spare run has its values first, then its columns: 12 bytes an entry.
+            slot = slots[entry // RUN] if slots.size else -1
+            if column_bytes == 4:
+                column = np.int64(columns[entry])
+            elif slot >= 0:
+                column = np.int64(spare_columns[slot * RUN * 3 + RUN * 2 + entry % RUN])
+            elif column_bytes == 3:
+                column = bases[entry // RUN] + np.int64(low[entry]) + (np.int64(high[entry]) << 16)
+            else:
+                column = np.int64(bases[entry // RUN]) + np.int64(low[entry])
+            if value_bytes == 8:
+                value = values[entry]
+            elif slot >= 0:
+                # Eight bytes a value: a run of 12 bytes an entry is one and a half of RUN long.
+                value = spare_values[slot * RUN * 3 // 2 + entry % RUN]
+            elif value_bytes == 0:
+                value = table[0]
+            else:
+                value = table[np.int64(codes[entry])]
+            total += value * x[column]
+        if row == 0 and indptr[0] < start:
+            share[0] = total
+        else:
+            y[row] = total

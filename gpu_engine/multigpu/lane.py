@@ -1,0 +1,101 @@
+"""Lane: what one device does of a product in chunks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.chunk_products import SentChunk, products_of
+from gpu_engine.multigpu.packer import WHOLE_COLUMN, WHOLE_VALUE, Chunk
+from gpu_engine.multigpu.partition import Span, StoredMatrix
+
+
+class Lane:
+    """Chunks of one device: copied on its second stream, multiplied and sent back on its first.
+
+    spans        of its chunks, by their numbers
+    host_shares  float64 [chunks] on the host, once it has finished: what a chunk has of a row that began before it
+    """
+
+    def __init__(self, device: Device, stored: StoredMatrix, spans: Sequence[Span], x: Any) -> None:
+        """Room for vectors and pointers; launches the copy of x."""
+        self._device, self._copies, self._products = device, device.copy_stream(), products_of(device.virtual)
+        self._stored, self.spans = stored, tuple(spans)
+        self._first = min(span.first for span in spans)
+        rows = max(span.stop for span in spans) - self._first
+        self._x, self._y = device.allocate(stored.n_cols, np.float64), device.allocate(rows, np.float64)
+        self._pointers = device.allocate(rows + 1, stored.major.dtype)
+        self._shares = device.allocate(len(spans), np.float64)
+        self.host_shares = device.allocate_host(len(spans), np.float64)
+        self._nothing = device.allocate(0, np.uint8), device.allocate(0, np.int32), device.allocate(0, np.float64)
+        self._room = self._products.room(device, max(span.entries for span in spans), stored.major.dtype)
+        self._sent: dict[int, SentChunk] = {}
+        self._copies.upload(x, self._x)
+
+    def send(self, number: int, chunk: Chunk) -> Any:
+        """Launches the copies of a chunk; the event at which it is there."""
+        span, stored = chunk.span, self._stored
+        lines, entries = slice(span.first, span.stop + 1), slice(span.start, span.end)
+        pointers = self._pointers[span.first - self._first : span.stop + 1 - self._first]
+        self._copies.upload(stored.major[lines], pointers)
+        packed, columns, values = self._nothing
+        if chunk.packed.size:
+            packed = self._upload(chunk.packed)
+        if chunk.column_bytes == WHOLE_COLUMN:
+            columns = self._upload(stored.minor[entries])
+        if chunk.value_bytes == WHOLE_VALUE:
+            values = self._upload(stored.values[entries])
+        self._sent[number] = SentChunk(chunk, pointers, packed, columns, values)
+        arrived = self._products.mark(self._copies)
+        self._device.wait_event(arrived)
+        return arrived
+
+    def multiply(self, number: int) -> None:
+        """Launches the product of a chunk that was sent."""
+        sent = self._sent[number]
+        span = sent.chunk.span
+        if span.stop > span.first:
+            rows = self._y[span.first - self._first : span.stop - self._first]
+            share = self._shares[number : number + 1]
+            self._device.call(self._products.multiply, sent, self._room, self._x, rows, share)
+
+    def download(self, number: int, y: Any) -> None:
+        """Launches the copy of the rows that begin in a chunk to their places in y."""
+        own = self.spans[number].own
+        if own.stop > own.start:
+            self._device.download(self._y[own.start - self._first : own.stop - self._first], y[own])
+
+    def finish(self) -> None:
+        """Launches the copy of the shares, and waits for everything."""
+        self._device.download(self._shares, self.host_shares)
+        self.synchronize()
+
+    def wait(self, arrived: Any) -> None:
+        """Waits until a chunk is there."""
+        self._products.wait(arrived)
+
+    def wait_for_copies(self) -> None:
+        """Waits for what was sent."""
+        self._copies.synchronize()
+
+    def multiply_all(self) -> None:
+        """Launches all products."""
+        for number in self._sent:
+            self.multiply(number)
+
+    def send_back(self, y: Any) -> None:
+        """Copies all rows that begin here to their places in y, and the shares."""
+        for number in self._sent:
+            self.download(number, y)
+        self.finish()
+
+    def synchronize(self) -> None:
+        """Waits for everything that was launched."""
+        self._copies.synchronize()
+        self._device.synchronize()
+
+    def _upload(self, host: Any) -> Any:
+        array = self._device.allocate(host.size, host.dtype)
+        self._copies.upload(host, array)
+        return array

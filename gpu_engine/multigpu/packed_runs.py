@@ -1,0 +1,218 @@
+"""Runs of a chunk, packed: offsets of columns, and codes of values by a hash table; loops of the host without NumPy.
+
+Every run is packed by itself, so that all cores pack at once, and what two of them pack lies at known places.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+RUN = 2**15
+"""Entries with the same base of their columns; a multiple of the kernels' tiles that a core's own cache holds."""
+
+PACKED, COLUMNS_FAIL, VALUES_FAIL = -1, -2, -3
+
+FEW = 4
+"""Different values that are compared with each instead of looked up: a vector at a time."""
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ over the golden ratio: of products with it the upper bits are spread well (Knuth, TAOCP 3, §6.4)."""
+
+LIMITS = (2**8, 2**16)
+"""Most values that codes of one and of two bytes tell apart."""
+
+EMPTY = np.int32(-1)
+
+
+class Table:
+    """The values seen so far, by the bits of each: a code is a place in `values`.
+
+    code_bytes  0, 1 or 2 by their number; 8 once there are none, or more than codes of two bytes tell apart
+    arrays      (values, keys, codes) of the loops: uint64 [number], uint64 [slots], int32 [slots]
+    """
+
+    def __init__(self) -> None:
+        self._limit, self._count, self.code_bytes = LIMITS[0], 0, 8
+        self._given_up = False
+        self._bits = np.empty(LIMITS[1], np.uint64)
+        self._make()
+
+    @property
+    def values(self) -> Any:
+        """float64 [number]; none where there are no codes."""
+        return self._bits[: self._count if self.code_bytes < 8 else 0].view(np.float64)
+
+    @property
+    def arrays(self) -> tuple[Any, Any, Any]:
+        """Of the loops."""
+        return self._bits[: self._count], self._keys, self._codes
+
+    def learn(self, bits: Any) -> None:
+        """Adds the values of uint64 [entries]; gives up where they become too many."""
+        while not self._given_up:
+            self._count, done = _insert(bits, self._keys, self._codes, self._bits, self._count, self._limit)
+            if done:
+                break
+            self._given_up = self._limit == LIMITS[-1]
+            self._limit = LIMITS[-1]
+            self._make()
+            self._count, _ = _insert(
+                self._bits[: self._count].copy(), self._keys, self._codes, self._bits, 0, self._limit
+            )
+        if self._given_up or not self._count:
+            self.code_bytes = 8
+        else:
+            self.code_bytes = 0 if self._count == 1 else 1 if self._count <= LIMITS[0] else 2
+
+    def _make(self) -> None:
+        """A hash table at most a quarter full."""
+        self._keys, self._codes = np.zeros(4 * self._limit, np.uint64), np.full(4 * self._limit, EMPTY)
+
+
+@numba.njit(inline="always")
+def _slot(bits: Any, mask: Any) -> Any:
+    return np.int64((bits * GOLDEN) >> np.uint64(40)) & mask
+
+
+@numba.njit(cache=True, nogil=True)
+def _insert(bits: Any, keys: Any, codes: Any, table: Any, count: int, limit: int) -> tuple[int, bool]:
+    """(number of values, whether all found room)."""
+    mask = keys.size - 1
+    last = ~bits[0] if bits.size else np.uint64(0)
+    for value in bits:
+        if value == last:
+            continue
+        last = value
+        slot = _slot(value, mask)
+        while codes[slot] != EMPTY and keys[slot] != value:
+            slot = (slot + 1) & mask
+        if codes[slot] == EMPTY:
+            if count == limit:
+                return count, False
+            keys[slot], codes[slot], table[count] = value, count, value
+            count += 1
+    return count, True
+
+
+@numba.njit(cache=True, nogil=True)
+def _ends(columns: Any) -> Any:
+    low = high = columns[0]
+    for column in columns:
+        low, high = min(low, column), max(high, column)
+    return low, high
+
+
+def reach(columns: Any) -> int:
+    """The largest column less the least."""
+    low, high = _ends(columns)
+    return int(high) - int(low)
+
+
+@numba.njit(nogil=True)
+def _offsets(columns: Any, base: Any, low: Any) -> None:
+    for i in range(columns.size):
+        low[i] = np.uint16(columns[i] - base)
+
+
+@numba.njit(nogil=True)
+def _high_offsets(columns: Any, base: Any, low: Any, high: Any) -> None:
+    for i in range(columns.size):
+        offset = columns[i] - base
+        low[i], high[i] = np.uint16(offset & 0xFFFF), np.uint8(offset >> 16)
+
+
+@numba.njit(nogil=True)
+def _all_equal(bits: Any, value: Any) -> bool:
+    other = np.uint64(0)
+    for i in range(bits.size):
+        other |= bits[i] ^ value
+    return bool(other == 0)
+
+
+@numba.njit(nogil=True)
+def _few_codes(bits: Any, table: Any, found: Any) -> bool:
+    """Compares with each of up to FEW values."""
+    last = table.size - 1
+    v0, v1, v2, v3 = table[0], table[min(1, last)], table[min(2, last)], table[min(3, last)]
+    missing = np.uint8(0)
+    for i in range(bits.size):
+        value = bits[i]
+        code = np.uint8(value == v1) | np.uint8(np.uint8(value == v2) << 1) | np.uint8(np.uint8(value == v3) * 3)
+        missing |= np.uint8((value != v0) & (code == 0))
+        found[i] = code
+    return bool(missing == 0)
+
+
+@numba.njit(nogil=True)
+def _codes(bits: Any, keys: Any, codes: Any, found: Any) -> bool:
+    mask = keys.size - 1
+    lost = np.int32(0)
+    for i in range(bits.size):
+        value = bits[i]
+        slot = _slot(value, mask)
+        while codes[slot] != EMPTY and keys[slot] != value:
+            slot = (slot + 1) & mask
+        lost |= codes[slot]
+        found[i] = codes[slot]
+    return bool(lost >= 0)
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def pack(
+    columns: Any,
+    bits: Any,
+    table: Any,
+    keys: Any,
+    codes: Any,
+    column_bytes: int,
+    value_bytes: int,
+    bases: Any,
+    slots: Any,
+    low: Any,
+    high: Any,
+    short_codes: Any,
+    long_codes: Any,
+) -> None:
+    """Packs all runs of a chunk; slots: PACKED, or why a run does not fit.
+
+    columns, bits   int32, uint64 [entries]: of the values their bits
+    table … codes   `Table.arrays`
+    bases, slots    int32 [runs]
+    low, high       uint16, uint8 [entries], or none; short_codes, long_codes: uint8, uint16 [entries], or none
+    """
+    for run in numba.prange(bases.size):
+        begin, end = run * RUN, min((run + 1) * RUN, columns.size)
+        slots[run], bases[run] = PACKED, 0
+        if column_bytes < 4:
+            mine = columns[begin:end]
+            first, last = _ends(mine)
+            bases[run] = first
+            if np.int64(last) - np.int64(first) >= np.int64(1) << (8 * column_bytes):
+                slots[run] = COLUMNS_FAIL
+            elif column_bytes == 2:
+                _offsets(mine, first, low[begin:end])
+            else:
+                _high_offsets(mine, first, low[begin:end], high[begin:end])
+        if slots[run] == PACKED and value_bytes < 8:
+            fits = True
+            if value_bytes == 0:
+                fits = _all_equal(bits[begin:end], table[0])
+            elif table.size <= FEW:
+                fits = _few_codes(bits[begin:end], table, short_codes[begin:end])
+            elif value_bytes == 1:
+                fits = _codes(bits[begin:end], keys, codes, short_codes[begin:end])
+            else:
+                fits = _codes(bits[begin:end], keys, codes, long_codes[begin:end])
+            if not fits:
+                slots[run] = VALUES_FAIL
+
+
+@numba.njit(parallel=True, cache=True, nogil=True)
+def read(columns: Any, bits: Any, found: Any) -> None:
+    """found[run]: the sum of its columns and bits; uint64 [runs]. What all cores read at once, and nothing else."""
+    for run in numba.prange(found.size):
+        total = np.uint64(0)
+        for i in range(run * RUN, min((run + 1) * RUN, columns.size)):
+            total += bits[i] + np.uint64(columns[i])
+        found[run] = total
