@@ -1,7 +1,7 @@
 #include "product.cuh"
 
-/// Entries with the same base of their columns: packed_runs.RUN.
-constexpr long long RUN = 1 << 15;
+/// Entries with the same base of their columns: packed_stretches.STRETCH.
+constexpr long long STRETCH = 1 << 15;
 
 /// A chunk as packer.Chunk describes it. What is sent as it is lies in `columns` or `values`.
 struct ChunkEntries {
@@ -10,7 +10,7 @@ struct ChunkEntries {
   const int *__restrict__ columns;
   const double *__restrict__ values;
   const int *__restrict__ bases;
-  const int *__restrict__ slots;
+  const int *__restrict__ spares;
   const double *__restrict__ table;
   const unsigned char *__restrict__ codes;
   const unsigned short *__restrict__ low;
@@ -19,29 +19,30 @@ struct ChunkEntries {
 
   __device__ __forceinline__ int column(long long entry, int base, const int *mine) const {
     if (column_bytes == 4) return stream(columns + entry);
-    if (mine) return stream(mine + entry % RUN);
+    if (mine) return stream(mine + entry % STRETCH);
     const int offset = stream(low + entry);
     return base + (column_bytes == 3 ? offset | stream(high + entry) << 16 : offset);
   }
 
   __device__ __forceinline__ double value(long long entry, const double *mine) const {
     if (value_bytes == 8) return stream(values + entry);
-    if (mine) return stream(mine + entry % RUN);
+    if (mine) return stream(mine + entry % STRETCH);
     if (value_bytes == 0) return __ldg(table);
     if (value_bytes == 1) return __ldg(table + stream(codes + entry));
     return __ldg(table + stream(reinterpret_cast<const unsigned short *>(codes) + entry));
   }
 
-  /// A tile lies in one run, so that all threads of its block take the same ways.
+  /// A tile lies in one stretch, so that all threads of its block take the same ways.
   template <int ITEMS>
   __device__ __forceinline__ void load(long long begin, int mine, int count, int (&found)[ITEMS],
                                        double (&factors)[ITEMS]) const {
-    const long long tile = begin - start, run = tile / RUN;
+    const long long tile = begin - start, stretch = tile / STRETCH;
     const bool packed = column_bytes < 4 || value_bytes < 8;
-    const int slot = packed && count ? __ldg(slots + run) : -1, base = packed && count ? __ldg(bases + run) : 0;
-    const unsigned char *whole = spare + slot * RUN * 12;
+    const int slot = packed && count ? __ldg(spares + stretch) : -1,
+              base = packed && count ? __ldg(bases + stretch) : 0;
+    const unsigned char *whole = spare + slot * STRETCH * 12;
     const double *whole_values = slot < 0 ? nullptr : reinterpret_cast<const double *>(whole);
-    const int *whole_columns = slot < 0 ? nullptr : reinterpret_cast<const int *>(whole + RUN * 8);
+    const int *whole_columns = slot < 0 ? nullptr : reinterpret_cast<const int *>(whole + STRETCH * 8);
 #pragma unroll
     for (int item = 0; item < ITEMS; ++item) {
       const int place = mine + item * WARP;
@@ -91,13 +92,13 @@ __global__ void __launch_bounds__(THREADS)
     chunk_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
                const Pointer *__restrict__ indptr, long long start, int column_bytes, int value_bytes,
                const int *__restrict__ columns, const double *__restrict__ values, const int *__restrict__ bases,
-               const int *__restrict__ slots, const double *__restrict__ table,
+               const int *__restrict__ spares, const double *__restrict__ table,
                const unsigned char *__restrict__ codes, const unsigned short *__restrict__ low,
                const unsigned char *__restrict__ high, const unsigned char *__restrict__ spare,
                const double *__restrict__ x, double *__restrict__ y, double *__restrict__ first_sums,
                double *__restrict__ last_sums) {
-  const ChunkEntries entries{start, column_bytes, value_bytes, columns, values, bases,
-                             slots, table,        codes,       low,     high,   spare};
+  const ChunkEntries entries{start,  column_bytes, value_bytes, columns, values, bases,
+                             spares, table,        codes,       low,     high,   spare};
   multiply_plain_tile<Pointer, THREADS, ITEMS>(borders, first_rows, indptr, entries, x, y, first_sums, last_sums);
 }
 
@@ -105,14 +106,14 @@ __global__ void __launch_bounds__(THREADS)
 /// of the row that began before the chunk.
 __global__ void join_tiles(int tiles, const unsigned *__restrict__ first_rows, const double *__restrict__ first_sums,
                            const double *__restrict__ last_sums, double *__restrict__ y, double *__restrict__ share) {
-  const int tile = (int)(((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
+  const int tile = (int)(((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP), part = threadIdx.x % WARP;
   if (tile > tiles) return;
   const bool began_before = tile == tiles;
   const unsigned row = __ldg(first_rows + (began_before ? 0 : tile + 1));
   if (!(row & CUT) || (!began_before && __ldg(first_rows + tile) == row)) return;
-  double total = !began_before && lane == 0 ? last_sums[tile] : 0.0;
-  for (int next = (began_before ? 0 : tile + 1) + lane; next < tiles && __ldg(first_rows + next) == row; next += WARP)
+  double total = !began_before && part == 0 ? last_sums[tile] : 0.0;
+  for (int next = (began_before ? 0 : tile + 1) + part; next < tiles && __ldg(first_rows + next) == row; next += WARP)
     total += first_sums[next];
   total = sum_lanes<WARP>(total);
-  if (lane == 0) *(began_before ? share : y + (row & ~CUT)) = total;
+  if (part == 0) *(began_before ? share : y + (row & ~CUT)) = total;
 }

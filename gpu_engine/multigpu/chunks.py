@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.lane import Lane
+from gpu_engine.multigpu.device_chunks import DeviceChunks
 from gpu_engine.multigpu.packer import ENTRY_BYTES, Chunk, Packer, Staging, whole_chunk
 from gpu_engine.multigpu.partition import Span, StoredMatrix
-from gpu_engine.multigpu.spmv import PACKING, Phases, Strategy
+from gpu_engine.multigpu.spmv import PACKING, Phases
+from gpu_engine.multigpu.strategies import Strategy
 
 CHUNK_ENTRIES, CHUNKS_MAX = 2**22, 32
 """A chunk has about so many entries, which cross a link in a millisecond; of a larger part at most so many chunks are
@@ -26,7 +27,7 @@ AHEAD = 2
 """Chunks of a device on their way at once: its link always has one."""
 
 
-class Place(NamedTuple):
+class ChunkSpan(NamedTuple):
     """A chunk by its device, its number there, and where it lies."""
 
     device: int
@@ -64,9 +65,11 @@ class ChunkedProduct:
 
     def multiply(self, x: Any, y: Any) -> None:
         """y := A·x, float64 [n_cols], [n_rows] on the host, everything at the same time."""
-        places = self._cut()
-        feed = _Feed(places, self._kept)
-        found = [thread.submit(self._drive, i, of, feed, x, y) for i, (thread, of) in enumerate(self._lanes(places))]
+        pieces = self._cut()
+        feed = _Feed(pieces, self._kept)
+        found = [
+            thread.submit(self._drive, i, of, feed, x, y) for i, (thread, of) in enumerate(self._by_device(pieces))
+        ]
         try:
             if self._strategy.packed:
                 self._pack_for(feed)
@@ -80,19 +83,19 @@ class ChunkedProduct:
     def multiply_in_turn(self, x: Any, y: Any, phases: Phases) -> None:
         """The same product, one phase after the other, each ended by all devices."""
         with phases.phase("partition"):
-            places = self._cut()
+            pieces = self._cut()
         with phases.phase(PACKING):
-            chunks = self._kept or (self._pack(places) if self._strategy.packed else list(map(_whole, places)))
+            chunks = self._kept or (self._pack(pieces) if self._strategy.packed else list(map(_whole, pieces)))
         with phases.phase("distribute"):
-            lanes = self._each(lambda i, of: self._filled(i, of, chunks, x))
+            parts = self._each(lambda i, of: self._filled(i, of, chunks, x))
         with phases.phase("compute"):
-            for lane in lanes:
-                lane.multiply_all()
-            for lane in lanes:
-                lane.synchronize()
+            for part in parts:
+                part.multiply_all()
+            for part in parts:
+                part.synchronize()
         with phases.phase("merge"):
-            self._each(lambda i, _: lanes[i].send_back(y))
-            self._add_shares(y, lanes)
+            self._each(lambda i, _: parts[i].send_back(y))
+            self._add_shares(y, parts)
         self.packed_bytes = sum(int(chunk.packed.nbytes) for chunk in chunks)
         self.sent_bytes = int(self._stored.major.nbytes) + sum(chunk.nbytes for chunk in chunks)
 
@@ -104,50 +107,50 @@ class ChunkedProduct:
             found[PACKING] = ENTRY_BYTES * self._stored.nnz + self.packed_bytes
         return found | {"merge": vectors[1]}
 
-    def _cut(self) -> list[Place]:
+    def _cut(self) -> list[ChunkSpan]:
         spans = self._strategy.cut(self._stored, self._devices, self._pieces)
-        return [Place(*divmod(at, self._pieces), span) for at, span in enumerate(spans)]
+        return [ChunkSpan(*divmod(at, self._pieces), span) for at, span in enumerate(spans)]
 
-    def _lanes(self, places: Sequence[Place]) -> list[tuple[ThreadPoolExecutor, list[Place]]]:
-        return [(thread, [place for place in places if place.device == i]) for i, thread in enumerate(self._threads)]
+    def _by_device(self, pieces: Sequence[ChunkSpan]) -> list[tuple[ThreadPoolExecutor, list[ChunkSpan]]]:
+        return [(thread, [piece for piece in pieces if piece.device == i]) for i, thread in enumerate(self._threads)]
 
-    def _each(self, function: Callable[[int, list[Place]], Any]) -> list[Any]:
-        found = [thread.submit(function, i, of) for i, (thread, of) in enumerate(self._lanes(self._cut()))]
+    def _each(self, function: Callable[[int, list[ChunkSpan]], Any]) -> list[Any]:
+        found = [thread.submit(function, i, of) for i, (thread, of) in enumerate(self._by_device(self._cut()))]
         return [future.result() for future in found]
 
-    def _pack(self, places: Sequence[Place]) -> list[Chunk]:
+    def _pack(self, pieces: Sequence[ChunkSpan]) -> list[Chunk]:
         packer = Packer(self._stored, self._staging)
-        return [packer.pack(at, place.span) for at, place in enumerate(places)]
+        return [packer.pack(at, piece.span) for at, piece in enumerate(pieces)]
 
     def _pack_for(self, feed: "_Feed") -> None:
         packer = Packer(self._stored, self._staging)
-        while (place := feed.begin()) is not None:
-            feed.put(place, packer.pack(place.device * self._pieces + place.number, place.span))
+        while (piece := feed.begin()) is not None:
+            feed.put(piece, packer.pack(piece.device * self._pieces + piece.number, piece.span))
 
-    def _filled(self, i: int, places: Sequence[Place], chunks: Sequence[Chunk], x: Any) -> Lane:
-        lane = Lane(self._devices[i], self._stored, [place.span for place in places], x)
-        for place in places:
-            lane.send(place.number, chunks[i * self._pieces + place.number])
-        lane.wait_for_copies()
-        return lane
+    def _filled(self, i: int, pieces: Sequence[ChunkSpan], chunks: Sequence[Chunk], x: Any) -> DeviceChunks:
+        part = DeviceChunks(self._devices[i], self._stored, [piece.span for piece in pieces], x)
+        for piece in pieces:
+            part.send(piece.number, chunks[i * self._pieces + piece.number])
+        part.wait_for_copies()
+        return part
 
-    def _drive(self, i: int, places: Sequence[Place], feed: "_Feed", x: Any, y: Any) -> Lane:
+    def _drive(self, i: int, pieces: Sequence[ChunkSpan], feed: "_Feed", x: Any, y: Any) -> DeviceChunks:
         """One device, from x to its rows of y."""
-        lane, marks = Lane(self._devices[i], self._stored, [place.span for place in places], x), deque[Any]()
+        part, marks = DeviceChunks(self._devices[i], self._stored, [piece.span for piece in pieces], x), deque[Any]()
         while (taken := feed.take(i)) is not None:
             number, chunk = taken
-            marks.append(lane.send(number, chunk))
-            lane.multiply(number)
-            lane.download(number, y)
+            marks.append(part.send(number, chunk))
+            part.multiply(number)
+            part.download(number, y)
             if len(marks) >= AHEAD:
-                lane.wait(marks.popleft())
-        lane.finish()
-        return lane
+                part.wait(marks.popleft())
+        part.finish()
+        return part
 
-    def _add_shares(self, y: Any, lanes: Sequence[Lane]) -> None:
+    def _add_shares(self, y: Any, parts: Sequence[DeviceChunks]) -> None:
         """Of rows that chunks cut: the chunk in which one begins wrote it, the others add, in their order."""
-        for lane in lanes:
-            for span, share in zip(lane.spans, lane.host_shares, strict=True):
+        for part in parts:
+            for span, share in zip(part.spans, part.host_shares, strict=True):
                 if span.start_flag:
                     y[span.first] += share
 
@@ -155,29 +158,29 @@ class ChunkedProduct:
 class _Feed:
     """Chunks on their way to their devices: whoever packs takes them from the front, links from the back."""
 
-    def __init__(self, places: Sequence[Place], kept: Sequence[Chunk] | None) -> None:
-        count = places[-1].device + 1
+    def __init__(self, pieces: Sequence[ChunkSpan], kept: Sequence[Chunk] | None) -> None:
+        count = pieces[-1].device + 1
         self._changed, self._packing = Condition(), -1
-        self._todo = [deque(place for place in places if place.device == i) for i in range(count)]
+        self._todo = [deque(piece for piece in pieces if piece.device == i) for i in range(count)]
         self._ready: list[deque[tuple[int, Chunk]]] = [deque() for _ in range(count)]
-        for place, chunk in zip(places, kept or (), strict=False):
-            self._todo[place.device].clear()
-            self._ready[place.device].append((place.number, chunk))
+        for piece, chunk in zip(pieces, kept or (), strict=False):
+            self._todo[piece.device].clear()
+            self._ready[piece.device].append((piece.number, chunk))
 
-    def begin(self) -> Place | None:
+    def begin(self) -> ChunkSpan | None:
         """The next one to pack, of the device that has the most left; None: there is none left."""
         with self._changed:
             most = max(self._todo, key=len)
             if not most:
                 return None
-            place = most.popleft()
-            self._packing = place.device
-            return place
+            piece = most.popleft()
+            self._packing = piece.device
+            return piece
 
-    def put(self, place: Place, chunk: Chunk) -> None:
+    def put(self, piece: ChunkSpan, chunk: Chunk) -> None:
         """What was begun is packed."""
         with self._changed:
-            self._ready[place.device].append((place.number, chunk))
+            self._ready[piece.device].append((piece.number, chunk))
             self._packing = -1
             self._changed.notify_all()
 
@@ -188,8 +191,8 @@ class _Feed:
             if self._ready[device]:
                 return self._ready[device].popleft()
             if self._todo[device]:
-                place = self._todo[device].pop()
-                return place.number, _whole(place)
+                piece = self._todo[device].pop()
+                return piece.number, _whole(piece)
             return None
 
     def end(self) -> None:
@@ -199,5 +202,5 @@ class _Feed:
             self._changed.notify_all()
 
 
-def _whole(place: Place) -> Chunk:
-    return whole_chunk(place.span)
+def _whole(piece: ChunkSpan) -> Chunk:
+    return whole_chunk(piece.span)

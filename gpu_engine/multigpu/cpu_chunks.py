@@ -7,7 +7,7 @@ import numpy as np
 
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.chunk_products import SentChunk
-from gpu_engine.multigpu.packed_runs import RUN
+from gpu_engine.multigpu.packed_stretches import STRETCH
 
 
 def room(_device: Device, _chunk_entries: int, _pointer: Any) -> None:
@@ -17,11 +17,11 @@ def room(_device: Device, _chunk_entries: int, _pointer: Any) -> None:
 def multiply(sent: SentChunk, _room: None, x: Any, y: Any, share: Any) -> None:
     """Row by row, each from its first entry on."""
     chunk, packed = sent.chunk, sent.packed
-    bases, slots, table, codes, low, high, spare = map(slice, chunk.places, (*chunk.places[1:], packed.size))
+    bases, spares, table, codes, low, high, spare = map(slice, chunk.begins, (*chunk.begins[1:], packed.size))
     code = np.uint16 if chunk.value_bytes == 2 else np.uint8
     _rows(
         *(sent.pointers, chunk.span.start, chunk.span.end, chunk.column_bytes, chunk.value_bytes),
-        *(sent.columns, sent.values, packed[bases].view(np.int32), packed[slots].view(np.int32)),
+        *(sent.columns, sent.values, packed[bases].view(np.int32), packed[spares].view(np.int32)),
         *(packed[table].view(np.float64), packed[codes].view(code), packed[low].view(np.uint16), packed[high]),
         *(packed[spare].view(np.float64), packed[spare].view(np.int32), x, y, share),
     )
@@ -47,7 +47,7 @@ def _rows(
     columns: Any,
     values: Any,
     bases: Any,
-    slots: Any,
+    spares: Any,
     table: Any,
     codes: Any,
     low: Any,
@@ -62,21 +62,21 @@ def _rows(
         total = 0.0
         for number in range(max(indptr[row], start), min(indptr[row + 1], end)):
             entry = number - start
-            # A spare run has its values first, then its columns: 12 bytes an entry.
-            slot = slots[entry // RUN] if slots.size else -1
+            # A spare stretch has its values first, then its columns: 12 bytes an entry.
+            slot = spares[entry // STRETCH] if spares.size else -1
             if column_bytes == 4:
                 column = np.int64(columns[entry])
             elif slot >= 0:
-                column = np.int64(spare_columns[slot * RUN * 3 + RUN * 2 + entry % RUN])
+                column = np.int64(spare_columns[slot * STRETCH * 3 + STRETCH * 2 + entry % STRETCH])
             elif column_bytes == 3:
-                column = bases[entry // RUN] + np.int64(low[entry]) + (np.int64(high[entry]) << 16)
+                column = bases[entry // STRETCH] + np.int64(low[entry]) + (np.int64(high[entry]) << 16)
             else:
-                column = np.int64(bases[entry // RUN]) + np.int64(low[entry])
+                column = np.int64(bases[entry // STRETCH]) + np.int64(low[entry])
             if value_bytes == 8:
                 value = values[entry]
             elif slot >= 0:
-                # Eight bytes a value: a run of 12 bytes an entry is one and a half of RUN long.
-                value = spare_values[slot * RUN * 3 // 2 + entry % RUN]
+                # Eight bytes a value: a stretch of 12 bytes an entry is one and a half of STRETCH long.
+                value = spare_values[slot * STRETCH * 3 // 2 + entry % STRETCH]
             elif value_bytes == 0:
                 value = table[0]
             else:

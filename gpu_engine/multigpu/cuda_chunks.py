@@ -58,7 +58,7 @@ def multiply(sent: SentChunk, room: TileRoom, x: Any, y: Any, share: Any) -> Non
     extent = (np.int32(tiles), np.int32(TILE), pointer(span.start), pointer(span.end), np.int32(rows))
     find = SOURCE.function(f"find_tiles<{kind}>")
     find((-(-(tiles + 1) // BLOCK),), (BLOCK,), (*extent, indptr, room.borders, room.first_rows))
-    sections = (np.uint64(base + place) for place in chunk.places)
+    sections = (np.uint64(base + place) for place in chunk.begins)
     product = SOURCE.function(f"chunk_tile<{kind}, {THREADS}, {ITEMS}>")
     widths = np.int32(chunk.column_bytes), np.int32(chunk.value_bytes)
     arrays = (sent.columns, sent.values, *sections, x, y, room.first_sums, room.last_sums)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpu_engine.multigpu import packed_runs
+from gpu_engine.multigpu import packed_stretches
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.packed_runs import RUN
+from gpu_engine.multigpu.packed_stretches import STRETCH
 from gpu_engine.multigpu.packer import ENTRY_BYTES
 from gpu_engine.multigpu.partition import StoredMatrix
 from gpu_engine.multigpu.spmv import PACKING
@@ -29,7 +29,7 @@ class Links:
         count, bits = len(devices), stored.values.view(np.uint64)
         pieces = [stored.values[i * stored.nnz // count : (i + 1) * stored.nnz // count] for i in range(count)]
         rooms = [device.allocate(piece.size, np.float64) for device, piece in zip(devices, pieces, strict=True)]
-        sums = np.empty(-(-stored.nnz // RUN), np.uint64)
+        sums = np.empty(-(-stored.nnz // STRETCH), np.uint64)
 
         def copy() -> None:
             for device, piece, room in zip(devices, pieces, rooms, strict=True):
@@ -38,7 +38,7 @@ class Links:
                 device.synchronize()
 
         copying = _fastest(copy, clock)
-        reading = _fastest(lambda: packed_runs.read(stored.minor, bits, sums), clock)
+        reading = _fastest(lambda: packed_stretches.read(stored.minor, bits, sums), clock)
         return Links(_rate(stored.values.nbytes, copying), _rate(ENTRY_BYTES * stored.nnz, reading))
 
     def bounds(self, moved: Mapping[str, int]) -> dict[str, float]:

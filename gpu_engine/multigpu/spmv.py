@@ -1,4 +1,4 @@
-"""y := α·A·x + β·y on several devices at once; STRATEGIES: what is balanced, and what is done where.
+"""y := α·A·x + β·y on several devices at once, as a strategy says.
 
 Source: MSREP paper, Algorithms 3, 5 and 7, §4 and §5.3.
 """
@@ -7,18 +7,17 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gpu_engine.errors import InputError, ParameterError, quote
+from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines, cut_group
+from gpu_engine.multigpu.cut import cut_group
 from gpu_engine.multigpu.merge import MERGES, MergePlace, PartialResults, PartProduct
-from gpu_engine.multigpu.numa import Placement, thread_beside
-from gpu_engine.multigpu.partition import Axis, Part, Span, StoredMatrix, localize, part_of
+from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, localize, part_of
+from gpu_engine.multigpu.strategies import Strategy, node_groups
 
 PHASES = ("partition", "distribute", "compute", "merge")
 """Cutting, and the local lines of each part; copying parts and vectors to the devices; the products; from partial
@@ -48,126 +47,6 @@ class Phases:
         begin = self._clock()
         yield
         self.seconds[name] += self._clock() - begin
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """How a product is organised.
-
-    balanced  parts have equal nonzeros, else equal rows or columns
-    threads   a thread of the host for each device; else one does everything, device by device
-    offload   devices write their own local lines; where columns are cut the first gathers and adds the results
-    by_node   the matrix is cut among NUMA nodes first, then by a thread of each among its devices
-    placement, affinity  where arrays of the host lie, and whether threads stay on the nodes of their devices
-    pipelined  parts of CSR are sent in chunks, and what is there is multiplied and sent back meanwhile
-    packed     chunks are sent in fewer bytes where they pack; kept: as they were packed before the product
-    """
-
-    name: str
-    summary: str
-    balanced: bool
-    threads: bool
-    offload: bool
-    by_node: bool
-    placement: Placement
-    affinity: bool
-    pipelined: bool = False
-    packed: bool = False
-    kept: bool = False
-
-    @property
-    def in_chunks(self) -> bool:
-        """Whether `chunks.ChunkedProduct` multiplies, which is ours; the others are the paper's."""
-        return self.pipelined or self.packed
-
-    def merge_place(self, axis: Axis) -> MergePlace:
-        """Where the paper merges (§4.3)."""
-        return "gather" if self.offload and axis == "columns" else "host"
-
-    def start_threads(self, devices: Sequence[Device]) -> list[ThreadPoolExecutor]:
-        """The thread of the host for each device, if they have any."""
-        if not self.threads:
-            return []
-        return [thread_beside(device) if self.affinity else ThreadPoolExecutor(1) for device in devices]
-
-    def cut(self, stored: StoredMatrix, devices: Sequence[Device], pieces: int = 1) -> tuple[Span, ...]:
-        """So many parts for each device."""
-        if not self.balanced:
-            return cut_by_lines(stored, pieces * len(devices))
-        groups = node_groups(devices) if self.by_node else (len(devices),)
-        return cut_by_entries(stored, [pieces * group for group in groups])
-
-
-PAPER_STRATEGIES: tuple[Strategy, ...] = (
-    Strategy(
-        name="baseline",
-        summary="Equal rows or columns for each device; one thread of the host cuts, copies and merges.",
-        balanced=False,
-        threads=False,
-        offload=False,
-        by_node=False,
-        placement="none",
-        affinity=False,
-    ),
-    Strategy(
-        name="p*",
-        summary="Equal nonzeros for each device; a thread of the host for each cuts, copies and merges.",
-        balanced=True,
-        threads=True,
-        offload=False,
-        by_node=False,
-        placement="none",
-        affinity=False,
-    ),
-    Strategy(
-        name="p*-opt",
-        summary="As p*, cut and placed by NUMA nodes; devices write local lines, and one adds up columns' results.",
-        balanced=True,
-        threads=True,
-        offload=True,
-        by_node=True,
-        placement="beside",
-        affinity=True,
-    ),
-)
-
-_OURS = {
-    "p*-pipelined": (
-        "As p*-opt for pCSR, in chunks: one is copied, one multiplied, one sent back.",
-        (True, False, False),
-    ),
-    "p*-packed": (
-        "As p*-opt for pCSR, all packed on the host first: fewer bytes over the links.",
-        (False, True, False),
-    ),
-    "p*-packed-pipelined": (
-        "Both at once: chunks not packed yet are sent as they are while a link waits.",
-        (True, True, False),
-    ),
-    "p*-kept": ("As p*-packed-pipelined, packed before the product and kept so for many.", (True, True, True)),
-}
-
-STRATEGIES: tuple[Strategy, ...] = (
-    *PAPER_STRATEGIES,
-    *(
-        replace(PAPER_STRATEGIES[-1], name=name, summary=summary, pipelined=pipelined, packed=packed, kept=kept)
-        for name, (summary, (pipelined, packed, kept)) in _OURS.items()
-    ),
-)
-
-
-def find_strategy(name: str) -> Strategy:
-    """The strategy of that name; raises ParameterError naming the known ones."""
-    for strategy in STRATEGIES:
-        if strategy.name == name:
-            return strategy
-    known = ", ".join(strategy.name for strategy in STRATEGIES)
-    raise ParameterError(f"There is no strategy {quote(name)}; known strategies: {known}.")
-
-
-def node_groups(devices: Sequence[Device]) -> tuple[int, ...]:
-    """How many devices in a row hang on the same node."""
-    return tuple(len(list(group)) for _, group in itertools.groupby(devices, key=lambda device: device.node))
 
 
 class DistributedMatrix:

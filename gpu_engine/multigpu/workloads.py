@@ -16,15 +16,8 @@ from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.multigpu.pagerank_workload import RankIterations
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
-from gpu_engine.multigpu.spmv import (
-    COLD_PHASES,
-    PHASES,
-    DistributedMatrix,
-    Phases,
-    Strategy,
-    find_strategy,
-    node_groups,
-)
+from gpu_engine.multigpu.spmv import COLD_PHASES, PHASES, DistributedMatrix, Phases
+from gpu_engine.multigpu.strategies import Strategy, find_strategy, node_groups
 from gpu_engine.multigpu.workload import Clock, CutName, Setting, Workload, WorkloadData, WorkloadName, stored_bytes
 from gpu_engine.verify import POISON, check
 

@@ -17,7 +17,7 @@ from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.numa import Placement
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import Partitioning, find_partitioning
-from gpu_engine.multigpu.spmv import STRATEGIES, Strategy, find_strategy
+from gpu_engine.multigpu.strategies import STRATEGIES, Strategy, find_strategy
 from gpu_engine.multigpu.workload import CutName, Setting, WorkloadName
 from gpu_engine.parameters import parameter
 from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record

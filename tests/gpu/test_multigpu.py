@@ -11,6 +11,7 @@ from gpu_engine import cpms
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
+from gpu_engine.multigpu.chunks import CHUNK_ENTRIES
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, copy_part, plan_transfers
 from gpu_engine.multigpu.merge import MERGES
@@ -19,7 +20,8 @@ from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, Span, find_partitioning, join, localize, part_of
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from gpu_engine.multigpu.segments import SegmentExchange
-from gpu_engine.multigpu.spmv import PAPER_STRATEGIES, DistributedMatrix, Strategy
+from gpu_engine.multigpu.spmv import DistributedMatrix
+from gpu_engine.multigpu.strategies import PAPER_STRATEGIES, Strategy
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.pagerank import PageRankParams, transition_matrix
@@ -28,8 +30,10 @@ from gpu_engine.pagerank.run import iterate
 from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.verify import POISON, check, reference
 from tests.battery import BATTERY
+from tests.gpu_engine.multigpu import test_chunks as chunk_tests
 from tests.gpu_engine.multigpu import test_exchange as exchange_tests
 from tests.gpu_engine.multigpu import test_segments as segment_tests
+from tests.gpu_engine.multigpu.packable import PACKABLE
 from tests.gpu_engine.multigpu.test_pagerank import GRAPHS, schedule_of
 from tests.gpu_engine.multigpu.test_spmv import check_products, no_clock
 
@@ -79,6 +83,33 @@ def test_products(devices: Sequence[Any], name: str, strategy: Strategy, partiti
         poison(devices, 10_000)
         with DistributedMatrix(stored, devices[:count], strategy, no_clock(), place) as distributed:
             check_products(distributed, matrix, expected)
+
+
+@pytest.mark.parametrize("strategy", chunk_tests.IN_CHUNKS, ids=lambda s: s.name)
+@pytest.mark.parametrize("name", BATTERY)
+def test_products_in_chunks(devices: Sequence[Any], name: str, strategy: Strategy) -> None:
+    matrix = BATTERY[name]()
+    expected = reference(matrix)
+    for count, entries in ((1, CHUNK_ENTRIES), (COUNT, 3)):
+        poison(devices, 10_000)
+        with chunk_tests.chunked(matrix, strategy, devices[:count], entries) as product:
+            for y in chunk_tests.products(product, expected.x, matrix.n_rows):
+                check(expected, y)
+
+
+@pytest.mark.parametrize("name", PACKABLE)
+def test_packed_products_have_the_same_bits(devices: Sequence[Any], name: str) -> None:
+    """Whatever was packed, and whatever a link took as it was; values against the processor's."""
+    matrix = PACKABLE[name]()
+    x, bits = np.random.default_rng(2).uniform(-1.0, 1.0, matrix.n_cols), []
+    for strategy in chunk_tests.IN_CHUNKS:
+        poison(devices, 10_000)
+        with chunk_tests.chunked(matrix, strategy, devices[:2], -(-matrix.nnz // 4)) as product:
+            bits += [y.view(np.int64) for y in chunk_tests.products(product, x, matrix.n_rows)]
+    assert all((found == bits[0]).all() for found in bits)
+    with np.errstate(invalid="ignore"):
+        expected = matrix.to_scipy() @ x
+    np.testing.assert_allclose(bits[0].view(np.float64), expected, rtol=1e-9, atol=1e-9)
 
 
 @partitionings

@@ -13,7 +13,7 @@ from gpu_engine.findings.scaling.groups import Series, WorkGroup, devices_in_wor
 from gpu_engine.findings.scaling.sweep import point_of
 from gpu_engine.findings.tables import Table
 from gpu_engine.multigpu.partition import PARTITIONINGS
-from gpu_engine.multigpu.spmv import PAPER_STRATEGIES, find_strategy
+from gpu_engine.multigpu.strategies import PAPER_STRATEGIES, find_strategy
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 

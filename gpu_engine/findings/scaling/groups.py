@@ -8,7 +8,7 @@ from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.findings.scaling.cases import COLD, COMPUTE, STAYING, WORKS, SpeedUp, is_virtual, phases_of, speed_up
 from gpu_engine.findings.units import count as in_digits
 from gpu_engine.multigpu.partition import PARTITIONINGS
-from gpu_engine.multigpu.spmv import STRATEGIES
+from gpu_engine.multigpu.strategies import STRATEGIES
 from gpu_engine.records import Measurement
 
 BASELINE = STRATEGIES[0].name

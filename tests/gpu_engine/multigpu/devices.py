@@ -18,7 +18,7 @@ class LoggingDevice(VirtualDevice):
 
     def allocate(self, size: int, dtype: Any) -> Any:
         array = super().allocate(size, dtype)
-        array[:] = POISON if array.dtype.kind == "f" else -1
+        array[:] = POISON if array.dtype.kind == "f" else -1 if array.dtype.kind == "i" else 0x5A
         return array
 
     def _launch(self, work: Any, *arguments: Any) -> None:

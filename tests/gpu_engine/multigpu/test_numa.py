@@ -12,7 +12,8 @@ import pytest
 from gpu_engine.multigpu.cut import cut_by_entries, cut_group
 from gpu_engine.multigpu.numa import Placement, host_memory, thread_beside
 from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning
-from gpu_engine.multigpu.spmv import DistributedMatrix, find_strategy
+from gpu_engine.multigpu.spmv import DistributedMatrix
+from gpu_engine.multigpu.strategies import find_strategy
 from gpu_engine.multigpu.workload import WorkloadData
 from tests.battery import BATTERY
 from tests.gpu_engine.multigpu.devices import LoggingDevice

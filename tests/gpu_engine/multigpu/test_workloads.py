@@ -11,8 +11,10 @@ from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.multigpu import workloads
 from gpu_engine.multigpu.cut import cut_by_entries
+from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.resident import BATCH
+from gpu_engine.multigpu.strategies import STRATEGIES, find_strategy
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import VirtualDevice, virtual_devices
 from gpu_engine.multigpu.workload import Setting, Workload, WorkloadData, WorkloadName, stored_bytes
@@ -24,6 +26,7 @@ from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.verify import EPSILON
 from tests.battery import dense
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
+from tests.gpu_engine.multigpu.packable import PACKABLE
 
 GRID = generate("stencil", {"points": 5, "nx": 9, "ny": 8})
 WIDE = dense([[1, 0, 2, 0], [0, 0, 0, 5]])
@@ -148,6 +151,43 @@ def test_of_cold_products_all_is_timed(devices: tuple[LoggingDevice, ...]) -> No
         assert work.turn() == 2 * blocks + 1
         assert work.fields()["phases_s"] == phases | {"partition": partitions}
         assert work.fields()["strategy"] == variant
+
+
+@pytest.mark.parametrize("variant", [strategy.name for strategy in STRATEGIES if strategy.in_chunks])
+def test_cold_products_in_chunks(variant: str, devices: tuple[LoggingDevice, ...]) -> None:
+    """A pipelined one is one block on the clock, and its phases are timed apart; what is sent bounds them."""
+    matrix, strategy = PACKABLE["two values"](), find_strategy(variant)
+    work = made(setting("cold", variant, merge="host"), matrix, devices)
+    work.check()
+    assert work.turn() == (1.0 if strategy.pipelined else 2 * 5 + 1)
+    fields = work.fields()
+    names = ("partition", "distribute", "compute", "merge", *(["packing"] if strategy.packed else []))
+    assert fields["phases_s"] == dict.fromkeys(names, 1.0)
+    sent = fields["phase_bytes"]["distribute"] - 3 * 8 * matrix.n_cols
+    whole = 12 * matrix.nnz + 4 * (matrix.n_rows + 1)
+    assert sent == whole if not strategy.packed else sent < whole / 3
+    assert work.moved_bytes == sent + 8 * matrix.n_rows
+    # Copies of eight bytes an entry, and reads of twelve, took a second.
+    assert fields["bounds_s"]["distribute"] == fields["phase_bytes"]["distribute"] / (8 * matrix.nnz)
+    assert ("packing" in fields["bounds_s"]) == (strategy.packed and not strategy.kept)
+    assert fields.get("packing_s") == (1.0 if strategy.kept else None)
+
+
+@pytest.mark.parametrize(
+    ("partitioning", "merge", "vectors"),
+    [("pCSR", "host", (3, 1)), ("pCSC", "host", (1, 3)), ("pCSC", "device", (1, 1))],
+)
+def test_bytes_of_the_phases_of_cold_products(
+    partitioning: str, merge: MergePlace, vectors: tuple[int, int], devices: tuple[LoggingDevice, ...]
+) -> None:
+    """So many times all of x is sent, and all of y sent back."""
+    work = made(setting("cold", "p*", merge=merge, partitioning=partitioning), GRID, devices)
+    work.check()
+    fields = work.fields()
+    sent = fields["stored_bytes"] + vectors[0] * 8 * GRID.n_cols
+    assert fields["phase_bytes"]["distribute"] == sent
+    assert fields["phase_bytes"]["merge"] == vectors[1] * 8 * GRID.n_rows
+    assert fields["phase_bytes"]["compute"] == sent + (3 if partitioning == "pCSC" else 1) * 8 * GRID.n_rows
 
 
 def test_a_long_product_is_sampled_once_a_turn(devices: tuple[LoggingDevice, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Lane: what one device does of a product in chunks."""
+"""DeviceChunks: what one device does of a product in chunks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from gpu_engine.multigpu.packer import WHOLE_COLUMN, WHOLE_VALUE, Chunk
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 
 
-class Lane:
+class DeviceChunks:
     """Chunks of one device: copied on its second stream, multiplied and sent back on its first.
 
     spans        of its chunks, by their numbers

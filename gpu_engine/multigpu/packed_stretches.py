@@ -1,6 +1,6 @@
-"""Runs of a chunk, packed: offsets of columns, and codes of values by a hash table; loops of the host without NumPy.
+"""Stretches of a chunk, packed: offsets of columns, codes of values by a hash table; loops without NumPy.
 
-Every run is packed by itself, so that all cores pack at once, and what two of them pack lies at known places.
+Every stretch is packed by itself, so that all cores pack at once, and what two of them pack lies at known places.
 """
 
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-RUN = 2**15
+STRETCH = 2**15
 """Entries with the same base of their columns; a multiple of the kernels' tiles that a core's own cache holds."""
 
 PACKED, COLUMNS_FAIL, VALUES_FAIL = -1, -2, -3
@@ -98,8 +98,10 @@ def _insert(bits: Any, keys: Any, codes: Any, table: Any, count: int, limit: int
 @numba.njit(cache=True, nogil=True)
 def _ends(columns: Any) -> Any:
     low = high = columns[0]
-    for column in columns:
-        low, high = min(low, column), max(high, column)
+    # By numbers, one after the other: so it is compiled to instructions on vectors, ten times as fast.
+    for i in range(columns.size):
+        low = min(low, columns[i])
+        high = max(high, columns[i])
     return low, high
 
 
@@ -133,12 +135,15 @@ def _all_equal(bits: Any, value: Any) -> bool:
 @numba.njit(nogil=True)
 def _few_codes(bits: Any, table: Any, found: Any) -> bool:
     """Compares with each of up to FEW values."""
-    last = table.size - 1
-    v0, v1, v2, v3 = table[0], table[min(1, last)], table[min(2, last)], table[min(3, last)]
+    count = table.size
+    v0, v1 = table[0], table[1 if count > 1 else 0]
+    v2, v3 = table[2 if count > 2 else 0], table[3 if count > 3 else 0]
+    # Of values that are not there the first stands in, with code 0.
+    c1, c2, c3 = np.uint8(count > 1), np.uint8(2 * (count > 2)), np.uint8(3 * (count > 3))
     missing = np.uint8(0)
     for i in range(bits.size):
         value = bits[i]
-        code = np.uint8(value == v1) | np.uint8(np.uint8(value == v2) << 1) | np.uint8(np.uint8(value == v3) * 3)
+        code = np.uint8(value == v1) * c1 | np.uint8(value == v2) * c2 | np.uint8(value == v3) * c3
         missing |= np.uint8((value != v0) & (code == 0))
         found[i] = code
     return bool(missing == 0)
@@ -168,33 +173,33 @@ def pack(
     column_bytes: int,
     value_bytes: int,
     bases: Any,
-    slots: Any,
+    spares: Any,
     low: Any,
     high: Any,
     short_codes: Any,
     long_codes: Any,
 ) -> None:
-    """Packs all runs of a chunk; slots: PACKED, or why a run does not fit.
+    """Packs all stretches of a chunk; spares: PACKED, or why a stretch does not fit.
 
     columns, bits   int32, uint64 [entries]: of the values their bits
     table … codes   `Table.arrays`
-    bases, slots    int32 [runs]
+    bases, spares    int32 [stretches]
     low, high       uint16, uint8 [entries], or none; short_codes, long_codes: uint8, uint16 [entries], or none
     """
-    for run in numba.prange(bases.size):
-        begin, end = run * RUN, min((run + 1) * RUN, columns.size)
-        slots[run], bases[run] = PACKED, 0
+    for stretch in numba.prange(bases.size):
+        begin, end = stretch * STRETCH, min((stretch + 1) * STRETCH, columns.size)
+        spares[stretch], bases[stretch] = PACKED, 0
         if column_bytes < 4:
             mine = columns[begin:end]
             first, last = _ends(mine)
-            bases[run] = first
+            bases[stretch] = first
             if np.int64(last) - np.int64(first) >= np.int64(1) << (8 * column_bytes):
-                slots[run] = COLUMNS_FAIL
+                spares[stretch] = COLUMNS_FAIL
             elif column_bytes == 2:
                 _offsets(mine, first, low[begin:end])
             else:
                 _high_offsets(mine, first, low[begin:end], high[begin:end])
-        if slots[run] == PACKED and value_bytes < 8:
+        if spares[stretch] == PACKED and value_bytes < 8:
             fits = True
             if value_bytes == 0:
                 fits = _all_equal(bits[begin:end], table[0])
@@ -205,14 +210,20 @@ def pack(
             else:
                 fits = _codes(bits[begin:end], keys, codes, long_codes[begin:end])
             if not fits:
-                slots[run] = VALUES_FAIL
+                spares[stretch] = VALUES_FAIL
+
+
+@numba.njit(nogil=True)
+def _sum(array: Any) -> Any:
+    total = array[0] - array[0]
+    for i in range(array.size):
+        total += array[i]
+    return total
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
 def read(columns: Any, bits: Any, found: Any) -> None:
-    """found[run]: the sum of its columns and bits; uint64 [runs]. What all cores read at once, and nothing else."""
-    for run in numba.prange(found.size):
-        total = np.uint64(0)
-        for i in range(run * RUN, min((run + 1) * RUN, columns.size)):
-            total += bits[i] + np.uint64(columns[i])
-        found[run] = total
+    """found[stretch]: the sum of its columns and bits; uint64 [stretches]. All cores read at once, and do no more."""
+    for stretch in numba.prange(found.size):
+        begin, end = stretch * STRETCH, min((stretch + 1) * STRETCH, columns.size)
+        found[stretch] = _sum(bits[begin:end]) + np.uint64(_sum(columns[begin:end]))
