@@ -6,7 +6,7 @@ and packed ones are smaller. While a link has nothing packed to send it takes ch
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Condition
 from typing import Any, NamedTuple
 
@@ -67,18 +67,14 @@ class ChunkedProduct:
         """y := A·x, float64 [n_cols], [n_rows] on the host, everything at the same time."""
         pieces = self._cut()
         feed = _Feed(pieces, self._kept)
-        found = [
-            thread.submit(self._drive, i, of, feed, x, y) for i, (thread, of) in enumerate(self._by_device(pieces))
-        ]
+        found = self._each(lambda i: self._drive(i, _of(pieces, i), feed, x, y))
         try:
-            if self._strategy.packed:
+            if self._strategy.packed and self._kept is None:
                 self._pack_for(feed)
         finally:
             feed.end()
-            errors = [future.exception() for future in found]
-        for error in filter(None, errors):
-            raise error
-        self._add_shares(y, [future.result() for future in found])
+            wait(found)
+        self._add_shares(y, _results(found))
 
     def multiply_in_turn(self, x: Any, y: Any, phases: Phases) -> None:
         """The same product, one phase after the other, each ended by all devices."""
@@ -87,14 +83,14 @@ class ChunkedProduct:
         with phases.phase(PACKING):
             chunks = self._kept or (self._pack(pieces) if self._strategy.packed else list(map(_whole, pieces)))
         with phases.phase("distribute"):
-            parts = self._each(lambda i, of: self._filled(i, of, chunks, x))
+            parts = _results(self._each(lambda i: self._filled(i, _of(pieces, i), chunks, x)))
         with phases.phase("compute"):
             for part in parts:
                 part.multiply_all()
             for part in parts:
                 part.synchronize()
         with phases.phase("merge"):
-            self._each(lambda i, _: parts[i].send_back(y))
+            _results(self._each(lambda i: parts[i].send_back(y)))
             self._add_shares(y, parts)
         self.packed_bytes = sum(int(chunk.packed.nbytes) for chunk in chunks)
         self.sent_bytes = int(self._stored.major.nbytes) + sum(chunk.nbytes for chunk in chunks)
@@ -111,12 +107,9 @@ class ChunkedProduct:
         spans = self._strategy.cut(self._stored, self._devices, self._pieces)
         return [ChunkSpan(*divmod(at, self._pieces), span) for at, span in enumerate(spans)]
 
-    def _by_device(self, pieces: Sequence[ChunkSpan]) -> list[tuple[ThreadPoolExecutor, list[ChunkSpan]]]:
-        return [(thread, [piece for piece in pieces if piece.device == i]) for i, thread in enumerate(self._threads)]
-
-    def _each(self, function: Callable[[int, list[ChunkSpan]], Any]) -> list[Any]:
-        found = [thread.submit(function, i, of) for i, (thread, of) in enumerate(self._by_device(self._cut()))]
-        return [future.result() for future in found]
+    def _each(self, function: Callable[[int], Any]) -> list[Future[Any]]:
+        """Begins a function with the number of each device in its thread."""
+        return [thread.submit(function, i) for i, thread in enumerate(self._threads)]
 
     def _pack(self, pieces: Sequence[ChunkSpan]) -> list[Chunk]:
         packer = Packer(self._stored, self._staging)
@@ -161,7 +154,7 @@ class _Feed:
     def __init__(self, pieces: Sequence[ChunkSpan], kept: Sequence[Chunk] | None) -> None:
         count = pieces[-1].device + 1
         self._changed, self._packing = Condition(), -1
-        self._todo = [deque(piece for piece in pieces if piece.device == i) for i in range(count)]
+        self._todo = [deque(_of(pieces, i)) for i in range(count)]
         self._ready: list[deque[tuple[int, Chunk]]] = [deque() for _ in range(count)]
         for piece, chunk in zip(pieces, kept or (), strict=False):
             self._todo[piece.device].clear()
@@ -200,6 +193,14 @@ class _Feed:
         with self._changed:
             self._packing = -1
             self._changed.notify_all()
+
+
+def _of(pieces: Sequence[ChunkSpan], device: int) -> list[ChunkSpan]:
+    return [piece for piece in pieces if piece.device == device]
+
+
+def _results(found: Sequence[Future[Any]]) -> list[Any]:
+    return [future.result() for future in found]
 
 
 def _whole(piece: ChunkSpan) -> Chunk:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import POINTERS
+from gpu_engine.measure.cuda_errors import translated
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.chunk_products import SentChunk
 
@@ -78,7 +79,8 @@ def mark(device: Device) -> Any:
 
 def wait(event: Any) -> None:
     """Waits for it."""
-    event.synchronize()
+    with translated():
+        event.synchronize()
 
 
 def _record() -> Any:
