@@ -1,4 +1,4 @@
-#include "product.cuh"
+#include "tiles.cuh"
 
 /// Entries with the same base of their columns: packed_stretches.STRETCH.
 constexpr long long STRETCH = 1 << 15;
@@ -56,6 +56,13 @@ struct ChunkEntries {
   }
 };
 
+/// The sums of rows, stored as they are.
+struct ChunkRows {
+  double *__restrict__ y;
+  __device__ __forceinline__ void ask(int) {}
+  __device__ __forceinline__ void take(int row, double sum) { y[row] = sum; }
+};
+
 /// Tiles of `size` entries from `start` on, the last one smaller; a thread a border. Rows are counted from the chunk's
 /// first one, which may have begun before it. A row is cut where a border falls into it.
 template <typename Pointer>
@@ -86,7 +93,7 @@ __global__ void find_tiles(int tiles, int size, Pointer start, Pointer end, int 
   first_rows[tile] = __ldg(indptr + low) > border ? (low - 1) | CUT : low;
 }
 
-/// y := A·x of a chunk but for the rows that borders cut: multiply_plain_tile, then join_tiles.
+/// y := A·x of a chunk but for the rows that borders cut: multiply_tile, then join_tiles.
 template <typename Pointer, int THREADS, int ITEMS>
 __global__ void __launch_bounds__(THREADS)
     chunk_tile(const Pointer *__restrict__ borders, const unsigned *__restrict__ first_rows,
@@ -99,21 +106,23 @@ __global__ void __launch_bounds__(THREADS)
                double *__restrict__ last_sums) {
   const ChunkEntries entries{start,  column_bytes, value_bytes, columns, values, bases,
                              spares, table,        codes,       low,     high,   spare};
-  multiply_plain_tile<Pointer, THREADS, ITEMS>(borders, first_rows, indptr, entries, x, y, first_sums, last_sums);
+  multiply_tile<Pointer, THREADS, ITEMS, false>(
+      borders, first_rows, indptr, entries, [x](int column) { return __ldg(x + column); }, first_sums, last_sums,
+      ChunkRows{y});
 }
 
 /// y of the rows that borders cut, a warp a tile in which one begins; the warp after those of the tiles finds the share
 /// of the row that began before the chunk.
 __global__ void join_tiles(int tiles, const unsigned *__restrict__ first_rows, const double *__restrict__ first_sums,
                            const double *__restrict__ last_sums, double *__restrict__ y, double *__restrict__ share) {
-  const int tile = (int)(((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP), part = threadIdx.x % WARP;
+  const int tile = (int)(((long long)blockIdx.x * blockDim.x + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
   if (tile > tiles) return;
   const bool began_before = tile == tiles;
   const unsigned row = __ldg(first_rows + (began_before ? 0 : tile + 1));
   if (!(row & CUT) || (!began_before && __ldg(first_rows + tile) == row)) return;
-  double total = !began_before && part == 0 ? last_sums[tile] : 0.0;
-  for (int next = (began_before ? 0 : tile + 1) + part; next < tiles && __ldg(first_rows + next) == row; next += WARP)
+  double total = !began_before && lane == 0 ? last_sums[tile] : 0.0;
+  for (int next = (began_before ? 0 : tile + 1) + lane; next < tiles && __ldg(first_rows + next) == row; next += WARP)
     total += first_sums[next];
   total = sum_lanes<WARP>(total);
-  if (part == 0) *(began_before ? share : y + (row & ~CUT)) = total;
+  if (lane == 0) *(began_before ? share : y + (row & ~CUT)) = total;
 }
