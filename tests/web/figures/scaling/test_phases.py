@@ -53,6 +53,15 @@ def test_phases_are_stacked_in_times_or_in_shares() -> None:
     assert times.layout.barmode == "stack"
 
 
+def test_packing_is_a_phase_of_packed_products_and_phases_have_bounds() -> None:
+    phases = {"partition": 1e-3, "distribute": 4e-3, "compute": 1e-3, "merge": 1e-3, "packing": 3e-3}
+    bounds = {"distribute": 3e-3, "packing": 2e-3}
+    packed = worked("pCSR/p*-packed", 0.01, phases_s=phases, bounds_s=bounds)
+    found = info(shown(packed))
+    assert [bar["name"] for bar in traces(draw(found), "kernel")] == list(phases)
+    assert [cell.replace(THIN, " ") for cell in table(found).rows[-1][-4:]] == ["2.00 ms", "3.00 ms", "–", "–"]
+
+
 def test_a_partitioning_has_a_panel() -> None:
     both = info(shown(*cold(), *cold("fem", "cpu", "pCOO"), *resident()))
     assert titles(draw(both)) == ["web_graph · cuda:0 · pCSR", "fem3 · cpu (virtual) · pCOO"]
