@@ -2,13 +2,14 @@
 
 partition.py: what a part is, PARTITIONINGS; cut.py: where to cut.
 topology.py, numa.py: which device is near which memory.
-base.py: what a device has to offer; virtual.py: devices that are threads of this CPU; cuda_device.py: GPUs,
-cusparse_device.py: with a competitor's products; device_group.py: all of a kind.
+base.py: what a device has to offer; operations.py: what it computes, cpu_operations.py and cuda_operations.py.
+virtual.py: devices that are threads of this CPU; cuda_device.py: GPUs, cusparse_device.py: with a competitor's
+products; device_group.py: all of a kind.
 merge.py: from partial results to y; strategies.py: STRATEGIES; spmv.py: the product that the paper's share;
 chunks.py: that of ours, on packer.py and packed_stretches.py (what is sent), device_chunks.py and chunk_products.py
 (what a device does with it); links.py: how fast it can be. exchange.py: EXCHANGES;
 resident.py: products iterated where the vector lies, captured by replay.py; segments.py: only the heads of a vector
-exchanged; pagerank.py on shards.py and rank_steps.py: PageRank.
+exchanged; pagerank.py on shards.py: PageRank.
 workload.py, workloads.py, pagerank_workload.py, measuring.py: what is measured.
 cluster.py on actors.py, actor_group.py, placement.py, transport.py: several hosts. Source: MSREP paper.
 """

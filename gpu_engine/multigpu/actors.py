@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import InputError, quote
-from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.base import Device, returned
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, Transfer, copy_part, split_diagonal
 from gpu_engine.multigpu.partition import (
     Part,
@@ -134,7 +134,9 @@ class PartActor:
         self._copy_stream, self._overlap = device.copy_stream() if overlap else device, overlap
         part = part_of(stored, span, localize(stored, span))
         blocks = copy_blocks(device, stored.partitioning, part) if overlap else (copy_part(device, part),)
-        self._parts = [device.prepare(stored.partitioning, block, stored.n_cols) for block in blocks]
+        self._parts = [
+            returned(device, device.operations.prepare, stored.partitioning, block, stored.n_cols) for block in blocks
+        ]
         self._vectors = tuple(device.allocate(stored.n_rows, np.float64) for _ in range(2))
         self._off_diagonal = device.allocate(span.stop - span.first if overlap else 0, np.float64)
         n_bytes = sum(int(array.nbytes) for block in blocks for array in (block.major, block.minor, block.values))
@@ -180,7 +182,8 @@ class PartActor:
         self._exchange(moves, self._device.record_event())
         for i, share in enumerate(self._shares):
             if share.target == self._number:
-                self._device.add(y[share.begin : share.end], self._inbox[i : i + 1])
+                add = self._device.operations.add
+                self._device.call(add, y[share.begin : share.end], self._inbox[i : i + 1], None)
         self._copy_stream.synchronize()
         self._device.synchronize()
         self._current = 1 - self._current
@@ -207,12 +210,12 @@ class PartActor:
         ready = device.record_event()
         if not self._overlap:
             self._exchange(moves, ready)
-            device.multiply(self._partitioning, first, x, y)
+            device.call(device.operations.multiply, self._partitioning, first, x, y)
             return
-        device.multiply(self._partitioning, first, x, y)
+        device.call(device.operations.multiply, self._partitioning, first, x, y)
         self._exchange(moves, ready)
-        device.multiply(self._partitioning, self._parts[1], x, self._off_diagonal)
-        device.add(y, self._off_diagonal)
+        device.call(device.operations.multiply, self._partitioning, self._parts[1], x, self._off_diagonal)
+        device.call(device.operations.add, y, self._off_diagonal, None)
 
     def _exchange(self, moves: Sequence[Move], ready: Any) -> None:
         """Launches the moves behind that event; what the device is given from here on comes after them."""

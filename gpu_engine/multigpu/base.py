@@ -1,44 +1,35 @@
-"""Device: the contract of everything that can hold and multiply a part."""
+"""Device: the contract of everything that can hold and multiply a part, which is memory, copies, calls and events."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from gpu_engine.cpms import Segmented
-from gpu_engine.multigpu.partition import Part, Partitioning, Span
+import numpy as np
 
-
-class PreparedPart(Protocol):
-    """A part as its device multiplies it: the part itself, or what `Device.prepare` made of it."""
-
-    @property
-    def span(self) -> Span:
-        """Where the part lies."""
-        ...
-
-    def with_values(self, values: Any) -> "PreparedPart":
-        """The same entries with other values, an array of the device."""
-        ...
+from gpu_engine.formats.base import array_module
+from gpu_engine.multigpu.operations import Operations
 
 
 class Device(Protocol):
     """A device with memory of its own and a stream; `copy_stream` is the same device with another stream.
 
-    Launches (all methods but `allocate`, `copy_stream` and `record_event`) put work on the stream, in order, and return
-    at once: one host thread can keep all devices busy. They never allocate, so that they can be captured into a graph,
-    and do not change which device is current for the caller. Any host thread may call, one at a time for each device.
+    Copies, calls and waits put work on the stream, in order, and return at once: one host thread can keep all devices
+    busy. They never allocate, so that they can be captured into a graph, and do not change which device is current for
+    the caller. Any host thread may call, one at a time for each device.
     Arrays are those of the device unless they are named `host`; those on the host may neither be written nor freed
     before `synchronize`, which is also where errors of launched work are raised.
 
-    name     `cuda:0` …, `virtual:0` …
-    virtual  whether it is a part of this CPU that stands for a GPU
-    node     the NUMA node that it hangs on
-    cpus     the processors of that node; none: any
+    name        `cuda:0` …, `virtual:0` …
+    virtual     whether it is a part of this CPU that stands for a GPU
+    node        the NUMA node that it hangs on
+    cpus        the processors of that node; none: any
+    operations  what it can be called to compute
     """
 
     name: str
     virtual: bool
     node: int
     cpus: tuple[int, ...]
+    operations: Operations
 
     def allocate(self, size: int, dtype: Any) -> Any:
         """An array of that many elements with any content, at once; raises DeviceMemoryError."""
@@ -71,51 +62,8 @@ class Device(Protocol):
         """Launches array := peer, an array of another device or of this one; `wait_event` for what writes it first."""
         ...
 
-    def rewrite(self, partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
-        """Launches what `partition.rewrite` does: local := `major` of a part, from its slice of the whole's."""
-        ...
-
-    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> PreparedPart:
-        """What `multiply` takes for a part that is multiplied often.
-
-        Allocates, and waits for what it does; shares the arrays of the part.
-        """
-        ...
-
-    def multiply(self, partitioning: Partitioning, part: Any, x: Any, partial: Any) -> None:
-        """Launches partial := A_i·x, every element written.
-
-        part     a part, or what `prepare` made of it
-        x        float64, all of it where rows are cut, else the segment of the part's columns
-        partial  float64, the segment of the part's rows where rows are cut, else all rows
-        """
-        ...
-
-    def add(self, total: Any, more: Any, lines: Any = None) -> None:
-        """Launches total := total + more, or total[lines] := total[lines] + more where lines are named, each once."""
-        ...
-
-    def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:
-        """Launches y := α·sums + β·y; β = 0 does not read y; sums are lost."""
-        ...
-
-    def pack(self, vector: Segmented, values: slice, k: int, packed: Any) -> None:
-        """Launches what `segments.pack` does: packed := the first k segments of a range of values."""
-        ...
-
-    def unpack(self, packed: Any, values: slice, k: int, vector: Segmented) -> None:
-        """Launches the inverse, which leaves the other segments."""
-        ...
-
     def reaches(self, other: "Device") -> bool:
-        """Whether `fetch_segments` can read from the other device."""
-        ...
-
-    def fetch_segments(self, peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
-        """Launches the copy of the first k segments of a range of values to the same elements of the device's vector.
-
-        peer  the vector of a device that this one reaches; `wait_event` for what writes it first
-        """
+        """Whether what is called here may read what lies on the other device."""
         ...
 
     def call(self, function: Callable[..., None], *arguments: Any) -> None:
@@ -158,3 +106,30 @@ def join(first: Device, others: Sequence[Device]) -> None:
     """Has the first wait for all that was launched on the others."""
     for other in others:
         first.wait_event(other.record_event())
+
+
+def returned(device: Device, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What function(*arguments) returns when the device calls it; waits for it."""
+    found: list[Any] = []
+
+    def call() -> None:
+        found.append(function(*arguments))
+
+    device.call(call)
+    device.synchronize()
+    return found[0]
+
+
+def copied(device: Device, source: Any) -> Any:
+    """A copy on a device of an array, which lies on the host or on a GPU; waits for it."""
+    array = device.allocate(source.size, source.dtype)
+    if isinstance(source, np.ndarray):
+        device.upload(source, array)
+    else:
+        with source.device:
+            # What made it was launched on the current stream there.
+            array_module(source).cuda.get_current_stream().synchronize()
+        device.fetch(source, array)
+    # Callers free what they made for this copy alone.
+    device.synchronize()
+    return array

@@ -4,7 +4,8 @@ CSR is multiplied as it is, with the algorithm that is the fastest of those for 
 transpose of CSR; COO is converted to CSR first. Source: MSREP paper, §5.1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import cupy
@@ -13,8 +14,9 @@ import numpy as np
 from gpu_engine.competitors import cusparse
 from gpu_engine.competitors.cusparse import CusparseLayout
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.multigpu.base import PreparedPart
+from gpu_engine.multigpu.base import returned
 from gpu_engine.multigpu.cuda_device import CudaDevice
+from gpu_engine.multigpu.operations import PreparedPart
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
 ALGORITHM = cusparse.CSR_ALG1
@@ -40,35 +42,37 @@ class CusparseDevice(CudaDevice):
     def __init__(self, ordinal: int, node: int = 0, cpus: tuple[int, ...] = ()) -> None:
         """Raises DeviceError where CUDA refuses, KernelError where cuSPARSE does."""
         super().__init__(ordinal, node, cpus)
-        with self._current():
-            self._handle = cusparse.new_handle()
+        handle = returned(self, cusparse.new_handle)
+        self.operations = replace(
+            self.operations, prepare=partial(_prepare, handle), multiply=partial(_multiply, handle)
+        )
 
-    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> PreparedPart:
-        """Does a first product, of vectors that nobody reads, with a part of rows; another one is left as it is."""
-        if partitioning.axis != "rows" or not part.minor.size:
-            return part
-        with self._current():
-            layout = self._layout(partitioning, part, n_cols)
-            x, y = (cupy.zeros(size, np.float64) for size in (layout.matrix.n_cols, layout.matrix.n_rows))
-            cusparse.multiply(layout, ALGORITHM, x, y, handle=self._handle)
-            self._stream.synchronize()
-        return CusparsePart(part.span, layout)
 
-    def multiply(self, partitioning: Partitioning, part: Any, x: Any, partial: Any) -> None:
-        """Launches the product; of a part as it came what cuSPARSE needs is made first."""
-        with self._current():
-            if isinstance(part, CusparsePart):
-                cusparse.multiply(part.layout, ALGORITHM, x, partial, handle=self._handle)
-            elif part.minor.size:
-                others = x.size if partitioning.axis == "rows" else partial.size
-                layout = self._layout(partitioning, part, others)
-                cusparse.multiply(layout, ALGORITHM, x, partial, handle=self._handle, once=True)
-            else:
-                partial.data.memset_async(0, partial.nbytes)
+def _prepare(handle: Any, partitioning: Partitioning, part: Part, n_cols: int) -> PreparedPart:
+    """Does a first product, of vectors that nobody reads, with a part of rows; another one is left as it is."""
+    if partitioning.axis != "rows" or not part.minor.size:
+        return part
+    layout = _layout(handle, partitioning, part, n_cols)
+    x, y = (cupy.zeros(size, np.float64) for size in (layout.matrix.n_cols, layout.matrix.n_rows))
+    cusparse.multiply(layout, ALGORITHM, x, y, handle=handle)
+    return CusparsePart(part.span, layout)
 
-    def _layout(self, partitioning: Partitioning, part: Part, n_others: int) -> CusparseLayout:
-        lines, pointers = part.span.stop - part.span.first, part.major
-        if not partitioning.compressed:
-            pointers = cusparse.pointers(part.major, lines, self._handle)
-        matrix = CsrMatrix(lines, n_others, pointers, part.minor, part.values)
-        return cusparse.csr(matrix, transposed=partitioning.axis == "columns")
+
+def _multiply(handle: Any, partitioning: Partitioning, part: Any, x: Any, y: Any) -> None:
+    """The product; of a part as it came what cuSPARSE needs is made first."""
+    if isinstance(part, CusparsePart):
+        cusparse.multiply(part.layout, ALGORITHM, x, y, handle=handle)
+    elif part.minor.size:
+        others = x.size if partitioning.axis == "rows" else y.size
+        layout = _layout(handle, partitioning, part, others)
+        cusparse.multiply(layout, ALGORITHM, x, y, handle=handle, once=True)
+    else:
+        y.data.memset_async(0, y.nbytes)
+
+
+def _layout(handle: Any, partitioning: Partitioning, part: Part, n_others: int) -> CusparseLayout:
+    lines, pointers = part.span.stop - part.span.first, part.major
+    if not partitioning.compressed:
+        pointers = cusparse.pointers(part.major, lines, handle)
+    matrix = CsrMatrix(lines, n_others, pointers, part.minor, part.values)
+    return cusparse.csr(matrix, transposed=partitioning.axis == "columns")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gpu_engine.formats.base import array_module
-from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.base import Device, copied
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
 ExchangeName = Literal["all-gather", "image"]
@@ -106,20 +106,5 @@ def drop_empty_lines(partitioning: Partitioning, part: Part) -> tuple[Part, Any]
 
 def copy_part(device: Device, part: Part) -> Part:
     """A copy on a device of a part, which lies on the host or on a GPU."""
-    arrays = [copy_array(device, array) for array in (part.major, part.minor, part.values)]
+    arrays = [copied(device, array) for array in (part.major, part.minor, part.values)]
     return Part(part.span, *arrays)
-
-
-def copy_array(device: Device, source: Any) -> Any:
-    """A copy on a device of an array, which lies on the host or on a GPU."""
-    array = device.allocate(source.size, source.dtype)
-    if isinstance(source, np.ndarray):
-        device.upload(source, array)
-    else:
-        with source.device:
-            # What made it was launched on the current stream there.
-            array_module(source).cuda.get_current_stream().synchronize()
-        device.fetch(source, array)
-    # Callers free what they made for this copy alone.
-    device.synchronize()
-    return array

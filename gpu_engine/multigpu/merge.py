@@ -192,7 +192,7 @@ class DeviceMerge:
             inbox = self._inboxes[i][: mine.size]
             device.wait_event(events[other])
             device.fetch(theirs, inbox)
-            device.add(mine, inbox)
+            device.call(device.operations.add, mine, inbox, None)
         return _scaled(device, self._y[i] if beta != 0.0 else merged, merged, alpha, beta)
 
     def _download(self, i: int, merged: Any, y: Any) -> None:
@@ -243,7 +243,7 @@ class GatherMerge:
         """Launches total := total + theirs, which lie on another device."""
         if theirs.size:
             self._first.fetch(theirs, self._inbox[: theirs.size])
-            self._first.add(total, self._inbox[: theirs.size])
+            self._first.call(self._first.operations.add, total, self._inbox[: theirs.size], None)
 
     def _room(self, size: int) -> Any:
         return self._first.allocate(size, np.float64)
@@ -259,7 +259,7 @@ def _scaled(device: Device, y: Any, sums: Any, alpha: float, beta: float) -> Any
     """
     if (alpha, beta) == (1.0, 0.0):
         return sums
-    device.combine(y, sums, alpha, beta)
+    device.call(device.operations.combine, y, sums, alpha, beta)
     return y
 
 

@@ -18,8 +18,8 @@ from gpu_engine.cpms import Segmented
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, plan_transfers
+from gpu_engine.multigpu.operations import Update
 from gpu_engine.multigpu.partition import localize, part_of
-from gpu_engine.multigpu.rank_steps import Update, fill, steps_of
 from gpu_engine.multigpu.replay import Replays
 from gpu_engine.multigpu.segments import SegmentExchange
 from gpu_engine.multigpu.shards import PARTITIONING, Links, Shard, shard_of, whole_rows
@@ -55,15 +55,13 @@ class DistributedRanks:
         if len({device.virtual for device in devices}) != 1:
             names = ", ".join(device.name for device in devices) or "no device"
             raise ParameterError(f"PageRank runs on GPUs or on virtual devices; there is {names}. Choose one kind.")
-        self._steps = steps_of(devices[0].virtual)
         self._graph, self._params, self._segments = graph, params, segments
         stored = PARTITIONING.store(graph.pull)
         self.spans = whole_rows(stored, len(devices))
         parts = [part_of(stored, span, localize(stored, span)) for span in self.spans]
         self.transfers = plan_transfers(self.spans, [EXCHANGES[exchange](part, graph.n) for part in parts])
         self._shards = [
-            shard_of(device, part, graph, self._steps, segments, overlap)
-            for device, part in zip(devices, parts, strict=True)
+            shard_of(device, part, graph, segments, overlap) for device, part in zip(devices, parts, strict=True)
         ]
         copy_streams = [shard.copy_stream for shard in self._shards]
         self._segment_exchange = (
@@ -85,12 +83,10 @@ class DistributedRanks:
         self.synchronize()
         start = 1.0 / max(self._graph.n, 1)
         for shard in self._shards:
-            if not self._segments:
-                shard.device.call(shard.p.fill, start)
-                continue
-            for links in shard.links if self._is_fp64 else ():
-                shard.device.call(self._steps.to_segments, links.values)
-            shard.device.call(fill, shard.p, start, first)
+            operations = shard.device.operations
+            for links in shard.links if self._segments and self._is_fp64 else ():
+                shard.device.call(operations.to_segments, links.values)
+            shard.device.call(operations.fill, shard.p, start, first)
         self.synchronize()
         if self._segments:
             self._is_fp64 = False
@@ -152,7 +148,7 @@ class DistributedRanks:
             return
         for shard in self._shards:
             for vector in (*(links.values for links in shard.links), shard.p, shard.new):
-                shard.device.call(self._steps.to_ieee, vector)
+                shard.device.call(shard.device.operations.to_ieee, vector)
         self.synchronize()
         self._is_fp64 = True
 
@@ -160,7 +156,8 @@ class DistributedRanks:
         """A copy of p: float64 [n], truncated to what was written last."""
         p = np.empty(self._graph.n)
         for shard in self._shards:
-            shard.device.call(self._steps.copy_own, self._view(shard.p), shard.own, self._written, shard.totals)
+            copy_own = shard.device.operations.copy_own
+            shard.device.call(copy_own, self._view(shard.p), shard.own, self._written, shard.totals)
             shard.device.download(shard.totals, p[shard.own])
         self.synchronize()
         return p
@@ -197,19 +194,20 @@ class DistributedRanks:
             for links in off_diagonal:
                 shard.device.wait_event(shard.copy_stream.record_event())
                 self._multiply(shard, links, read)
-                shard.device.add(shard.totals, links.totals, links.lines)
+                shard.device.call(shard.device.operations.add, shard.totals, links.totals, links.lines)
             p, new = self._view(shard.p), self._view(shard.new)
             damping, norm = self._params.damping, self._params.norm
             update = Update(p, new, shard.own, shard.dangling, read, write, damping, shard.base, norm)
-            shard.device.call(self._steps.finish, shard.totals, update, shard.sums)
+            shard.device.call(shard.device.operations.finish, shard.totals, update, shard.sums)
             shard.device.download(shard.sums[:2], shard.host_sums)
 
     def _multiply(self, shard: Shard, links: Links, read: int) -> None:
         values, p = self._view(links.values), self._view(shard.p)
         if self._is_fp64:
-            shard.device.multiply(PARTITIONING, links.prepared.with_values(values), p, links.totals)
+            part = links.prepared.with_values(values)
+            shard.device.call(shard.device.operations.multiply, PARTITIONING, part, p, links.totals)
         else:
-            shard.device.call(self._steps.multiply_segments, links.prepared, values, p, read, links.totals)
+            shard.device.call(shard.device.operations.follow, links.prepared, values, p, read, links.totals)
 
     def _view(self, vector: Any) -> Any:
         """The vector as it is at present: in segments, or as the numbers that lie in their place."""
@@ -217,7 +215,7 @@ class DistributedRanks:
 
     def _scale_by(self, factor: float, k: int) -> None:
         for shard in self._shards:
-            scale, rest = self._steps.scale_segments, (shard.totals, shard.sums)
+            scale, rest = shard.device.operations.scale, (shard.totals, shard.sums)
             shard.device.call(scale, shard.p, shard.own, shard.dangling, factor, k, *rest)
             shard.device.download(shard.sums[:2], shard.host_sums)
 

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import InputError, ParameterError
-from gpu_engine.multigpu.base import Device, PreparedPart
+from gpu_engine.multigpu.base import Device, copied, returned
 from gpu_engine.multigpu.exchange import (
     EXCHANGES,
     ExchangeName,
-    copy_array,
     copy_part,
     drop_empty_lines,
     owners,
     plan_transfers,
     split_diagonal,
 )
+from gpu_engine.multigpu.operations import PreparedPart
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, localize, part_of
 from gpu_engine.multigpu.replay import Replays
 
@@ -142,14 +142,20 @@ class ResidentMatrix:
         member = Member(
             device,
             device.copy_stream() if self.overlap else device,
-            tuple(device.prepare(self._partitioning, copy_part(device, part), self._n) for part in parts),
+            tuple(self._prepared(device, part) for part in parts),
             (device.allocate(self._n, np.float64), device.allocate(self._n, np.float64)),
-            copy_array(device, lines),
+            copied(device, lines),
             device.allocate(lines.size, np.float64),
             *(device.allocate(1, np.float64) for _ in range(2)),
         )
         device.synchronize()
         return member
+
+    def _prepared(self, device: Device, part: Part) -> PreparedPart:
+        prepared: PreparedPart = returned(
+            device, device.operations.prepare, self._partitioning, copy_part(device, part), self._n
+        )
+        return prepared
 
     def _download(self, number: int, x: Any) -> None:
         self._check_vector(x)
@@ -222,19 +228,20 @@ class ResidentMatrix:
         device, x = member.device, member.vectors[self._current]
         if not self.overlap:
             # The fetches came before on the same stream.
-            device.multiply(self._partitioning, member.parts[0], x, y)
+            device.call(device.operations.multiply, self._partitioning, member.parts[0], x, y)
             return
         diagonal, off_diagonal = member.parts
-        device.multiply(self._partitioning, diagonal, x, y)
+        device.call(device.operations.multiply, self._partitioning, diagonal, x, y)
         device.wait_event(fetch_event)
-        device.multiply(self._partitioning, off_diagonal, x, member.off_diagonal)
-        device.add(y, member.off_diagonal, member.lines)
+        device.call(device.operations.multiply, self._partitioning, off_diagonal, x, member.off_diagonal)
+        device.call(device.operations.add, y, member.off_diagonal, member.lines)
 
     def _add_share(self, owner: Member, later: Member, share: Any) -> None:
         row = later.span.first
         owner.device.wait_event(share)
         owner.device.fetch(later.outbox, owner.inbox)
-        owner.device.add(owner.vectors[1 - self._current][row : row + 1], owner.inbox)
+        y = owner.vectors[1 - self._current]
+        owner.device.call(owner.device.operations.add, y[row : row + 1], owner.inbox, None)
 
     def _check_vector(self, x: Any) -> None:
         if x.dtype != np.float64 or x.shape != (self._n,):

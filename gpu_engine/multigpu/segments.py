@@ -9,7 +9,6 @@ Source of the layout: CPMS PageRank paper, §IV.A.
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.cpms import Segmented
@@ -72,9 +71,10 @@ class SegmentExchange:
             device.wait_event(ready[transfer.source])
             if self._packed:
                 self._fetch(transfer, inbox, k)
-                device.unpack(inbox, values, k, vectors[transfer.target])
+                device.call(device.operations.unpack, inbox, values, k, vectors[transfer.target])
             else:
-                device.fetch_segments(vectors[transfer.source], values, k, vectors[transfer.target])
+                peer, vector = vectors[transfer.source], vectors[transfer.target]
+                device.call(device.operations.copy, peer, values, k, vector)
         self._fetch_events = [device.record_event() for device in self._devices]
         if not self._packed:
             # What is launched from here on may overwrite what is being read.
@@ -89,7 +89,8 @@ class SegmentExchange:
             # The last exchange is still being fetched from the same room.
             self._devices[transfer.source].wait_event(self._fetch_events[transfer.target])
         for source, outbox in self._outboxes.items():
-            self._devices[source].pack(vectors[source], self._owned[source], k, outbox)
+            device = self._devices[source]
+            device.call(device.operations.pack, vectors[source], self._owned[source], k, outbox)
 
     def _fetch(self, transfer: Transfer, inbox: Any, k: int) -> None:
         own, peer = self._owned[transfer.source], self._outboxes[transfer.source]
@@ -97,46 +98,3 @@ class SegmentExchange:
             begin = segment * (own.stop - own.start) + transfer.begin - own.start
             here = slice(segment * transfer.elements, (segment + 1) * transfer.elements)
             self._devices[transfer.target].fetch(peer[begin : begin + transfer.elements], inbox[here])
-
-
-def pack(vector: Segmented, values: slice, k: int, packed: Any) -> None:
-    """Writes the first k segments of a range of values on a CPU to the front of `packed`, one segment after the other.
-
-    packed  uint32 or uint16 as the units of the vector, [at least k · values]
-    """
-    _pack(vector.units, values.start, values.stop, group_size(vector.segments), vector.segments, k, packed)
-
-
-def unpack(packed: Any, values: slice, k: int, vector: Segmented) -> None:
-    """The inverse of `pack`: writes the first k segments of a range of values and leaves the others."""
-    _unpack(packed, values.start, values.stop, group_size(vector.segments), vector.segments, k, vector.units)
-
-
-def copy(source: Segmented, values: slice, k: int, target: Segmented) -> None:
-    """Copies the first k segments of a range of values on a CPU to the same places; the other segments stay."""
-    size = group_size(source.segments)
-    _copy(source.units, values.start, values.stop, size, source.segments, k, target.units)
-
-
-@numba.njit(cache=True, nogil=True)
-def _pack(units: Any, begin: int, end: int, group: int, segments: int, k: int, packed: Any) -> None:
-    for segment in range(k):
-        for value in range(begin, end):
-            place = value // group * group * segments + segment * group + value % group
-            packed[segment * (end - begin) + value - begin] = units[place]
-
-
-@numba.njit(cache=True, nogil=True)
-def _unpack(packed: Any, begin: int, end: int, group: int, segments: int, k: int, units: Any) -> None:
-    for segment in range(k):
-        for value in range(begin, end):
-            place = value // group * group * segments + segment * group + value % group
-            units[place] = packed[segment * (end - begin) + value - begin]
-
-
-@numba.njit(cache=True, nogil=True)
-def _copy(units: Any, begin: int, end: int, group: int, segments: int, k: int, target: Any) -> None:
-    for segment in range(k):
-        for value in range(begin, end):
-            place = value // group * group * segments + segment * group + value % group
-            target[place] = units[place]

@@ -8,11 +8,11 @@ import numpy as np
 
 from gpu_engine.cpms import Segmented
 from gpu_engine.cpms.layout import padded_size
-from gpu_engine.multigpu.base import Device, PreparedPart
+from gpu_engine.multigpu.base import Device, copied, returned
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import copy_array, copy_part, drop_empty_lines, split_diagonal
+from gpu_engine.multigpu.exchange import copy_part, drop_empty_lines, split_diagonal
+from gpu_engine.multigpu.operations import PreparedPart
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, find_partitioning
-from gpu_engine.multigpu.rank_steps import RankSteps
 from gpu_engine.pagerank.graph import TransitionMatrix
 
 PARTITIONING = find_partitioning("pCSR")
@@ -76,9 +76,7 @@ class Shard:
         return sum(int((array.storage if isinstance(array, Segmented) else array).nbytes) for array in arrays)
 
 
-def shard_of(
-    device: Device, part: Part, graph: TransitionMatrix, steps: RankSteps, segments: int, overlap: bool
-) -> Shard:
+def shard_of(device: Device, part: Part, graph: TransitionMatrix, segments: int, overlap: bool) -> Shard:
     """A part of the graph's links, on the host, copied to its device; segments: 0 for fp64."""
     own, n = part.span.own, graph.n
     dangling = graph.dangling.astype(np.int64)
@@ -91,13 +89,13 @@ def shard_of(
         device=device,
         copy_stream=device.copy_stream() if overlap else device,
         own=own,
-        links=tuple(_links(device, part, lines, n, steps, segments) for part, lines in parts),
+        links=tuple(_links(device, part, lines, n, segments) for part, lines in parts),
         p=_room(device, n, segments),
         new=_room(device, n, segments),
-        dangling=copy_array(device, inside),
+        dangling=copied(device, inside),
         base=device.allocate(1, np.float64),
         host_base=device.allocate_host(1, np.float64),
-        sums=device.allocate(steps.SUMS, np.float64),
+        sums=device.allocate(device.operations.n_sums, np.float64),
         host_sums=device.allocate_host(2, np.float64),
     )
 
@@ -111,16 +109,17 @@ def whole_rows(stored: StoredMatrix, parts: int) -> tuple[Span, ...]:
     )
 
 
-def _links(device: Device, part: Part, lines: Any, n: int, steps: RankSteps, segments: int) -> Links:
+def _links(device: Device, part: Part, lines: Any, n: int, segments: int) -> Links:
     structure = copy_part(device, dataclasses.replace(part, values=np.empty(0)))
     values = _room(device, part.values.size, segments)
     device.upload(part.values, values.storage[: values.n] if segments else values)
     if segments:
-        device.call(steps.to_segments, values)
+        device.call(device.operations.to_segments, values)
     device.synchronize()
     totals = device.allocate(part.span.stop - part.span.first, np.float64)
-    pages = None if lines is None else copy_array(device, lines)
-    return Links(structure, device.prepare(PARTITIONING, structure, n), values, pages, totals)
+    pages = None if lines is None else copied(device, lines)
+    prepared = returned(device, device.operations.prepare, PARTITIONING, structure, n)
+    return Links(structure, prepared, values, pages, totals)
 
 
 def _room(device: Device, size: int, segments: int) -> Any:

@@ -112,7 +112,8 @@ class DistributedMatrix:
         with phases.phase("compute"):
             # From one thread: what launches is the interpreter, and threads would wait for each other's turn.
             for product in self._products:
-                product.device.multiply(self._partitioning, product.part, product.x, product.partial)
+                arrays, multiply = (product.part, product.x, product.partial), product.device.operations.multiply
+                product.device.call(multiply, self._partitioning, *arrays)
             for device in self._devices:
                 device.synchronize()
         with phases.phase("merge"):
@@ -141,8 +142,8 @@ class DistributedMatrix:
         if offload:
             with phases.phase("partition"):
                 for product in self._products:
-                    major = product.part.major
-                    product.device.rewrite(self._partitioning, product.part.span, major, major)
+                    part, rewrite = product.part, product.device.operations.rewrite
+                    product.device.call(rewrite, self._partitioning, part.span, part.major, part.major)
                 for device in self._devices:
                     device.synchronize()
 

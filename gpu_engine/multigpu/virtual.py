@@ -9,15 +9,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import numba
 import numpy as np
 
-from gpu_engine.cpms import Segmented
 from gpu_engine.errors import DeviceMemoryError
-from gpu_engine.multigpu import partition, segments
 from gpu_engine.multigpu.base import Device, fork, join
-from gpu_engine.multigpu.merge import combine
-from gpu_engine.multigpu.partition import Part, Partitioning, Span
+from gpu_engine.multigpu.cpu_operations import OPERATIONS
+from gpu_engine.multigpu.operations import Operations
 from gpu_engine.multigpu.topology import Topology
 
 
@@ -26,6 +23,7 @@ class VirtualDevice:
 
     virtual = True
     cpus: tuple[int, ...] = ()
+    operations: Operations = OPERATIONS
 
     def __init__(self, name: str, node: int = 0) -> None:
         self.name = name
@@ -72,44 +70,9 @@ class VirtualDevice:
         """Launches a copy."""
         self._launch(np.copyto, array, peer)
 
-    def rewrite(self, partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
-        """Launches `partition.rewrite`."""
-        self._launch(partition.rewrite, partitioning, span, raw, local)
-
-    def prepare(self, partitioning: Partitioning, part: Part, n_cols: int) -> Part:  # noqa: ARG002 (as it is)
-        """The part itself."""
-        return part
-
-    def multiply(self, partitioning: Partitioning, part: Part, x: Any, partial: Any) -> None:
-        """Launches the product of the part."""
-        self._launch(_multiply, partitioning, part, x, partial)
-
-    def add(self, total: Any, more: Any, lines: Any = None) -> None:
-        """Launches total := total + more, of all lines or of some."""
-        if lines is None:
-            self._launch(np.add, total, more, total)
-        else:
-            self._launch(_add_lines, total, more, lines)
-
-    def combine(self, y: Any, sums: Any, alpha: float, beta: float) -> None:
-        """Launches y := α·sums + β·y."""
-        self._launch(combine, y, sums, alpha, beta)
-
-    def pack(self, vector: Segmented, values: slice, k: int, packed: Any) -> None:
-        """Launches `segments.pack`."""
-        self._launch(segments.pack, vector, values, k, packed)
-
-    def unpack(self, packed: Any, values: slice, k: int, vector: Segmented) -> None:
-        """Launches `segments.unpack`."""
-        self._launch(segments.unpack, packed, values, k, vector)
-
     def reaches(self, other: Device) -> bool:
         """All memory is that of this host."""
         return other.virtual
-
-    def fetch_segments(self, peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
-        """Launches `segments.copy`."""
-        self._launch(segments.copy, peer, values, k, vector)
 
     def call(self, function: Callable[..., None], *arguments: Any) -> None:
         """Launches function(*arguments)."""
@@ -159,42 +122,3 @@ def virtual_devices(topology: Topology) -> Iterator[tuple[VirtualDevice, ...]]:
                 devices.append(VirtualDevice(name, node.number))
                 stack.callback(devices[-1].close)
         yield tuple(devices)
-
-
-def _multiply(partitioning: Partitioning, part: Part, x: Any, partial: Any) -> None:
-    by_rows = partitioning.axis == "rows"
-    if not partitioning.compressed:
-        rows, columns = (part.major, part.minor) if by_rows else (part.minor, part.major)
-        _entries(rows, columns, part.values, x, partial)
-    elif by_rows:
-        _rows(part.major, part.minor, part.values, x, partial)
-    else:
-        _columns(part.major, part.minor, part.values, x, partial)
-
-
-def _add_lines(total: Any, more: Any, lines: Any) -> None:
-    total[lines] += more
-
-
-@numba.njit(cache=True, nogil=True)
-def _rows(indptr: Any, indices: Any, values: Any, x: Any, y: Any) -> None:
-    for row in range(y.size):
-        total = 0.0
-        for entry in range(indptr[row], indptr[row + 1]):
-            total += values[entry] * x[indices[entry]]
-        y[row] = total
-
-
-@numba.njit(cache=True, nogil=True)
-def _columns(indptr: Any, rows: Any, values: Any, x: Any, y: Any) -> None:
-    y[:] = 0.0
-    for column in range(x.size):
-        for entry in range(indptr[column], indptr[column + 1]):
-            y[rows[entry]] += values[entry] * x[column]
-
-
-@numba.njit(cache=True, nogil=True)
-def _entries(rows: Any, columns: Any, values: Any, x: Any, y: Any) -> None:
-    y[:] = 0.0
-    for entry in range(values.size):
-        y[rows[entry]] += values[entry] * x[columns[entry]]

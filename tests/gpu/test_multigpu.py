@@ -11,6 +11,7 @@ from gpu_engine import cpms
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
+from gpu_engine.multigpu.base import returned
 from gpu_engine.multigpu.chunks import CHUNK_ENTRIES
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, copy_part, plan_transfers
@@ -136,18 +137,19 @@ def test_cusparse_prepared_for_other_vectors(
     stored, whole = partitioning.store(matrix), reference(matrix)
     for device, span in zip(cusparse_devices, cut_by_entries(stored, (COUNT,)), strict=True):
         part = part_of(stored, span, localize(stored, span))
-        prepared = device.prepare(partitioning, copy_part(device, part), matrix.n_cols)
+        arguments = partitioning, copy_part(device, part), matrix.n_cols
+        prepared = returned(device, device.operations.prepare, *arguments)
         by_rows, lines = partitioning.axis == "rows", span.stop - span.first
         host = whole.x if by_rows else whole.x[span.lines]
         x, y = device.allocate(host.size, np.float64), device.allocate(lines if by_rows else matrix.n_rows, np.float64)
         expected, found = np.empty(y.size), np.empty(y.size)
         for _ in range(2):
             device.upload(host, x)
-            device.multiply(partitioning, prepared, x, y)
+            device.call(device.operations.multiply, partitioning, prepared, x, y)
             device.download(y, found)
             device.synchronize()
             with virtual_devices(simulated((1,))) as (virtual,):
-                virtual.multiply(partitioning, part, host, expected)
+                virtual.call(virtual.operations.multiply, partitioning, part, host, expected)
                 virtual.synchronize()
             assert (abs(found - expected) <= 1e-12 * np.abs(part.values).sum()).all()
             host = host[::-1].copy()

@@ -18,7 +18,7 @@ from gpu_engine.cuda.load import FLAGS, CudaSource
 from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.measure.cuda import PROBES
-from gpu_engine.multigpu import cuda_chunks, cuda_device, cuda_rank_steps
+from gpu_engine.multigpu import cuda_chunks, cuda_operations
 from gpu_engine.pagerank import cuda_refined, link_products, products, unfused
 from gpu_engine.pagerank.between import BETWEEN, CONVERGE, RAISE
 from gpu_engine.pagerank.cuda_pulls import source_of
@@ -42,7 +42,7 @@ IN_SEGMENTS = products.products_in(products.BLOCKS)
 PRODUCTS = whole(
     "products.cu", (link_products.source_of(layout, p, IN_SEGMENTS) for layout in products.LAYOUTS for p in POINTERS)
 )
-SEVERAL = (cuda_device.SEGMENTS, cuda_device.ENTRIES, cuda_chunks.SOURCE, cuda_rank_steps.SOURCE)
+SEVERAL = (cuda_operations.SEGMENTS, cuda_operations.ENTRIES, cuda_operations.RANKS, cuda_chunks.SOURCE)
 OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, UNFUSED, REFINED, PRODUCTS, CONVERGE, RAISE, *SEVERAL)
 """The sources that belong to no kernel of a list."""
 

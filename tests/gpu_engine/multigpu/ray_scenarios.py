@@ -43,13 +43,13 @@ class HeldDevice(VirtualDevice):
         super().__init__(name, node)
         self.products = itertools.count(1)
 
-    def multiply(self, *arguments: Any) -> None:
-        if next(self.products) == self.held:
+    def call(self, function: Any, *arguments: Any) -> None:
+        if function is self.operations.multiply and next(self.products) == self.held:
             written = self.file.with_suffix(".part")
             written.write_text(str(os.getpid()))
             written.rename(self.file)
             threading.Event().wait()
-        super().multiply(*arguments)
+        super().call(function, *arguments)
 
 
 def open_held(name: str, place: Place, product: int, file: Path) -> VirtualDevice:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.cpms import Segmented
 from gpu_engine.multigpu.base import Device, fork, join
 from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.verify import POISON
@@ -91,9 +90,11 @@ class ScheduledDevice(VirtualDevice):
             self._launch(self.order.count, peer.nbytes)
         super().fetch(peer, array)
 
-    def fetch_segments(self, peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
-        self._launch(self.order.count, (values.stop - values.start) * k * vector.units.itemsize)
-        super().fetch_segments(peer, values, k, vector)
+    def call(self, function: Callable[..., None], *arguments: Any) -> None:
+        if function is self.operations.copy:
+            peer, values, k, _ = arguments
+            self._launch(self.order.count, (values.stop - values.start) * k * peer.units.itemsize)
+        super().call(function, *arguments)
 
     def record_event(self) -> Future[Any]:
         if self.order.capturing is None:

@@ -179,11 +179,12 @@ class Meeting(LoggingDevice):
             self._copy_stream.meeting = self.meeting
         return self._copy_stream
 
-    def multiply(self, *arguments: Any) -> None:
-        self.products += 1
-        if self.products % 2:
-            self._launch(self.meeting.wait, PATIENCE_S)
-        super().multiply(*arguments)
+    def call(self, function: Any, *arguments: Any) -> None:
+        if function is self.operations.multiply:
+            self.products += 1
+            if self.products % 2:
+                self._launch(self.meeting.wait, PATIENCE_S)
+        super().call(function, *arguments)
 
 
 def pairs(n: int) -> CsrMatrix:

@@ -82,9 +82,10 @@ class Scripted(LoggingDevice):
         self.events: Mapping[int, Event] = {}
         self.products = itertools.count(1)
 
-    def multiply(self, *arguments: Any) -> None:
-        self.events.get(next(self.products), lambda: None)()
-        super().multiply(*arguments)
+    def call(self, function: Any, *arguments: Any) -> None:
+        if function is self.operations.multiply:
+            self.events.get(next(self.products), lambda: None)()
+        super().call(function, *arguments)
 
 
 def scripted(moment: Moment = LOCAL, **events: Event) -> Callable[[str], Scripted]:

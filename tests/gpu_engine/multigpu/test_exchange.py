@@ -143,9 +143,10 @@ def test_the_local_part_is_multiplied_while_the_rest_arrives() -> None:
             self._launch(gate.wait)
             super().fetch(peer, array)
 
-        def multiply(self, *arguments: Any) -> None:
-            super().multiply(*arguments)
-            self._launch(multiplied.release)
+        def call(self, function: Any, *arguments: Any) -> None:
+            super().call(function, *arguments)
+            if function is self.operations.multiply:
+                self._launch(multiplied.release)
 
     matrix = scaled(BATTERY["band"]())
     stored, devices = find_partitioning("pCSR").store(matrix), [Held(f"virtual:{i}") for i in range(3)]

@@ -158,13 +158,14 @@ def test_a_wrong_result_fails_its_case_alone(bench: Bench, monkeypatch: pytest.M
 def test_devices_that_multiply_wrongly_get_no_time(
     setting: Setting, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = VirtualDevice.multiply
+    right = VirtualDevice.call
 
-    def wrong(self: VirtualDevice, partitioning: Any, part: Any, x: Any, partial: Any) -> None:
-        right(self, partitioning, part, x, partial)
-        self.call(partial.fill, 0.5)
+    def wrong(self: VirtualDevice, function: Any, *arguments: Any) -> None:
+        right(self, function, *arguments)
+        if function is self.operations.multiply:
+            right(self, arguments[-1].fill, 0.5)
 
-    monkeypatch.setattr(VirtualDevice, "multiply", wrong)
+    monkeypatch.setattr(VirtualDevice, "call", wrong)
     (m,) = measured(bench, [setting])
     assert (m.state, m.median_s) == ("failed", None)
     assert "SciPy gives" in m.note

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from gpu_engine import cpms
 from gpu_engine.cpms.layout import padded_size
 from gpu_engine.errors import ParameterError
+from gpu_engine.multigpu.cpu_operations import pack, unpack
 from gpu_engine.multigpu.exchange import plan_transfers
 from gpu_engine.multigpu.partition import Span
-from gpu_engine.multigpu.segments import SegmentExchange, pack, unpack
+from gpu_engine.multigpu.segments import SegmentExchange
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from tests.gpu_engine.multigpu.scheduled import Order
@@ -170,13 +171,13 @@ def test_devices_out_of_reach_are_sent_packed_segments() -> None:
     order = Order(1)
     devices = [order.device(f"virtual:{i}") for i in range(2)]
     devices[1].reaches = lambda other: False  # type: ignore[method-assign]
-    launched: list[str] = []
-    devices[1].unpack = lambda *_: launched.append("unpack")  # type: ignore[method-assign]
+    launched: list[Any] = []
+    devices[1].call = lambda function, *_: launched.append(function)  # type: ignore[method-assign]
     spans = [Span(0, 0, 0, 4, start_flag=False), Span(0, 0, 4, 8, start_flag=False)]
     exchange = SegmentExchange(devices, spans, plan_transfers(spans, [slice(0, 8)] * 2), 2)
     exchange.launch([cpms.allocate(8, 2) for _ in spans], 1)
     devices[0].synchronize()
-    assert launched == ["unpack"]
+    assert launched == [pack, unpack]
 
 
 def test_precisions_that_do_not_exist_are_refused() -> None:

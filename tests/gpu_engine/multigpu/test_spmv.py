@@ -285,14 +285,12 @@ def test_the_work_lies_in_the_phase_that_is_named_for_it() -> None:
             now[0] += 1.0
             super().upload(host, array)
 
-        def rewrite(self, *arguments: Any) -> None:
-            now[0] += 10.0
-            super().rewrite(*arguments)
-
-        def multiply(self, *arguments: Any) -> None:
-            super().multiply(*arguments)
-            waited.clear()
-            self._launch(self._end_of_product)
+        def call(self, function: Any, *arguments: Any) -> None:
+            super().call(function, *arguments)
+            now[0] += {"rewrite": 10.0, "combine": 1000.0}.get(function.__name__, 0.0)
+            if function is self.operations.multiply:
+                waited.clear()
+                self._launch(self._end_of_product)
 
         def _end_of_product(self) -> None:
             waited.wait(60.0)
@@ -301,10 +299,6 @@ def test_the_work_lies_in_the_phase_that_is_named_for_it() -> None:
         def synchronize(self) -> None:
             waited.set()
             super().synchronize()
-
-        def combine(self, *arguments: Any) -> None:
-            now[0] += 1000.0
-            super().combine(*arguments)
 
     device, phases, matrix = Slow("virtual:0"), Phases(lambda: now[0]), BATTERY["band"]()
     try:
@@ -320,8 +314,10 @@ def test_the_work_lies_in_the_phase_that_is_named_for_it() -> None:
 @strategies
 def test_what_fails_on_a_device_is_raised(strategy: Strategy) -> None:
     class Failing(LoggingDevice):
-        def multiply(self, *arguments: Any) -> None:
-            self._launch(lambda: 1 // 0)
+        def call(self, function: Any, *arguments: Any) -> None:
+            super().call(function, *arguments)
+            if function is self.operations.multiply:
+                self._launch(lambda: 1 // 0)
 
     matrix = BATTERY["band"]()
     devices: list[Device] = [LoggingDevice("virtual:0"), Failing("virtual:1")]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gpu_engine.errors import DeviceMemoryError
+from gpu_engine.multigpu.cpu_operations import OPERATIONS
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.partition import Span, find_partitioning, localize, part_of
 from gpu_engine.multigpu.topology import simulated
@@ -34,8 +35,8 @@ def test_work_is_done_in_order(pair: tuple[VirtualDevice, ...]) -> None:
     device = pair[0]
     array, back = device.allocate(2, np.float64), np.zeros(2)
     device.upload(np.array([1.0, 2.0]), array)
-    device.add(array, array)
-    device.combine(array, np.array([1.0, 1.0]), 3.0, 10.0)
+    device.call(OPERATIONS.add, array, array, None)
+    device.call(OPERATIONS.combine, array, np.array([1.0, 1.0]), 3.0, 10.0)
     device.download(array, back)
     device.upload(np.array([7.0, 7.0]), array)
     device.synchronize()
@@ -78,7 +79,7 @@ def test_errors_are_raised_once_where_the_host_waits(pair: tuple[VirtualDevice, 
 
 def test_beta_zero_does_not_read_y(pair: tuple[VirtualDevice, ...]) -> None:
     y = np.array([np.nan, np.inf])
-    pair[0].combine(y, np.array([1.0, 2.0]), 2.0, 0.0)
+    pair[0].call(OPERATIONS.combine, y, np.array([1.0, 2.0]), 2.0, 0.0)
     pair[0].synchronize()
     assert y.tolist() == [2.0, 4.0]
 
@@ -106,7 +107,8 @@ def test_a_part_is_multiplied(
     stored = partitioning.store(dense([[1, 2, 0], [0, 3, 4], [5, 0, 6]]))
     span = Span(2, 6, 1, 3, start_flag=False)
     partial: Any = np.full(len(expected), np.nan)
-    pair[0].multiply(partitioning, part_of(stored, span, localize(stored, span)), np.array(x), partial)
+    part = part_of(stored, span, localize(stored, span))
+    pair[0].call(OPERATIONS.multiply, partitioning, part, np.array(x), partial)
     pair[0].synchronize()
     assert partial.tolist() == expected
 
@@ -117,6 +119,6 @@ def test_lines_are_rewritten_in_place(pair: tuple[VirtualDevice, ...], name: str
     stored = partitioning.store(dense([[1, 2, 0], [3, 3, 4], [5, 0, 6]]))
     for span in cut_by_entries(stored, (3,)):
         raw = stored.major_of(span).copy()
-        pair[0].rewrite(partitioning, span, raw, raw)
+        pair[0].call(OPERATIONS.rewrite, partitioning, span, raw, raw)
         pair[0].synchronize()
         np.testing.assert_array_equal(raw, localize(stored, span))

@@ -96,14 +96,14 @@ def test_products_are_right_and_say_where_their_entries_are(
 def test_a_wrong_product_of_one_device_is_found(
     chosen: Setting, devices: tuple[LoggingDevice, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = VirtualDevice.multiply
+    right = VirtualDevice.call
 
-    def wrong(self: VirtualDevice, partitioning: Any, part: Any, x: Any, partial: Any) -> None:
-        right(self, partitioning, part, x, partial)
-        if self.name == "virtual:2":
-            self.call(_spoil, partial)
+    def wrong(self: VirtualDevice, function: Any, *arguments: Any) -> None:
+        right(self, function, *arguments)
+        if self.name == "virtual:2" and function is self.operations.multiply:
+            right(self, _spoil, arguments[-1])
 
-    monkeypatch.setattr(VirtualDevice, "multiply", wrong)
+    monkeypatch.setattr(VirtualDevice, "call", wrong)
     with pytest.raises(KernelError, match="Wrong result: row"):
         made(chosen, GRID, devices).check()
 

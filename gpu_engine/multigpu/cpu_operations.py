@@ -1,0 +1,230 @@
+"""Operations on a CPU, in one thread without the interpreter's lock."""
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from gpu_engine import cpms
+from gpu_engine.cpms import Segmented
+from gpu_engine.cpms.layout import group_size
+from gpu_engine.multigpu.merge import combine
+from gpu_engine.multigpu.operations import Operations, Update
+from gpu_engine.multigpu.partition import Part, Partitioning, rewrite
+
+
+def prepare(partitioning: Partitioning, part: Part, n_cols: int) -> Part:  # noqa: ARG001 (as it is)
+    """The part itself."""
+    return part
+
+
+def multiply(partitioning: Partitioning, part: Part, x: Any, partial: Any) -> None:
+    """partial := A_i·x."""
+    by_rows = partitioning.axis == "rows"
+    if not partitioning.compressed:
+        rows, columns = (part.major, part.minor) if by_rows else (part.minor, part.major)
+        _entries(rows, columns, part.values, x, partial)
+    elif by_rows:
+        _rows(part.major, part.minor, part.values, x, partial)
+    else:
+        _columns(part.major, part.minor, part.values, x, partial)
+
+
+def add(total: Any, more: Any, lines: Any) -> None:
+    """total := total + more, on all lines or on some."""
+    if lines is None:
+        np.add(total, more, total)
+    else:
+        total[lines] += more
+
+
+def pack(vector: Segmented, values: slice, k: int, packed: Any) -> None:
+    """Writes the first k segments of a range of values on a CPU to the front of `packed`, one segment after the other.
+
+    packed  uint32 or uint16 as the units of the vector, [at least k · values]
+    """
+    _pack(vector.units, values.start, values.stop, group_size(vector.segments), vector.segments, k, packed)
+
+
+def unpack(packed: Any, values: slice, k: int, vector: Segmented) -> None:
+    """The inverse of `pack`: writes the first k segments of a range of values and leaves the others."""
+    _unpack(packed, values.start, values.stop, group_size(vector.segments), vector.segments, k, vector.units)
+
+
+def copy(source: Segmented, values: slice, k: int, target: Segmented) -> None:
+    """Copies the first k segments of a range of values on a CPU to the same places; the other segments stay."""
+    size = group_size(source.segments)
+    _copy(source.units, values.start, values.stop, size, source.segments, k, target.units)
+
+
+def fill(p: Any, value: float, k: int) -> None:
+    """A value into all ranks."""
+    if isinstance(p, Segmented):
+        cpms.write(p, np.full(p.n, value), k)
+    else:
+        p.fill(value)
+
+
+def finish(totals: Any, update: Update, sums: Any) -> None:
+    """The new ranks of a device's pages."""
+    new_ranks = update.damping * totals + update.base[0]
+    change = -_own(update.p, update.own, update.read)
+    _keep(update.new, update.own, update.write, new_ranks)
+    change += new_ranks
+    if update.norm == "L2":
+        sums[0] = np.square(change).sum()
+    else:
+        sums[0] = np.abs(change).sum() if update.norm == "L1" else np.abs(change).max(initial=0.0)
+    sums[1] = new_ranks[update.dangling].sum()
+
+
+def scale(p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any) -> None:
+    """p := factor · p on a device's pages, truncated to k segments."""
+    np.multiply(_own(p, own, k), factor, out=totals)
+    _keep(p, own, k, totals)
+    sums[:] = np.abs(totals).sum(), totals[dangling].sum()
+
+
+def follow(links: Part, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
+    """What flows along the links to each page."""
+    _follow(links.major, links.minor, values.units, p.units, p.segments, k, totals)
+
+
+def to_ieee(vector: Segmented) -> None:
+    """Segments to fp64 in the same memory; unlike that of `cpms`, in one thread."""
+    values = cpms.read(vector, vector.segments)
+    vector.storage[: vector.n] = values
+    vector.storage[vector.n :] = 0.0
+
+
+def to_segments(vector: Segmented) -> None:
+    """The inverse of `to_ieee`."""
+    values = vector.storage[: vector.n].copy()
+    vector.storage[:] = 0.0
+    cpms.write(vector, values, vector.segments)
+
+
+def copy_own(p: Any, own: slice, k: int, found: Any) -> None:
+    """found := the ranks of a device's pages."""
+    found[:] = _own(p, own, k)
+
+
+def _own(p: Any, own: slice, k: int) -> Any:
+    if not isinstance(p, Segmented):
+        return p[own]
+    values = np.empty(own.stop - own.start)
+    _widen(p.units, own.start, p.segments, k, values)
+    return values
+
+
+def _keep(p: Any, own: slice, k: int, values: Any) -> None:
+    """Writes ranks, and cuts the values to what was kept of them."""
+    if isinstance(p, Segmented):
+        _narrow(p.units, own.start, p.segments, k, values)
+    else:
+        p[own] = values
+
+
+@numba.njit(cache=True, nogil=True)
+def _load(units: Any, i: int, segments: int, k: int) -> Any:
+    """Value i with its first k segments, the others zero."""
+    group, width = 16 * segments, 64 // segments
+    place = i // group * group * segments + i % group
+    bits = np.uint64(0)
+    for segment in range(k):
+        bits |= np.uint64(units[place + segment * group]) << np.uint64(64 - (segment + 1) * width)
+    return np.uint64(bits).view(np.float64)
+
+
+@numba.njit(cache=True, nogil=True)
+def _widen(units: Any, begin: int, segments: int, k: int, values: Any) -> None:
+    for i in range(values.size):
+        values[i] = _load(units, begin + i, segments, k)
+
+
+@numba.njit(cache=True, nogil=True)
+def _narrow(units: Any, begin: int, segments: int, k: int, values: Any) -> None:
+    group, width = 16 * segments, 64 // segments
+    for i in range(values.size):
+        place = (begin + i) // group * group * segments + (begin + i) % group
+        bits = np.float64(values[i]).view(np.uint64)
+        for segment in range(k):
+            units[place + segment * group] = bits >> np.uint64(64 - (segment + 1) * width)
+        values[i] = _load(units, begin + i, segments, k)
+
+
+@numba.njit(cache=True, nogil=True)
+def _follow(indptr: Any, indices: Any, values: Any, p: Any, segments: int, k: int, totals: Any) -> None:
+    for row in range(totals.size):
+        total = 0.0
+        for entry in range(indptr[row], indptr[row + 1]):
+            total += _load(values, entry, segments, k) * _load(p, indices[entry], segments, k)
+        totals[row] = total
+
+
+@numba.njit(cache=True, nogil=True)
+def _rows(indptr: Any, indices: Any, values: Any, x: Any, y: Any) -> None:
+    for row in range(y.size):
+        total = 0.0
+        for entry in range(indptr[row], indptr[row + 1]):
+            total += values[entry] * x[indices[entry]]
+        y[row] = total
+
+
+@numba.njit(cache=True, nogil=True)
+def _columns(indptr: Any, rows: Any, values: Any, x: Any, y: Any) -> None:
+    y[:] = 0.0
+    for column in range(x.size):
+        for entry in range(indptr[column], indptr[column + 1]):
+            y[rows[entry]] += values[entry] * x[column]
+
+
+@numba.njit(cache=True, nogil=True)
+def _entries(rows: Any, columns: Any, values: Any, x: Any, y: Any) -> None:
+    y[:] = 0.0
+    for entry in range(values.size):
+        y[rows[entry]] += values[entry] * x[columns[entry]]
+
+
+@numba.njit(cache=True, nogil=True)
+def _pack(units: Any, begin: int, end: int, group: int, segments: int, k: int, packed: Any) -> None:
+    for segment in range(k):
+        for value in range(begin, end):
+            place = value // group * group * segments + segment * group + value % group
+            packed[segment * (end - begin) + value - begin] = units[place]
+
+
+@numba.njit(cache=True, nogil=True)
+def _unpack(packed: Any, begin: int, end: int, group: int, segments: int, k: int, units: Any) -> None:
+    for segment in range(k):
+        for value in range(begin, end):
+            place = value // group * group * segments + segment * group + value % group
+            units[place] = packed[segment * (end - begin) + value - begin]
+
+
+@numba.njit(cache=True, nogil=True)
+def _copy(units: Any, begin: int, end: int, group: int, segments: int, k: int, target: Any) -> None:
+    for segment in range(k):
+        for value in range(begin, end):
+            place = value // group * group * segments + segment * group + value % group
+            target[place] = units[place]
+
+
+OPERATIONS = Operations(
+    prepare=prepare,
+    multiply=multiply,
+    rewrite=rewrite,
+    add=add,
+    combine=combine,
+    pack=pack,
+    unpack=unpack,
+    copy=copy,
+    fill=fill,
+    finish=finish,
+    scale=scale,
+    follow=follow,
+    to_ieee=to_ieee,
+    to_segments=to_segments,
+    copy_own=copy_own,
+    n_sums=2,
+)

@@ -1,0 +1,266 @@
+"""Operations on a GPU: kernels on the current stream.
+
+Products of parts that are multiplied once take their arrays as they came; `prepare` cuts those that are multiplied
+often into the tiles of formats/split.py, our fastest kernel on plain CSR. Sums are added up by blocks of which there
+are always as many, so that they come out the same every time.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cupy
+import numpy as np
+
+from gpu_engine import cpms
+from gpu_engine.cpms import Segmented
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.errors import KernelError
+from gpu_engine.formats import coo, csc, split, tiles
+from gpu_engine.formats.base import POINTERS, Kernel
+from gpu_engine.formats.coo import CooLayout
+from gpu_engine.formats.csc import CscLayout
+from gpu_engine.formats.csr import smart
+from gpu_engine.formats.csr.layout import CsrLayout
+from gpu_engine.formats.split import ITEMS, JOIN, THREADS, SplitLayout
+from gpu_engine.multigpu.merge import combine
+from gpu_engine.multigpu.operations import Operations, PreparedPart, Update
+from gpu_engine.multigpu.partition import Part, Partitioning, Span
+from gpu_engine.pagerank.cuda_pulls import FP64, NORMS, head
+
+BLOCK, BLOCKS, VALUES = 256, 512, 16
+"""Threads of a block; blocks whose sums are joined; values of which a thread copies the segments from a peer: with
+32-bit segments four words.
+"""
+
+EVERY = np.uint64(0)
+"""The null pointer, instead of numbers of lines."""
+
+PACK_BYTES, LINES = 16, {4: "int", 8: "long long"}
+"""Bytes of the largest load of a thread; the types of line numbers and pointers by their bytes."""
+
+ENTRIES = CudaSource(
+    __package__,
+    "entries.cu",
+    (
+        *("add_entries", "add_lines"),
+        *(f"rewrite_lines<{LINES[size]}, {pack}>" for size in LINES for pack in (PACK_BYTES // size, 1)),
+    ),
+)
+
+SEGMENTS = CudaSource(
+    __package__,
+    "segments.cu",
+    tuple(f"{kernel}<{segments}>" for kernel in ("pack", "unpack", "copy_segments") for segments in cpms.SEGMENTS),
+)
+
+HEADS = tuple(head(segments, k) for segments in cpms.SEGMENTS for k in range(1, segments + 1))
+STEPS = (
+    (FP64, FP64),
+    *((head(segments, k), head(segments, k)) for segments in cpms.SEGMENTS for k in range(1, segments + 1)),
+    *((head(segments, k), head(segments, k + 1)) for segments in cpms.SEGMENTS for k in range(1, segments)),
+)
+"""(type of ranks read, of ranks written) of all iterations."""
+
+RANKS = CudaSource(
+    __package__,
+    "rank_steps.cu",
+    (
+        *(f"tile_totals<{pointer}, {THREADS}, {ITEMS}, {kind}>" for pointer in POINTERS for kind in HEADS),
+        *(f"finish_pages<{read}, {write}>" for read, write in STEPS),
+        *(f"scale_pages<{kind}>" for kind in HEADS),
+        *(f"copy_pages<{kind}>" for kind in (FP64, *HEADS)),
+        *("sum_picked", "join_found", JOIN),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TiledPart:
+    """A part of rows cut into tiles, for many products."""
+
+    span: Span
+    layout: SplitLayout
+
+    def with_values(self, values: Any) -> "TiledPart":
+        """The same tiles of other values."""
+        return replace(self, layout=replace(self.layout, matrix=replace(self.layout.matrix, values=values)))
+
+
+def prepare(partitioning: Partitioning, part: Part, n_cols: int) -> PreparedPart:
+    """Cuts a part of CSR into tiles; another one as it is."""
+    if partitioning.axis != "rows" or not partitioning.compressed:
+        return part
+    return TiledPart(part.span, SplitLayout.from_csr(_csr(part, n_cols)))
+
+
+def multiply(partitioning: Partitioning, part: Any, x: Any, partial: Any) -> None:
+    """The kernel for parts of that kind; each zeroes or writes all of the partial result."""
+    if not partial.size:
+        return
+    if isinstance(part, TiledPart):
+        _launch(split.FORMAT.kernels[0], part.layout, x, partial)
+    elif not partitioning.compressed and partitioning.axis == "rows":
+        layout = CooLayout(partial.size, x.size, cupy.int32, part.major, part.minor, part.values)
+        _launch(coo.KERNEL, layout, x, partial)
+    elif not partitioning.compressed:
+        _add_entries(part, x, partial)
+    elif partitioning.axis == "rows":
+        _launch(smart.KERNEL, CsrLayout(_csr(part, x.size)), x, partial)
+    else:
+        arrays = (part.major, part.minor, part.values)
+        _launch(csc.FORMAT.kernels[0], CscLayout(partial.size, x.size, *arrays), x, partial)
+
+
+def rewrite(partitioning: Partitioning, span: Span, raw: Any, local: Any) -> None:
+    """What `partition.rewrite` does, at the speed of a copy."""
+    info, kind = np.iinfo(raw.dtype), raw.dtype.type
+    limits = (info.min, info.max, span.first)
+    if partitioning.compressed:
+        limits = (span.start, span.end, span.start)
+    pack = PACK_BYTES // raw.itemsize
+    if (raw.data.ptr | local.data.ptr) % PACK_BYTES:
+        pack = 1
+    kernel = ENTRIES.function(f"rewrite_lines<{LINES[raw.itemsize]}, {pack}>")
+    _over(kernel, -(-raw.size // pack), (cupy.int64(raw.size), raw, *map(kind, limits), local))
+
+
+def add(total: Any, more: Any, lines: Any) -> None:
+    """total := total + more, on all lines or on some."""
+    arguments = (cupy.int64(more.size), EVERY if lines is None else lines, more, total)
+    _over(ENTRIES.function("add_lines"), more.size, arguments)
+
+
+def pack(vector: Segmented, values: slice, k: int, packed: Any) -> None:
+    """packed := the first k segments of a range of values."""
+    _segments("pack", vector, values, k, packed)
+
+
+def unpack(packed: Any, values: slice, k: int, vector: Segmented) -> None:
+    """The inverse of `pack`."""
+    _segments("unpack", vector, values, k, packed)
+
+
+def copy(peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
+    """Reads the memory of the peer."""
+    extent = (cupy.int64(values.start), cupy.int64(values.stop), cupy.int32(k))
+    kernel = SEGMENTS.function(f"copy_segments<{vector.segments}>")
+    _over(kernel, -(-(values.stop - values.start) // VALUES), (*extent, peer.units, vector.units))
+
+
+def fill(p: Any, value: float, k: int) -> None:
+    """A value into all ranks."""
+    if isinstance(p, Segmented):
+        cpms.write(p, cupy.full(p.n, value), k)
+    else:
+        p.fill(value)
+
+
+def finish(totals: Any, update: Update, sums: Any) -> None:
+    """The new ranks of a device's pages."""
+    types = f"{_type(update.p, update.read)}, {_type(update.new, update.write)}"
+    ranks = (_units(update.p), _units(update.new), update.damping, update.base, cupy.int32(NORMS[update.norm]))
+    _over_pages(f"finish_pages<{types}>", update.own, (*ranks, totals, sums[2:]))
+    _join(NORMS[update.norm], update.dangling, totals, sums)
+
+
+def scale(p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals: Any, sums: Any) -> None:
+    """p := factor · p on a device's pages, truncated to k segments."""
+    _over_pages(f"scale_pages<{_type(p, k)}>", own, (_units(p), factor, totals, sums[2:]))
+    _join(NORMS["L1"], dangling, totals, sums)
+
+
+def follow(links: Any, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
+    """What flows along the links to each page."""
+    matrix, cut = links.layout.matrix, links.layout.tiles
+    pointer = POINTERS[matrix.indptr.dtype.itemsize == 8]
+    kernel = RANKS.function(f"tile_totals<{pointer}, {THREADS}, {ITEMS}, {_type(p, k)}>")
+    arrays = (matrix.indptr, matrix.indices, values.units)
+    if totals.size:
+        tiles.launch(kernel, RANKS.function(JOIN), THREADS, cut, arrays, p.units, totals)
+
+
+def to_ieee(vector: Segmented) -> None:
+    """Segments to fp64 in the same memory."""
+    cpms.to_ieee(vector)
+
+
+def to_segments(vector: Segmented) -> None:
+    """The inverse of `to_ieee`."""
+    cpms.to_cpms(vector.storage, vector.n, vector.segments)
+
+
+def copy_own(p: Any, own: slice, k: int, found: Any) -> None:
+    """found := the ranks of a device's pages."""
+    count = own.stop - own.start
+    arguments = (cupy.int64(own.start), cupy.int64(count), _units(p), found)
+    _over(RANKS.function(f"copy_pages<{_type(p, k)}>"), count, arguments)
+
+
+def _over(kernel: Any, threads: int, arguments: tuple[Any, ...]) -> None:
+    """Launches so many threads, if any."""
+    if threads:
+        kernel((-(-threads // BLOCK),), (BLOCK,), arguments)
+
+
+def _segments(kernel: str, vector: Segmented, values: slice, k: int, packed: Any) -> None:
+    count = values.stop - values.start
+    arguments = (cupy.int64(values.start), cupy.int64(count), cupy.int32(k), vector.units, packed)
+    _over(SEGMENTS.function(f"{kernel}<{vector.segments}>"), count, arguments)
+
+
+def _csr(part: Part, n_cols: int) -> CsrMatrix:
+    return CsrMatrix(part.span.stop - part.span.first, n_cols, part.major, part.minor, part.values)
+
+
+def _add_entries(part: Part, x: Any, y: Any) -> None:
+    """Entries sorted by column, which the kernel of COO does not take."""
+    y.data.memset_async(0, y.nbytes)
+    arguments = (cupy.int64(part.values.size), part.minor, part.major, part.values, x, y)
+    _over(ENTRIES.function("add_entries"), part.values.size, arguments)
+
+
+def _launch(kernel: Kernel, layout: Any, x: Any, y: Any) -> None:
+    if kernel.cuda is None:
+        raise KernelError(f"{kernel.variant} does not exist on a GPU.")
+    kernel.cuda(layout, x, y)
+
+
+def _over_pages(kernel: str, own: slice, arguments: tuple[Any, ...]) -> None:
+    pages = (cupy.int64(own.start), cupy.int64(own.stop - own.start))
+    RANKS.function(kernel)((BLOCKS,), (BLOCK,), (*pages, *arguments))
+
+
+def _join(norm: int, dangling: Any, totals: Any, sums: Any) -> None:
+    """Of what the blocks found, which is to come behind the sums."""
+    changes, picked = sums[2 : 2 + BLOCKS], sums[2 + BLOCKS :]
+    RANKS.function("sum_picked")((BLOCKS,), (BLOCK,), (cupy.int64(dangling.size), dangling, totals, picked))
+    RANKS.function("join_found")((1,), (BLOCKS,), (cupy.int32(norm), changes, picked, sums))
+
+
+def _type(ranks: Any, k: int) -> str:
+    return head(ranks.segments, k) if isinstance(ranks, Segmented) else FP64
+
+
+def _units(ranks: Any) -> Any:
+    return ranks.units if isinstance(ranks, Segmented) else ranks
+
+
+OPERATIONS = Operations(
+    prepare=prepare,
+    multiply=multiply,
+    rewrite=rewrite,
+    add=add,
+    combine=combine,
+    pack=pack,
+    unpack=unpack,
+    copy=copy,
+    fill=fill,
+    finish=finish,
+    scale=scale,
+    follow=follow,
+    to_ieee=to_ieee,
+    to_segments=to_segments,
+    copy_own=copy_own,
+    n_sums=2 + 2 * BLOCKS,
+)
