@@ -7,9 +7,10 @@ virtual.py: devices that are threads of this CPU; cuda_device.py: GPUs, cusparse
 products; device_group.py: all of a kind.
 merge.py: from partial results to y; strategies.py: STRATEGIES; spmv.py: the product that the paper's share;
 chunks.py: that of ours, on packer.py and packed_stretches.py (what is sent), device_chunks.py and chunk_products.py
-(what a device does with it); links.py: how fast it can be. exchange.py: EXCHANGES;
-resident.py: products iterated where the vector lies, captured by replay.py; segments.py: only the heads of a vector
-exchanged; pagerank.py on shards.py: PageRank.
+(what a device does with it); links.py: how fast it can be.
+exchange.py: EXCHANGES, and what a device has of a vector; fetches.py: how that gets there; blocks.py: what it has of
+the matrix; iteration.py: an iteration of these, replay.py: captured. On them resident.py: products iterated where the
+vector lies; pagerank.py with shards.py: PageRank.
 workload.py, workloads.py, pagerank_workload.py, measuring.py: what is measured.
 cluster.py on actors.py, actor_group.py, placement.py, transport.py: several hosts. Source: MSREP paper.
 """

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from gpu_engine.errors import DeviceLostError
 from gpu_engine.multigpu.actors import PartActor, PartInfo
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.exchange import ExchangeName, Transfer, owners, plan_transfers
+from gpu_engine.multigpu.exchange import ExchangeName, Transfer, plan_shares, plan_transfers
 from gpu_engine.multigpu.partition import Span
 from gpu_engine.multigpu.placement import Place
 from gpu_engine.multigpu.transport import MESSAGES, TransportName
@@ -54,21 +54,21 @@ class ActorGroup:
         """Each actor reads its part of the matrix in that folder."""
         self.spans = tuple(spans)
         self.part_infos = self._all(
-            actor.load_part.remote(open_device, place.device, folder, span, exchange, overlap)
-            for actor, place, span in zip(self._actors, self._places, spans, strict=True)
+            actor.load_part.remote(open_device, place.device, folder, self.spans, i, exchange, overlap)
+            for i, (actor, place) in enumerate(zip(self._actors, self._places, strict=True))
         )
 
     def connect(self, transport: TransportName) -> None:
         """Tells each actor what it fetches from whom."""
-        self.transfers = plan_transfers(self.spans, [info.column_range for info in self.part_infos])
-        shares = tuple(
-            Transfer(later, owner, span.first, span.first + 1)
-            for later, (owner, span) in enumerate(zip(owners(self.spans), self.spans, strict=True))
-            if owner is not None
-        )
+        halos = [info.halo for info in self.part_infos]
+        self.transfers, shares = plan_transfers(self.spans, halos), plan_shares(self.spans, halos)
         rendezvous_id = self._one(0, self._actors[0].new_rendezvous_id.remote(transport))
+
+        def of(number: int, every: Sequence[Transfer]) -> list[Transfer]:
+            return [transfer for transfer in every if number in (transfer.source, transfer.target)]
+
         self._all(
-            actor.connect.remote(transport, rendezvous_id, i, self._actors, self.transfers, shares)
+            actor.connect.remote(transport, rendezvous_id, i, self._actors, of(i, self.transfers), of(i, shares))
             for i, actor in enumerate(self._actors)
         )
 

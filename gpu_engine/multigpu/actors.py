@@ -1,46 +1,37 @@
 """PartActor: a process with one device, which holds one part of a matrix and owns the rows that begin in it.
 
-It reads its own part of the files of a matrix alone. Like a device of `resident.py` it has two vectors as long as the
-matrix, one read while the other is written, and a second stream where exchanges overlap with products.
+It reads its own part of the files of a matrix alone. It goes through iterations as the devices of `resident.py` do,
+with two vectors of what it owns and its halo; what they fetch of each other it sends and receives by a transport.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gpu_engine.errors import InputError, quote
-from gpu_engine.multigpu.base import Device, returned
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, Transfer, copy_part, split_diagonal
-from gpu_engine.multigpu.partition import (
-    Part,
-    Partitioning,
-    Span,
-    StoredMatrix,
-    find_partitioning,
-    localize,
-    part_of,
-)
-from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Mailbox, Move, Transport, TransportName
+from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.blocks import Block
+from gpu_engine.multigpu.exchange import ExchangeName, Halo, Transfer, halo_of
+from gpu_engine.multigpu.fetches import Outbox
+from gpu_engine.multigpu.iteration import iterate, member_of
+from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning, localize, part_of
+from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Mailbox, Transport, TransportName
 from gpu_engine.multigpu.virtual import VirtualDevice
-
-CHUNK = 2**22
-"""Entries that are split at a time, which takes some 30 bytes for each on the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartInfo:
     """What an actor has of the matrix.
 
-    column_range  the range of the vector that its part reads
-    n_bytes       bytes of the entries and pointers on its device
+    halo     which elements of the vector its device has
+    n_bytes  bytes of the entries and pointers on its device
     """
 
-    column_range: slice
+    halo: Halo
     n_bytes: int
 
 
@@ -74,39 +65,6 @@ def open_device(name: str) -> Device:
     return VirtualDevice(name)
 
 
-def copy_blocks(device: Device, partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
-    """The diagonal and off-diagonal block of a part of CSR, whose arrays may exceed the host's memory, on a device."""
-    own = part.span.own
-    owned = sum(int(((chunk.minor >= own.start) & (chunk.minor < own.stop)).sum()) for chunk in _chunks(part))
-    blocks = tuple(_allocated(device, part, entries) for entries in (owned, part.values.size - owned))
-    row, ends = 0, [0, 0]
-    for chunk in _chunks(part):
-        last = row + chunk.major.size
-        for i, (whole, piece) in enumerate(zip(blocks, split_diagonal(partitioning, chunk), strict=True)):
-            begin, ends[i] = ends[i], ends[i] + piece.values.size
-            pointers = piece.major + begin
-            device.upload(pointers, whole.major[row:last])
-            device.upload(piece.minor, whole.minor[begin : ends[i]])
-            device.upload(piece.values, whole.values[begin : ends[i]])
-            device.synchronize()
-        row = last - 1
-    return blocks[0], blocks[1]
-
-
-def _allocated(device: Device, part: Part, entries: int) -> Part:
-    minor, values = (device.allocate(entries, array.dtype) for array in (part.minor, part.values))
-    return Part(part.span, device.allocate(part.major.size, part.major.dtype), minor, values)
-
-
-def _chunks(part: Part) -> Iterator[Part]:
-    """Consecutive rows of a part of CSR, so many that they end with the row of another CHUNK entries."""
-    cuts = np.searchsorted(part.major, range(CHUNK, part.values.size, CHUNK))
-    for first, stop in pairwise([0, *cuts.tolist(), part.major.size - 1]):
-        major = part.major[first : stop + 1]
-        begin, end = int(major[0]), int(major[-1])
-        yield Part(part.span, major - begin, part.minor[begin:end], part.values[begin:end])
-
-
 class PartActor:
     """One part on one device; `deliver` and `ping` run in a thread of their own beside the other calls."""
 
@@ -121,7 +79,8 @@ class PartActor:
         open_device: Callable[[str], Device],
         name: str,
         folder: Path,
-        span: Span,
+        spans: Sequence[Span],
+        number: int,
         exchange: ExchangeName,
         overlap: bool,
     ) -> PartInfo:
@@ -129,18 +88,14 @@ class PartActor:
 
         Raises InputError and what the device raises.
         """
-        device, stored = open_device(name), open_stored(folder)
-        self._device, self._partitioning, self._span = device, stored.partitioning, span
-        self._copy_stream, self._overlap = device.copy_stream() if overlap else device, overlap
+        device, stored, span = open_device(name), open_stored(folder), spans[number]
+        self._device, self._partitioning, self._number = device, stored.partitioning, number
         part = part_of(stored, span, localize(stored, span))
-        blocks = copy_blocks(device, stored.partitioning, part) if overlap else (copy_part(device, part),)
-        self._parts = [
-            returned(device, device.operations.prepare, stored.partitioning, block, stored.n_cols) for block in blocks
-        ]
-        self._vectors = tuple(device.allocate(stored.n_rows, np.float64) for _ in range(2))
-        self._off_diagonal = device.allocate(span.stop - span.first if overlap else 0, np.float64)
-        n_bytes = sum(int(array.nbytes) for block in blocks for array in (block.major, block.minor, block.values))
-        return PartInfo(EXCHANGES[exchange](part, stored.n_cols), n_bytes)
+        halo = halo_of(spans, number, part, stored.n_rows, exchange)
+        self._member = member_of(device, stored.partitioning, part, halo, stored.n_rows, overlap)
+        self._vectors = tuple(device.allocate(halo.size, np.float64) for _ in "xy")
+        self._shift = halo.own.start - span.own.start
+        return PartInfo(halo, sum(block.stored_bytes for block in self._member.blocks))
 
     def new_rendezvous_id(self, transport: TransportName) -> Any:
         """What the members of a group need to find each other."""
@@ -157,41 +112,40 @@ class PartActor:
     ) -> None:
         """Joins the group.
 
-        transfers  of the whole group: what is fetched before a product
-        shares     of the whole group: what is added after it, of rows that several parts share
+        transfers  that begin or end here, in one order for the whole group: what is fetched before a product
+        shares     the same of what is added after it, of rows that several parts share
         """
-        endpoint = Endpoint(number, peers, self._copy_stream, self._put, self._mailbox)
+        stream = self._member.copy_stream
+        endpoint = Endpoint(number, peers, stream, self._put, self._mailbox)
         self._transport = TRANSPORTS[transport](endpoint, rendezvous_id)
-        self._transfers, self._shares = (
-            [transfer for transfer in every if number in (transfer.source, transfer.target)]
-            for every in (transfers, shares)
-        )
-        self._number = number
-        self._inbox = self._device.allocate(len(self._shares), np.float64)
+        self._transfers, self._shares = transfers, shares
+        self._outbox = Outbox(stream, [each for each in (*transfers, *shares) if each.source == number])
+        self._inbox = self._device.allocate(sum(share.target == number for share in shares), np.float64)
 
     def load(self, begin: int, values: Any) -> None:
         """Puts elements that it owns, from `begin` on, into the vector."""
+        begin += self._shift
         self._device.upload(values, self._vectors[self._current][begin : begin + values.size])
         self._device.synchronize()
 
     def step(self) -> None:
         """x := A·x: fetches what it reads, multiplies, adds the shares of its last row that others have."""
-        x, y = self._vectors[self._current], self._vectors[1 - self._current]
-        self._multiply(x, y[self._span.lines])
-        moves = [(share, self._end_of(share, i, y)) for i, share in enumerate(self._shares)]
-        self._exchange(moves, self._device.record_event())
-        for i, share in enumerate(self._shares):
+        member, x, y = self._member, self._vectors[self._current], self._vectors[1 - self._current]
+        iterate([member], self._multiply, [y[member.halo.lines]], lambda: self._exchange(self._transfers, x, x))
+        member.start()
+        self._exchange(self._shares, y, self._inbox)
+        member.wait()
+        last = y[member.halo.own.stop - 1 : member.halo.own.stop]
+        for share in self._shares:
             if share.target == self._number:
-                add = self._device.operations.add
-                self._device.call(add, y[share.begin : share.end], self._inbox[i : i + 1], None)
-        self._copy_stream.synchronize()
-        self._device.synchronize()
+                self._device.call(self._device.operations.add, last, self._inbox[share.here], None)
+        member.synchronize()
         self._current = 1 - self._current
 
     def read(self, begin: int, end: int) -> Any:
         """Elements begin … end − 1 of the vector, which it owns; float64 on the host."""
         host = np.empty(end - begin, np.float64)
-        self._device.download(self._vectors[self._current][begin:end], host)
+        self._device.download(self._vectors[self._current][begin + self._shift : end + self._shift], host)
         self._device.synchronize()
         return host
 
@@ -202,27 +156,15 @@ class PartActor:
     def ping(self) -> None:
         """Answers, whatever the device is doing."""
 
-    def _multiply(self, x: Any, y: Any) -> None:
-        """Launches y := A_i·x and the exchange before it, or beside the product of its diagonal block."""
-        device, first = self._device, self._parts[0]
-        moves = [(transfer, x[transfer.begin : transfer.end]) for transfer in self._transfers]
-        # Before it lie the products that wrote what is sent, and those that read what is overwritten.
-        ready = device.record_event()
-        if not self._overlap:
-            self._exchange(moves, ready)
-            device.call(device.operations.multiply, self._partitioning, first, x, y)
-            return
-        device.call(device.operations.multiply, self._partitioning, first, x, y)
-        self._exchange(moves, ready)
-        device.call(device.operations.multiply, self._partitioning, self._parts[1], x, self._off_diagonal)
-        device.call(device.operations.add, y, self._off_diagonal, None)
+    def _multiply(self, _number: int, block: Block, y: Any) -> None:
+        x = self._vectors[self._current]
+        self._device.call(self._device.operations.multiply, self._partitioning, block.part, x, y)
 
-    def _exchange(self, moves: Sequence[Move], ready: Any) -> None:
-        """Launches the moves behind that event; what the device is given from here on comes after them."""
-        self._copy_stream.wait_event(ready)
-        self._transport.exchange(moves)
-        self._device.wait_event(self._copy_stream.record_event())
-
-    def _end_of(self, share: Transfer, i: int, y: Any) -> Any:
-        """Where a share lies here: in y that of its own part, in the inbox that of another."""
-        return y[share.begin : share.end] if share.source == self._number else self._inbox[i : i + 1]
+    def _exchange(self, transfers: Sequence[Transfer], vector: Any, target: Any) -> None:
+        """Launches the moves that begin or end here; what they bring goes to `target`."""
+        self._transport.exchange(
+            [
+                (each, self._outbox.sent(each, vector) if each.source == self._number else target[each.here])
+                for each in transfers
+            ]
+        )

@@ -120,9 +120,8 @@ def returned(device: Device, function: Callable[..., Any], *arguments: Any) -> A
     return found[0]
 
 
-def copied(device: Device, source: Any) -> Any:
-    """A copy on a device of an array, which lies on the host or on a GPU; waits for it."""
-    array = device.allocate(source.size, source.dtype)
+def put(device: Device, source: Any, array: Any) -> None:
+    """Copies what lies on the host or on a GPU to an array of the device of the same size; waits for it."""
     if isinstance(source, np.ndarray):
         device.upload(source, array)
     else:
@@ -132,4 +131,10 @@ def copied(device: Device, source: Any) -> Any:
         device.fetch(source, array)
     # Callers free what they made for this copy alone.
     device.synchronize()
+
+
+def copied(device: Device, source: Any) -> Any:
+    """A copy on a device of an array, which lies on the host or on a GPU; waits for it."""
+    array = device.allocate(source.size, source.dtype)
+    put(device, source, array)
     return array

@@ -38,23 +38,23 @@ def add(total: Any, more: Any, lines: Any) -> None:
         total[lines] += more
 
 
-def pack(vector: Segmented, values: slice, k: int, packed: Any) -> None:
-    """Writes the first k segments of a range of values on a CPU to the front of `packed`, one segment after the other.
-
-    packed  uint32 or uint16 as the units of the vector, [at least k · values]
-    """
-    _pack(vector.units, values.start, values.stop, group_size(vector.segments), vector.segments, k, packed)
+def gather(vector: Any, positions: Any, k: int | None, packed: Any) -> None:
+    """packed := elements with these numbers, of segments the first k, one segment after the other."""
+    if k is None:
+        np.take(vector, positions, out=packed, mode="clip")
+    else:
+        _pack(vector.units, positions, group_size(vector.segments), vector.segments, k, packed)
 
 
 def unpack(packed: Any, values: slice, k: int, vector: Segmented) -> None:
-    """The inverse of `pack`: writes the first k segments of a range of values and leaves the others."""
+    """The inverse for a range of values, which leaves the other segments."""
     _unpack(packed, values.start, values.stop, group_size(vector.segments), vector.segments, k, vector.units)
 
 
-def copy(source: Segmented, values: slice, k: int, target: Segmented) -> None:
-    """Copies the first k segments of a range of values on a CPU to the same places; the other segments stay."""
-    size = group_size(source.segments)
-    _copy(source.units, values.start, values.stop, size, source.segments, k, target.units)
+def copy(peer: Segmented, values: slice, k: int, vector: Segmented, place: int) -> None:
+    """The first k segments of a range of values to another vector."""
+    size = group_size(vector.segments)
+    _copy(peer.units, values.start, values.stop, size, vector.segments, k, vector.units, place)
 
 
 def fill(p: Any, value: float, k: int) -> None:
@@ -187,11 +187,11 @@ def _entries(rows: Any, columns: Any, values: Any, x: Any, y: Any) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _pack(units: Any, begin: int, end: int, group: int, segments: int, k: int, packed: Any) -> None:
+def _pack(units: Any, positions: Any, group: int, segments: int, k: int, packed: Any) -> None:
     for segment in range(k):
-        for value in range(begin, end):
-            place = value // group * group * segments + segment * group + value % group
-            packed[segment * (end - begin) + value - begin] = units[place]
+        for i in range(positions.size):
+            place = positions[i] // group * group * segments + segment * group + positions[i] % group
+            packed[segment * positions.size + i] = units[place]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -203,11 +203,12 @@ def _unpack(packed: Any, begin: int, end: int, group: int, segments: int, k: int
 
 
 @numba.njit(cache=True, nogil=True)
-def _copy(units: Any, begin: int, end: int, group: int, segments: int, k: int, target: Any) -> None:
+def _copy(units: Any, begin: int, end: int, group: int, segments: int, k: int, target: Any, first: int) -> None:
     for segment in range(k):
         for value in range(begin, end):
-            place = value // group * group * segments + segment * group + value % group
-            target[place] = units[place]
+            source = value // group * group * segments + segment * group + value % group
+            place = first + value - begin
+            target[place // group * group * segments + segment * group + place % group] = units[source]
 
 
 OPERATIONS = Operations(
@@ -216,7 +217,7 @@ OPERATIONS = Operations(
     rewrite=rewrite,
     add=add,
     combine=combine,
-    pack=pack,
+    gather=gather,
     unpack=unpack,
     copy=copy,
     fill=fill,

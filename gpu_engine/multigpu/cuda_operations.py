@@ -5,7 +5,6 @@ often into the tiles of formats/split.py, our fastest kernel on plain CSR. Sums 
 are always as many, so that they come out the same every time.
 """
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import cupy
@@ -13,6 +12,7 @@ import numpy as np
 
 from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
+from gpu_engine.cpms.layout import group_size
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError
@@ -24,7 +24,7 @@ from gpu_engine.formats.csr import smart
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.formats.split import ITEMS, JOIN, THREADS, SplitLayout
 from gpu_engine.multigpu.merge import combine
-from gpu_engine.multigpu.operations import Operations, PreparedPart, Update
+from gpu_engine.multigpu.operations import Operations, Update
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 from gpu_engine.pagerank.cuda_pulls import FP64, NORMS, head
 
@@ -43,7 +43,7 @@ ENTRIES = CudaSource(
     __package__,
     "entries.cu",
     (
-        *("add_entries", "add_lines"),
+        *("add_entries", "add_lines", "gather"),
         *(f"rewrite_lines<{LINES[size]}, {pack}>" for size in LINES for pack in (PACK_BYTES // size, 1)),
     ),
 )
@@ -75,31 +75,19 @@ RANKS = CudaSource(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TiledPart:
-    """A part of rows cut into tiles, for many products."""
-
-    span: Span
-    layout: SplitLayout
-
-    def with_values(self, values: Any) -> "TiledPart":
-        """The same tiles of other values."""
-        return replace(self, layout=replace(self.layout, matrix=replace(self.layout.matrix, values=values)))
-
-
-def prepare(partitioning: Partitioning, part: Part, n_cols: int) -> PreparedPart:
+def prepare(partitioning: Partitioning, part: Part, n_cols: int) -> Any:
     """Cuts a part of CSR into tiles; another one as it is."""
     if partitioning.axis != "rows" or not partitioning.compressed:
         return part
-    return TiledPart(part.span, SplitLayout.from_csr(_csr(part, n_cols)))
+    return SplitLayout.from_csr(_csr(part, n_cols))
 
 
 def multiply(partitioning: Partitioning, part: Any, x: Any, partial: Any) -> None:
     """The kernel for parts of that kind; each zeroes or writes all of the partial result."""
     if not partial.size:
         return
-    if isinstance(part, TiledPart):
-        _launch(split.FORMAT.kernels[0], part.layout, x, partial)
+    if isinstance(part, SplitLayout):
+        _launch(split.FORMAT.kernels[0], part, x, partial)
     elif not partitioning.compressed and partitioning.axis == "rows":
         layout = CooLayout(partial.size, x.size, cupy.int32, part.major, part.minor, part.values)
         _launch(coo.KERNEL, layout, x, partial)
@@ -131,21 +119,32 @@ def add(total: Any, more: Any, lines: Any) -> None:
     _over(ENTRIES.function("add_lines"), more.size, arguments)
 
 
-def pack(vector: Segmented, values: slice, k: int, packed: Any) -> None:
-    """packed := the first k segments of a range of values."""
-    _segments("pack", vector, values, k, packed)
+def gather(vector: Any, positions: Any, k: int | None, packed: Any) -> None:
+    """packed := elements with these numbers, of segments the first k, one segment after the other."""
+    count = cupy.int64(positions.size)
+    if k is None:
+        _over(ENTRIES.function("gather"), positions.size, (count, positions, vector, packed))
+    else:
+        kernel = SEGMENTS.function(f"pack<{vector.segments}>")
+        _over(kernel, positions.size, (count, positions, cupy.int32(k), vector.units, packed))
 
 
 def unpack(packed: Any, values: slice, k: int, vector: Segmented) -> None:
-    """The inverse of `pack`."""
-    _segments("unpack", vector, values, k, packed)
+    """The inverse for a range of values, which leaves the other segments."""
+    count = values.stop - values.start
+    arguments = (cupy.int64(values.start), cupy.int64(count), cupy.int32(k), vector.units, packed)
+    _over(SEGMENTS.function(f"unpack<{vector.segments}>"), count, arguments)
 
 
-def copy(peer: Segmented, values: slice, k: int, vector: Segmented) -> None:
+def copy(peer: Segmented, values: slice, k: int, vector: Segmented, place: int) -> None:
     """Reads the memory of the peer."""
-    extent = (cupy.int64(values.start), cupy.int64(values.stop), cupy.int32(k))
+    size, count = group_size(vector.segments), values.stop - values.start
+    begin = place % size
+    # Both vectors from the first group of what is copied on, in which values have the same places.
+    there, here = (group // size * vector.segments * size for group in (values.start, place))
+    extent = (cupy.int64(begin), cupy.int64(begin + count), cupy.int32(k))
     kernel = SEGMENTS.function(f"copy_segments<{vector.segments}>")
-    _over(kernel, -(-(values.stop - values.start) // VALUES), (*extent, peer.units, vector.units))
+    _over(kernel, -(-count // VALUES), (*extent, peer.units[there:], vector.units[here:]))
 
 
 def fill(p: Any, value: float, k: int) -> None:
@@ -172,7 +171,7 @@ def scale(p: Segmented, own: slice, dangling: Any, factor: float, k: int, totals
 
 def follow(links: Any, values: Segmented, p: Segmented, k: int, totals: Any) -> None:
     """What flows along the links to each page."""
-    matrix, cut = links.layout.matrix, links.layout.tiles
+    matrix, cut = links.matrix, links.tiles
     pointer = POINTERS[matrix.indptr.dtype.itemsize == 8]
     kernel = RANKS.function(f"tile_totals<{pointer}, {THREADS}, {ITEMS}, {_type(p, k)}>")
     arrays = (matrix.indptr, matrix.indices, values.units)
@@ -201,12 +200,6 @@ def _over(kernel: Any, threads: int, arguments: tuple[Any, ...]) -> None:
     """Launches so many threads, if any."""
     if threads:
         kernel((-(-threads // BLOCK),), (BLOCK,), arguments)
-
-
-def _segments(kernel: str, vector: Segmented, values: slice, k: int, packed: Any) -> None:
-    count = values.stop - values.start
-    arguments = (cupy.int64(values.start), cupy.int64(count), cupy.int32(k), vector.units, packed)
-    _over(SEGMENTS.function(f"{kernel}<{vector.segments}>"), count, arguments)
 
 
 def _csr(part: Part, n_cols: int) -> CsrMatrix:
@@ -252,7 +245,7 @@ OPERATIONS = Operations(
     rewrite=rewrite,
     add=add,
     combine=combine,
-    pack=pack,
+    gather=gather,
     unpack=unpack,
     copy=copy,
     fill=fill,

@@ -4,7 +4,7 @@ CSR is multiplied as it is, with the algorithm that is the fastest of those for 
 transpose of CSR; COO is converted to CSR first. Source: MSREP paper, §5.1.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,24 +16,9 @@ from gpu_engine.competitors.cusparse import CusparseLayout
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.multigpu.base import returned
 from gpu_engine.multigpu.cuda_device import CudaDevice
-from gpu_engine.multigpu.operations import PreparedPart
-from gpu_engine.multigpu.partition import Part, Partitioning, Span
+from gpu_engine.multigpu.partition import Part, Partitioning
 
 ALGORITHM = cusparse.CSR_ALG1
-
-
-@dataclass(frozen=True, slots=True)
-class CusparsePart:
-    """A part as cuSPARSE holds it, prepared for many products."""
-
-    span: Span
-    layout: CusparseLayout
-
-    def with_values(self, values: Any) -> "CusparsePart":
-        """The same entries with other values, to be prepared anew."""
-        m = self.layout.matrix
-        matrix = CsrMatrix(m.n_rows, m.n_cols, m.indptr, m.indices, values)
-        return CusparsePart(self.span, cusparse.csr(matrix, self.layout.transposed))
 
 
 class CusparseDevice(CudaDevice):
@@ -48,20 +33,20 @@ class CusparseDevice(CudaDevice):
         )
 
 
-def _prepare(handle: Any, partitioning: Partitioning, part: Part, n_cols: int) -> PreparedPart:
+def _prepare(handle: Any, partitioning: Partitioning, part: Part, n_cols: int) -> Any:
     """Does a first product, of vectors that nobody reads, with a part of rows; another one is left as it is."""
     if partitioning.axis != "rows" or not part.minor.size:
         return part
     layout = _layout(handle, partitioning, part, n_cols)
     x, y = (cupy.zeros(size, np.float64) for size in (layout.matrix.n_cols, layout.matrix.n_rows))
     cusparse.multiply(layout, ALGORITHM, x, y, handle=handle)
-    return CusparsePart(part.span, layout)
+    return layout
 
 
 def _multiply(handle: Any, partitioning: Partitioning, part: Any, x: Any, y: Any) -> None:
     """The product; of a part as it came what cuSPARSE needs is made first."""
-    if isinstance(part, CusparsePart):
-        cusparse.multiply(part.layout, ALGORITHM, x, y, handle=handle)
+    if isinstance(part, CusparseLayout):
+        cusparse.multiply(part, ALGORITHM, x, y, handle=handle)
     elif part.minor.size:
         others = x.size if partitioning.axis == "rows" else y.size
         layout = _layout(handle, partitioning, part, others)

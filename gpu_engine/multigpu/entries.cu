@@ -14,6 +14,13 @@ __global__ void add_lines(long long count, const int *__restrict__ lines, const 
   if (i < count) total[lines ? stream(lines + i) : i] += stream(more + i);
 }
 
+/// packed[i] := vector[positions[i]].
+__global__ void gather(long long count, const int *__restrict__ positions, const double *__restrict__ vector,
+                       double *__restrict__ packed) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) packed[i] = vector[stream(positions + i)];
+}
+
 /// local := raw, clamped to low … high and counted from `base`, PACK elements a thread; both may be the same array.
 template <typename Line, int PACK>
 __global__ void rewrite_lines(long long count, const Line *raw, Line low, Line high, Line base, Line *local) {

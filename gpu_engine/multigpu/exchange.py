@@ -1,8 +1,10 @@
 """What crosses between devices that hold parts of a vector; EXCHANGES: what of it a device fetches before a product.
 
-A device owns the elements of the rows that begin in its part, and fetches others that its part reads.
+A device owns the elements of the rows that begin in its part, and fetches others that its part reads, its halo. Its
+vector has room for these alone: columns are numbered by where they lie in it.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,26 +12,15 @@ from typing import Any, Literal
 import numpy as np
 
 from gpu_engine.formats.base import array_module
-from gpu_engine.multigpu.base import Device, copied
-from gpu_engine.multigpu.partition import Part, Partitioning, Span
+from gpu_engine.multigpu.partition import Part, Span
 
 ExchangeName = Literal["all-gather", "image"]
 
-EXCHANGES: Mapping[ExchangeName, Callable[[Part, int], slice]] = {
-    "all-gather": lambda _part, n: slice(0, n),
-    "image": lambda part, _n: image(part),
-}
-"""(part on the host, elements of the vector) → the range of the vector that its device must have; `image` fetches of a
-banded matrix what neighbours own, and of one entry far away all that lies between.
-"""
-
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
-    """Elements begin … end − 1 of the vector, which device `source` owns and device `target` fetches."""
+class Piece:
+    """Elements begin … end − 1 of the vector, all of one owner."""
 
-    source: int
-    target: int
     begin: int
     end: int
 
@@ -39,23 +30,123 @@ class Transfer:
         return self.end - self.begin
 
 
-def image(part: Part) -> slice:
-    """The columns from the first to the last that the part reads; empty without entries."""
-    return slice(int(part.minor.min()), int(part.minor.max()) + 1) if part.minor.size else slice(0, 0)
+@dataclass(frozen=True, slots=True)
+class Halo:
+    """Which elements of the vector a device has, and where they lie in its own one, in their order.
+
+    size    elements of its vector
+    own     where those lie that it owns
+    lines   where a product of its part goes: those, and before them room for its share of a row that began earlier
+    pieces  owner → (what is fetched from it, where that begins)
+    """
+
+    size: int
+    own: slice
+    lines: slice
+    pieces: Mapping[int, tuple[Piece, int]]
 
 
-def plan_transfers(spans: Sequence[Span], column_ranges: Sequence[slice]) -> tuple[Transfer, ...]:
-    """What each device has to fetch to have its range of columns of the vector, from those that own pieces of it.
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Elements begin … end − 1 of the vector of device `source`, which device `target` fetches to `place` of its own.
+
+    positions  int32, which elements of the source's vector instead: they are packed first, and nobody reads the vector
+    """
+
+    source: int
+    target: int
+    begin: int
+    end: int
+    place: int
+    positions: Any = dataclasses.field(default=None, compare=False)
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return self.end - self.begin if self.positions is None else int(self.positions.size)
+
+    @property
+    def here(self) -> slice:
+        """Where they go in the vector of the target."""
+        return slice(self.place, self.place + self.elements)
+
+
+def _image(read: Any, own: slice) -> Piece | None:
+    columns = array_module(read).flatnonzero(read[own])
+    return Piece(own.start + int(columns[0]), own.start + int(columns[-1]) + 1) if columns.size else None
+
+
+EXCHANGES: Mapping[ExchangeName, Callable[[Any, slice], Piece | None]] = {
+    "all-gather": lambda _read, own: Piece(own.start, own.stop) if own.start < own.stop else None,
+    "image": _image,
+}
+"""(which elements of the vector a part reads, what another device owns) → what is fetched from there, if anything;
+`image` fetches from each owner the range that is read: of a banded matrix what neighbours own at their borders.
+"""
+
+
+def halo_of(spans: Sequence[Span], number: int, part: Part, n: int, exchange: ExchangeName, align: int = 1) -> Halo:
+    """The halo of a part, one of `spans`, whose columns are those of a vector of n elements.
+
+    align  all pieces begin in the device's vector as they do in the whole, but for multiples of so many elements
+    """
+    read = array_module(part.minor).zeros(n, bool)
+    read[part.minor] = True
+    pieces, size = {}, 0
+    for owner, span in enumerate(spans):
+        if owner == number:
+            size += (span.own.start - span.start_flag - size) % align
+            lines = slice(size, size + span.stop - span.first)
+            size = lines.stop
+        elif piece := EXCHANGES[exchange](read, span.own):
+            place = size + (piece.begin - size) % align
+            pieces[owner] = piece, place
+            size = place + piece.elements
+    own = slice(lines.start + (spans[number].own.start - spans[number].first), lines.stop)
+    return Halo(size, own, lines, pieces)
+
+
+def places_of(halo: Halo, own: slice, n: int, xp: Any = np) -> Any:
+    """Where each element of the whole lies in the vector of a device that owns some: int32 [n], −1 where nowhere."""
+    places = xp.full(n, -1, np.int32)
+    places[own] = xp.arange(halo.own.start, halo.own.stop, dtype=np.int32)
+    for piece, place in halo.pieces.values():
+        places[piece.begin : piece.end] = xp.arange(place, place + piece.elements, dtype=np.int32)
+    return places
+
+
+def plan_transfers(spans: Sequence[Span], halos: Sequence[Halo]) -> tuple[Transfer, ...]:
+    """What each device has to fetch to have its halo, from those that own pieces of it.
 
     Each begins with the next one after it: if all began with the first, its link would be what all wait for.
     """
     count = len(spans)
+    pairs = ((target, (target + step) % count) for target in range(count) for step in range(1, count))
     return tuple(
-        Transfer(source, target, begin, end)
-        for target, whole in enumerate(column_ranges)
-        for source in ((target + step) % count for step in range(1, count))
-        if (begin := max((own := spans[source].own).start, whole.start)) < (end := min(own.stop, whole.stop))
+        _transfer(source, target, halos[source].own.start - spans[source].own.start, *halos[target].pieces[source])
+        for target, source in pairs
+        if source in halos[target].pieces
     )
+
+
+def _transfer(source: int, target: int, shift: int, piece: Piece, place: int) -> Transfer:
+    return Transfer(source, target, piece.begin + shift, piece.end + shift, place)
+
+
+def plan_shares(spans: Sequence[Span], halos: Sequence[Halo]) -> tuple[Transfer, ...]:
+    """What is added after a product, of rows that several parts share: to the last rows of their owners.
+
+    They are fetched to places 0, 1 … of another array of the owner, and packed, for the next product overwrites them.
+    """
+    taken = [0] * len(spans)
+    shares = []
+    for later, owner in enumerate(owners(spans)):
+        if owner is not None:
+            first = halos[later].lines.start
+            positions = np.array([first], np.int32)
+            shares.append(Transfer(later, owner, first, first + 1, taken[owner], positions))
+            taken[owner] += 1
+    return tuple(shares)
 
 
 def owners(spans: Sequence[Span]) -> Iterator[int | None]:
@@ -65,46 +156,3 @@ def owners(spans: Sequence[Span]) -> Iterator[int | None]:
         yield owner if span.start_flag else None
         if span.own.start < span.own.stop:
             owner = i
-
-
-def split_diagonal(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
-    """The diagonal block of a part of rows, whose columns its device owns, and the off-diagonal one, all other entries.
-
-    Both keep the lines of the part and the order of its entries, which are no longer consecutive in the whole.
-    """
-    own, xp = part.span.own, array_module(part.minor)
-    inside = (part.minor >= own.start) & (part.minor < own.stop)
-    blocks = []
-    for mask in (inside, ~inside):
-        if partitioning.compressed:
-            before = xp.zeros(mask.size + 1, np.int64)
-            xp.cumsum(mask, out=before[1:])
-            major = before[part.major].astype(part.major.dtype)
-        else:
-            major = part.major[mask]
-        blocks.append(Part(part.span, major, part.minor[mask], part.values[mask]))
-    return blocks[0], blocks[1]
-
-
-def drop_empty_lines(partitioning: Partitioning, part: Part) -> tuple[Part, Any]:
-    """The part without its empty lines, and the numbers of those that are left: int32, from its first line on.
-
-    Of the off-diagonal block of a banded matrix most lines are empty.
-    """
-    xp = array_module(part.minor)
-    if partitioning.compressed:
-        lines = xp.flatnonzero(part.major[1:] > part.major[:-1])
-        major = xp.concatenate([part.major[lines], part.major[-1:]])
-    else:
-        begins = xp.ones(part.major.size, bool)
-        begins[1:] = part.major[1:] != part.major[:-1]
-        lines = part.major[begins]
-        major = (xp.cumsum(begins) - 1).astype(part.major.dtype)
-    span = Span(part.span.start, part.span.end, 0, int(lines.size), start_flag=False)
-    return Part(span, major, part.minor, part.values), lines.astype(np.int32)
-
-
-def copy_part(device: Device, part: Part) -> Part:
-    """A copy on a device of a part, which lies on the host or on a GPU."""
-    arrays = [copied(device, array) for array in (part.major, part.minor, part.values)]
-    return Part(part.span, *arrays)

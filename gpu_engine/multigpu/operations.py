@@ -6,23 +6,10 @@ sums are those of the values as they were stored. Source: CPMS PageRank paper, A
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gpu_engine.cpms import Segmented
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
-
-
-class PreparedPart(Protocol):
-    """A part as its device multiplies it: the part itself, or what `prepare` made of it."""
-
-    @property
-    def span(self) -> Span:
-        """Where the part lies."""
-        ...
-
-    def with_values(self, values: Any) -> "PreparedPart":
-        """The same entries with other values, an array of the device."""
-        ...
 
 
 class Update(NamedTuple):
@@ -52,9 +39,11 @@ class Operations:
     rewrite   (partitioning, span, raw, local): what `partition.rewrite` does
     add       (total, more, lines): total[lines] := total[lines] + more, each line once; without lines on all
     combine   (y, sums, alpha, beta): y := α·sums + β·y; β = 0 does not read y; sums are lost
-    pack      (vector, values, k, packed): the first k segments of a range of values, one segment after the other
-    unpack    (packed, values, k, vector): the inverse, which leaves the other segments
-    copy      (peer, values, k, vector): the first k segments to the same places of a vector; the device reaches `peer`
+    gather    (vector, positions, k, packed): elements with these numbers, int32; where k is not None they are in
+              segments: the first k, one segment after the other
+    unpack    (packed, values, k, vector): the inverse for a range of values in segments, which leaves the others
+    copy      (peer, values, k, vector, place): the first k segments of a range of values of a vector that the device
+              reaches, to another one from `place` on; that and their first differ by whole groups
     fill      (p, value, k): a value into all ranks, in k segments or fp64
     finish    (totals, update, sums): the new ranks of a device's pages from what flows to them, which is lost;
               sums: γ (squared in L2) and the rank of dangling pages, as kept
@@ -67,14 +56,14 @@ class Operations:
     n_sums    elements of `sums`: the two that are found, and room
     """
 
-    prepare: Callable[[Partitioning, Part, int], PreparedPart]
+    prepare: Callable[[Partitioning, Part, int], Any]
     multiply: Callable[[Partitioning, Any, Any, Any], None]
     rewrite: Callable[[Partitioning, Span, Any, Any], None]
     add: Callable[[Any, Any, Any], None]
     combine: Callable[[Any, Any, float, float], None]
-    pack: Callable[[Segmented, slice, int, Any], None]
+    gather: Callable[[Any, Any, int | None, Any], None]
     unpack: Callable[[Any, slice, int, Segmented], None]
-    copy: Callable[[Segmented, slice, int, Segmented], None]
+    copy: Callable[[Segmented, slice, int, Segmented, int], None]
     fill: Callable[[Any, float, int], None]
     finish: Callable[[Any, Update, Any], None]
     scale: Callable[[Segmented, slice, Any, float, int, Any, Any], None]

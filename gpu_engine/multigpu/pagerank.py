@@ -15,14 +15,17 @@ import numpy as np
 
 from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
+from gpu_engine.cpms.layout import group_size
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, plan_transfers
+from gpu_engine.multigpu.blocks import Block
+from gpu_engine.multigpu.exchange import ExchangeName, halo_of, plan_transfers
+from gpu_engine.multigpu.fetches import Fetches
+from gpu_engine.multigpu.iteration import iterate
 from gpu_engine.multigpu.operations import Update
 from gpu_engine.multigpu.partition import localize, part_of
 from gpu_engine.multigpu.replay import Replays
-from gpu_engine.multigpu.segments import SegmentExchange
-from gpu_engine.multigpu.shards import PARTITIONING, Links, Shard, shard_of, whole_rows
+from gpu_engine.multigpu.shards import PARTITIONING, shard_of, whole_rows
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 
 
@@ -59,14 +62,17 @@ class DistributedRanks:
         stored = PARTITIONING.store(graph.pull)
         self.spans = whole_rows(stored, len(devices))
         parts = [part_of(stored, span, localize(stored, span)) for span in self.spans]
-        self.transfers = plan_transfers(self.spans, [EXCHANGES[exchange](part, graph.n) for part in parts])
+        # Blocks of segments are copied to the same places of theirs.
+        align = group_size(segments) if segments else 1
+        halos = [halo_of(self.spans, i, part, graph.n, exchange, align) for i, part in enumerate(parts)]
+        self.transfers = plan_transfers(self.spans, halos)
         self._shards = [
-            shard_of(device, part, graph, segments, overlap) for device, part in zip(devices, parts, strict=True)
+            shard_of(device, part, halo, graph, segments, overlap)
+            for device, part, halo in zip(devices, parts, halos, strict=True)
         ]
-        copy_streams = [shard.copy_stream for shard in self._shards]
-        self._segment_exchange = (
-            SegmentExchange(copy_streams, self.spans, self.transfers, segments) if segments else None
-        )
+        self._members = [shard.member for shard in self._shards]
+        copy_streams = [member.copy_stream for member in self._members]
+        self._fetches = Fetches(copy_streams, self.transfers, segments)
         self._replays = Replays([*devices, *copy_streams])
         self._is_fp64, self._written, self._turn = not segments, segments, 0
         self._dangling_rank = self._gamma = 0.0
@@ -74,9 +80,7 @@ class DistributedRanks:
 
     def exchanged_bytes(self, read: int) -> int:
         """Bytes of ranks that cross between devices in an iteration that reads so many segments."""
-        if self._segment_exchange is not None and read < self._segments:
-            return self._segment_exchange.exchanged_bytes(read)
-        return sum(transfer.elements for transfer in self.transfers) * np.dtype(np.float64).itemsize
+        return self._fetches.exchanged_bytes(read if read < self._segments else None)
 
     def reset(self, first: int = 1) -> None:
         """p := e/n in the first segments."""
@@ -84,8 +88,8 @@ class DistributedRanks:
         start = 1.0 / max(self._graph.n, 1)
         for shard in self._shards:
             operations = shard.device.operations
-            for links in shard.links if self._segments and self._is_fp64 else ():
-                shard.device.call(operations.to_segments, links.values)
+            for block in shard.member.blocks if self._segments and self._is_fp64 else ():
+                shard.device.call(operations.to_segments, block.values)
             shard.device.call(operations.fill, shard.p, start, first)
         self.synchronize()
         if self._segments:
@@ -104,7 +108,7 @@ class DistributedRanks:
 
     def exchange(self, read: int) -> None:
         """Launches the exchange of what an iteration reads."""
-        self._replays.launch(("exchange", read, self._is_fp64, self._turn), lambda: self._fetch(read))
+        self._replays.launch(("exchange", read, self._is_fp64, self._turn), lambda: self._exchange(read))
 
     def pull(self, read: int, write: int) -> None:
         """Launches the exchange of the ranks and the new ranks of one iteration on all devices."""
@@ -147,7 +151,7 @@ class DistributedRanks:
         if self._is_fp64:
             return
         for shard in self._shards:
-            for vector in (*(links.values for links in shard.links), shard.p, shard.new):
+            for vector in (*(block.values for block in shard.member.blocks), shard.p, shard.new):
                 shard.device.call(shard.device.operations.to_ieee, vector)
         self.synchronize()
         self._is_fp64 = True
@@ -158,7 +162,7 @@ class DistributedRanks:
         for shard in self._shards:
             copy_own = shard.device.operations.copy_own
             shard.device.call(copy_own, self._view(shard.p), shard.own, self._written, shard.totals)
-            shard.device.download(shard.totals, p[shard.own])
+            shard.device.download(shard.totals, p[shard.pages])
         self.synchronize()
         return p
 
@@ -171,43 +175,36 @@ class DistributedRanks:
         """The matrix as stored and all rank vectors, on all devices together."""
         return sum(shard.stored_bytes for shard in self._shards)
 
+    def _exchange(self, read: int) -> None:
+        for member in self._members:
+            member.start()
+        self._fetch(read)
+
     def _fetch(self, read: int) -> None:
-        for shard in self._shards:
-            if shard.copy_stream is not shard.device:
-                shard.copy_stream.wait_event(shard.device.record_event())
-        if not self._is_fp64 and self._segment_exchange is not None:
-            self._segment_exchange.renew()
-            self._segment_exchange.launch([shard.p for shard in self._shards], read)
-            return
-        for transfer in self.transfers:
-            target, piece = self._shards[transfer.target], slice(transfer.begin, transfer.end)
-            there, here = (self._view(shard.p) for shard in (self._shards[transfer.source], target))
-            target.copy_stream.fetch(there[piece], here[piece])
+        # The host waits in every iteration: those before are done.
+        self._fetches.renew()
+        self._fetches.launch([self._view(shard.p) for shard in self._shards], None if self._is_fp64 else read)
 
     def _pull(self, read: int, write: int) -> None:
-        if self.exchanges:
-            self._fetch(read)
+        def product(i: int, block: Block, totals: Any) -> None:
+            self._multiply(i, block, read, totals)
+
+        exchange = (lambda: self._fetch(read)) if self.exchanges else None
+        iterate(self._members, product, [shard.totals for shard in self._shards], exchange)
         for shard in self._shards:
             shard.device.upload(shard.host_base, shard.base)
-            diagonal, *off_diagonal = shard.links
-            self._multiply(shard, diagonal, read)
-            for links in off_diagonal:
-                shard.device.wait_event(shard.copy_stream.record_event())
-                self._multiply(shard, links, read)
-                shard.device.call(shard.device.operations.add, shard.totals, links.totals, links.lines)
             p, new = self._view(shard.p), self._view(shard.new)
             damping, norm = self._params.damping, self._params.norm
             update = Update(p, new, shard.own, shard.dangling, read, write, damping, shard.base, norm)
             shard.device.call(shard.device.operations.finish, shard.totals, update, shard.sums)
             shard.device.download(shard.sums[:2], shard.host_sums)
 
-    def _multiply(self, shard: Shard, links: Links, read: int) -> None:
-        values, p = self._view(links.values), self._view(shard.p)
+    def _multiply(self, i: int, block: Block, read: int, totals: Any) -> None:
+        device, p = self._members[i].device, self._view(self._shards[i].p)
         if self._is_fp64:
-            part = links.prepared.with_values(values)
-            shard.device.call(shard.device.operations.multiply, PARTITIONING, part, p, links.totals)
+            device.call(device.operations.multiply, PARTITIONING, block.part, p, totals)
         else:
-            shard.device.call(shard.device.operations.follow, links.prepared, values, p, read, links.totals)
+            device.call(device.operations.follow, block.part, block.values, p, read, totals)
 
     def _view(self, vector: Any) -> Any:
         """The vector as it is at present: in segments, or as the numbers that lie in their place."""
@@ -228,6 +225,5 @@ class DistributedRanks:
 
     def synchronize(self) -> None:
         """Waits for all that was launched."""
-        for shard in self._shards:
-            shard.copy_stream.synchronize()
-            shard.device.synchronize()
+        for member in self._members:
+            member.synchronize()

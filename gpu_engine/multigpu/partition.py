@@ -7,7 +7,7 @@ Source: MSREP paper, §3.2.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -118,10 +118,6 @@ class Part:
     major: Any
     minor: Any
     values: Any
-
-    def with_values(self, values: Any) -> "Part":
-        """The same entries with other values."""
-        return replace(self, values=values)
 
 
 def localize(stored: StoredMatrix, span: Span) -> Any:

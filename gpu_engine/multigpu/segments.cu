@@ -1,17 +1,17 @@
 #include "segments.cuh"
 
-/// packed := the first k segments of `count` values from `begin` on, one segment after the other, a thread a value.
+/// packed := the first k segments of the values with these numbers, one segment after the other, a thread a value.
 template <int SEGMENTS>
-__global__ void pack(long long begin, long long count, int k, const Unit<SEGMENTS> *__restrict__ units,
-                     Unit<SEGMENTS> *__restrict__ packed) {
+__global__ void pack(long long count, const int *__restrict__ positions, int k,
+                     const Unit<SEGMENTS> *__restrict__ units, Unit<SEGMENTS> *__restrict__ packed) {
   const long long item = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (item >= count) return;
-  const Unit<SEGMENTS> *head = units + head_of<SEGMENTS>(begin + item);
+  const Unit<SEGMENTS> *head = units + head_of<SEGMENTS>(positions[item]);
   for (int segment = 0; segment < k; ++segment)
     packed[segment * count + item] = head[segment * GROUP<SEGMENTS>];
 }
 
-/// The inverse of pack, which leaves the other segments.
+/// The inverse of pack for `count` values from `begin` on, which leaves the other segments.
 template <int SEGMENTS>
 __global__ void unpack(long long begin, long long count, int k, Unit<SEGMENTS> *__restrict__ units,
                        const Unit<SEGMENTS> *__restrict__ packed) {
@@ -25,8 +25,7 @@ __global__ void unpack(long long begin, long long count, int k, Unit<SEGMENTS> *
 /// What a thread copies of each segment, 16 bytes at a time, so that as much is under way between two GPUs.
 constexpr int WORDS_AHEAD = 4;
 
-/// Copies the first k segments of values begin … end − 1 to the same places of another vector, which may lie on another
-/// GPU: whole groups by words of 16 bytes, WORDS_AHEAD a thread, the values before and after them by units.
+/// Copies the first k segments of values begin … end − 1 to the same places of a vector that may lie on another GPU: whole groups by words of 16 bytes, WORDS_AHEAD a thread, the values before and after them by units.
 template <int SEGMENTS>
 __global__ void copy_segments(long long begin, long long end, int k, const Unit<SEGMENTS> *__restrict__ from,
                               Unit<SEGMENTS> *__restrict__ to) {

@@ -106,11 +106,11 @@ class ObjectStore:
         """Sends everything, then takes what others have sent; returns when all of it is there."""
         endpoint = self._endpoint
         self._exchange += 1
-        messages: dict[tuple[int, int], Any] = {}
+        messages: dict[Any, Any] = {}
         for transfer, array in moves:
             if transfer.source == endpoint.number:
                 # A slice that several read is copied once.
-                key = transfer.begin, transfer.end
+                key = (transfer.begin, transfer.end) if transfer.positions is None else transfer
                 if key not in messages:
                     messages[key] = self._message(array)
                 peer = endpoint.peers[transfer.target]

@@ -11,16 +11,25 @@ from gpu_engine import cpms
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
-from gpu_engine.multigpu.base import returned
+from gpu_engine.multigpu.base import copied, returned
 from gpu_engine.multigpu.chunks import CHUNK_ENTRIES
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName, copy_part, plan_transfers
+from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
+from gpu_engine.multigpu.fetches import Fetches
 from gpu_engine.multigpu.merge import MERGES
 from gpu_engine.multigpu.numa import host_memory
 from gpu_engine.multigpu.pagerank import DistributedRanks
-from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, Span, find_partitioning, join, localize, part_of
+from gpu_engine.multigpu.partition import (
+    PARTITIONINGS,
+    Part,
+    Partitioning,
+    Span,
+    find_partitioning,
+    join,
+    localize,
+    part_of,
+)
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
-from gpu_engine.multigpu.segments import SegmentExchange
 from gpu_engine.multigpu.spmv import DistributedMatrix
 from gpu_engine.multigpu.strategies import PAPER_STRATEGIES, Strategy
 from gpu_engine.multigpu.topology import simulated
@@ -33,7 +42,7 @@ from gpu_engine.verify import POISON, check, reference
 from tests.battery import BATTERY
 from tests.gpu_engine.multigpu import test_chunks as chunk_tests
 from tests.gpu_engine.multigpu import test_exchange as exchange_tests
-from tests.gpu_engine.multigpu import test_segments as segment_tests
+from tests.gpu_engine.multigpu import test_fetches as segment_tests
 from tests.gpu_engine.multigpu.packable import PACKABLE
 from tests.gpu_engine.multigpu.test_pagerank import GRAPHS, schedule_of
 from tests.gpu_engine.multigpu.test_spmv import check_products, no_clock
@@ -137,8 +146,8 @@ def test_cusparse_prepared_for_other_vectors(
     stored, whole = partitioning.store(matrix), reference(matrix)
     for device, span in zip(cusparse_devices, cut_by_entries(stored, (COUNT,)), strict=True):
         part = part_of(stored, span, localize(stored, span))
-        arguments = partitioning, copy_part(device, part), matrix.n_cols
-        prepared = returned(device, device.operations.prepare, *arguments)
+        there = Part(span, *(copied(device, array) for array in (part.major, part.minor, part.values)))
+        prepared = returned(device, device.operations.prepare, partitioning, there, matrix.n_cols)
         by_rows, lines = partitioning.axis == "rows", span.stop - span.first
         host = whole.x if by_rows else whole.x[span.lines]
         x, y = device.allocate(host.size, np.float64), device.allocate(lines if by_rows else matrix.n_rows, np.float64)
@@ -236,7 +245,7 @@ def test_the_first_segments_arrive_bit_for_bit(devices: Sequence[Any], segments:
         device.synchronize()
         vectors.append(cpms.Segmented(storage, n, segments))
     wants = [slice(0, n), slice(7, 4000), slice(1300, n)]
-    exchange = SegmentExchange(devices, spans, plan_transfers(spans, wants), segments, packed)
+    exchange = Fetches(devices, segment_tests.transfers_of(spans, wants), segments, packed)
     for _ in range(3):
         exchange.launch(vectors, k)
     for device in devices:

@@ -92,7 +92,7 @@ class ScheduledDevice(VirtualDevice):
 
     def call(self, function: Callable[..., None], *arguments: Any) -> None:
         if function is self.operations.copy:
-            peer, values, k, _ = arguments
+            peer, values, k, *_ = arguments
             self._launch(self.order.count, (values.stop - values.start) * k * peer.units.itemsize)
         super().call(function, *arguments)
 

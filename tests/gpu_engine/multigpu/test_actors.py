@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.generators import generate
-from gpu_engine.multigpu import actors
 from gpu_engine.multigpu.actor_group import ActorGroup
 from gpu_engine.multigpu.cluster import ClusterMatrix
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import ExchangeName, Transfer, split_diagonal
-from gpu_engine.multigpu.partition import Part, Partitioning, find_partitioning, localize, part_of
+from gpu_engine.multigpu.exchange import ExchangeName, Transfer
+from gpu_engine.multigpu.partition import find_partitioning
 from gpu_engine.multigpu.placement import find_places
 from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Move
-from tests.battery import coo, dense, with_row_lengths
-from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
+from tests.battery import coo, with_row_lengths
+from tests.gpu_engine.multigpu.devices import LoggingDevice
 from tests.gpu_engine.multigpu.scheduled import Order, ScheduledDevice, seeds
 from tests.gpu_engine.multigpu.stored import stored
 from tests.gpu_engine.multigpu.test_exchange import ORDERED, iterated, overlaps
@@ -27,45 +25,6 @@ from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 
 PATIENCE_S = 60.0
 UNEVEN = with_row_lengths([0, 12, 0, 1, 12, 12, 0, 0, 1, 0, 3, 0], 12, 5)
-
-
-@pytest.mark.parametrize("chunk", [1, 7, 100])
-@pytest.mark.parametrize("count", [1, 4, 9])
-@pytest.mark.parametrize("matrix", [*ORDERED, UNEVEN, dense([[0] * 4] * 4)])
-def test_a_part_is_split_as_a_whole_or_in_chunks(
-    matrix: CsrMatrix, count: int, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(actors, "CHUNK", chunk)
-    whole = find_partitioning("pCSR").store(matrix)
-    with logging_devices(1) as (device,):
-        for span in cut_by_entries(whole, (count,)):
-            part = part_of(whole, span, localize(whole, span))
-            for found, expected in zip(
-                actors.copy_blocks(device, whole.partitioning, part),
-                split_diagonal(whole.partitioning, part),
-                strict=True,
-            ):
-                assert found.span == expected.span
-                for name in ("major", "minor", "values"):
-                    np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), strict=True)
-
-
-def test_no_more_of_a_part_than_a_chunk_is_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what is left of its last row."""
-    matrix, sizes = generate("stencil", {"points": 5, "nx": 12, "ny": 11}), []
-
-    def watched(partitioning: Partitioning, part: Part) -> tuple[Part, Part]:
-        sizes.append(part.values.size)
-        return split_diagonal(partitioning, part)
-
-    monkeypatch.setattr(actors, "CHUNK", 10)
-    monkeypatch.setattr(actors, "split_diagonal", watched)
-    whole = find_partitioning("pCSR").store(matrix)
-    with logging_devices(1) as (device,):
-        (span,) = cut_by_entries(whole, (1,))
-        actors.copy_blocks(device, whole.partitioning, part_of(whole, span, localize(whole, span)))
-    assert max(sizes) <= 10 + 4
-    assert sum(sizes) == matrix.nnz
 
 
 class HeldOrder(Order):

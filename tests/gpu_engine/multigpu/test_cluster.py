@@ -26,7 +26,7 @@ from gpu_engine.multigpu import actors, cluster
 from gpu_engine.multigpu.cluster import ClusterMatrix, Loss
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
-from gpu_engine.multigpu.partition import StoredMatrix, find_partitioning
+from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.placement import Place, find_places
 from tests.battery import dense
 from tests.gpu_engine.multigpu.devices import LoggingDevice
@@ -150,13 +150,20 @@ class Watched:
         return self.array[key]
 
 
+def rows_with_remote(span: Span) -> int:
+    """Rows of a part with entries whose columns it does not own."""
+    rows = crossed(N).to_scipy().tocoo().row[span.start : span.end]
+    columns = crossed(N).indices[span.start : span.end]
+    return len(set(rows[(columns < span.own.start) | (columns >= span.own.stop)].tolist()))
+
+
 @overlaps
 def test_an_actor_reads_its_own_part_alone(
     ray: ThreadRay, folder: Path, monkeypatch: pytest.MonkeyPatch, overlap: bool
 ) -> None:
     """The driver, which looks at the borders, has the files; the actors have arrays that tell what is read.
 
-    Where exchanges overlap with products the local and the remote entries each have pointers.
+    Where exchanges overlap with products the remote entries have pointers and numbers of their rows.
     """
     log: list[tuple[str, int, int]] = []
     whole = actors.open_stored(folder)
@@ -170,8 +177,10 @@ def test_an_actor_reads_its_own_part_alone(
     spans = cut_by_entries(find_partitioning("pCSR").store(crossed(N)), (4,))
     with ClusterMatrix(ray, folder, PLACES, overlap=overlap, open_device=scripted()) as matrix:
         assert matrix.group.spans == spans
-        assert [h.n_bytes for h in matrix.group.part_infos] == [
-            12 * s.entries + (8 if overlap else 4) * (s.stop - s.first + 1) for s in spans
+        found = [info.n_bytes for info in matrix.group.part_infos]
+        remote = [4 * (2 * rows_with_remote(span) + 1) if overlap else 0 for span in spans]
+        assert found == [
+            12 * s.entries + 4 * (s.stop - s.first + 1) + more for s, more in zip(spans, remote, strict=True)
         ]
     assert sorted(log) == sorted(
         [("major", s.first, s.stop + 1) for s in spans]

@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.multigpu.cut import cut_by_entries
+from gpu_engine.multigpu.partition import find_partitioning
 from tests.battery import coo
 from tests.gpu_engine.multigpu.stored import crossed, stored
+from tests.gpu_engine.multigpu.test_cluster import rows_with_remote
 from tests.gpu_engine.multigpu.test_exchange import iterated
 
 ROOT = Path(__file__).parents[3]
@@ -62,8 +65,11 @@ def test_actors_on_two_nodes_find_what_scipy_finds(told: dict[str, Any]) -> None
     assert both["second"]["found"] == iterated(crossed(N), X[::-1], 3)[0].tolist()
     assert sum(both["first"]["spans"]) == nnz
     assert max(both["first"]["spans"]) - min(both["first"]["spans"]) <= 1
-    # Twelve bytes an entry; local and remote entries have a pointer more than rows, of cut rows in each part.
-    assert sum(both["bytes"]) == 12 * nnz + 2 * 4 * (N + 4 + 2)
+    # Twelve bytes an entry; local entries have a pointer more than rows, of cut rows in each part, remote ones the
+    # same of the rows that have some, and the numbers of these.
+    spans = cut_by_entries(find_partitioning("pCSR").store(crossed(N)), (4,))
+    remote = sum(2 * rows_with_remote(span) + 1 for span in spans)
+    assert sum(both["bytes"]) == 12 * nnz + 4 * (N + 4 + 2) + 4 * remote
 
 
 def test_large_slices_go_through_the_object_store(told: dict[str, Any], folder: Path) -> None:

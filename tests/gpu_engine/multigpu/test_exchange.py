@@ -14,13 +14,15 @@ from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
 from gpu_engine.multigpu.exchange import (
     EXCHANGES,
     ExchangeName,
+    Halo,
+    Piece,
     Transfer,
-    drop_empty_lines,
+    halo_of,
     owners,
+    places_of,
     plan_transfers,
-    split_diagonal,
 )
-from gpu_engine.multigpu.partition import PARTITIONINGS, Part, Span, find_partitioning, localize, part_of
+from gpu_engine.multigpu.partition import PARTITIONINGS, Part, Span, find_partitioning
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from tests.battery import BATTERY, dense, with_row_lengths
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
@@ -170,23 +172,60 @@ def spans(*lines: tuple[int, int, bool]) -> list[Span]:
     return [Span(0, 0, *line) for line in lines]
 
 
-def test_only_what_others_own_is_fetched() -> None:
-    """Row 2 began in the first part; the third owns nothing."""
-    cut = spans((0, 3, False), (2, 5, True), (5, 5, False), (5, 8, False))
-    wanted = [slice(1, 6), slice(0, 0), slice(2, 4), slice(5, 8)]
-    assert plan_transfers(cut, wanted) == (
-        *(Transfer(1, 0, 3, 5), Transfer(3, 0, 5, 6)),
-        *(Transfer(0, 2, 2, 3), Transfer(1, 2, 3, 4)),
+def reading(columns: list[int]) -> Part:
+    """A part of one row with these entries."""
+    return Part(
+        Span(0, 0, 0, 1, False), np.array([0, len(columns)]), np.array(columns, np.int32), np.ones(len(columns))
     )
-    assert [transfer.elements for transfer in plan_transfers(cut, wanted)] == [2, 1, 1, 1]
+
+
+def test_a_device_has_what_it_owns_and_what_its_part_reads() -> None:
+    """Row 2 began in the first part, whose share of it has room of its own; the third owns nothing."""
+    cut = spans((0, 3, False), (2, 5, True), (5, 5, False), (5, 8, False))
+    read = [[0, 4, 5], [2], [0, 2, 3], [5, 7]]
+    halos = [halo_of(cut, i, reading(columns), 8, "image") for i, columns in enumerate(read)]
+    assert halos == [
+        Halo(5, slice(0, 3), slice(0, 3), {1: (Piece(4, 5), 3), 3: (Piece(5, 6), 4)}),
+        Halo(4, slice(2, 4), slice(1, 4), {0: (Piece(2, 3), 0)}),
+        Halo(4, slice(4, 4), slice(4, 4), {0: (Piece(0, 3), 0), 1: (Piece(3, 4), 3)}),
+        Halo(3, slice(0, 3), slice(0, 3), {}),
+    ]
+    assert places_of(halos[1], cut[1].own, 8).tolist() == [-1, -1, 0, 2, 3, -1, -1, -1]
+    assert plan_transfers(cut, halos) == (
+        *(Transfer(1, 0, 3, 4, 3), Transfer(3, 0, 0, 1, 4)),
+        *(Transfer(0, 1, 2, 3, 0),),
+        *(Transfer(0, 2, 0, 3, 0), Transfer(1, 2, 2, 3, 3)),
+    )
+    assert [transfer.elements for transfer in plan_transfers(cut, halos)] == [1, 1, 1, 3, 1]
+
+
+def test_pieces_lie_as_in_the_whole_but_for_whole_groups() -> None:
+    cut = spans((0, 40, False), (40, 75, False), (75, 200, False))
+    halo = halo_of(cut, 1, reading([7, 9, 130, 133]), 200, "image", align=32)
+    assert halo.pieces == {0: (Piece(7, 10), 7), 2: (Piece(130, 134), 66 + 32)}
+    assert (halo.own, halo.size) == (slice(40, 75), 102)
+    assert halo_of(cut, 1, reading([41]), 200, "all-gather").size == 200
 
 
 def test_no_two_devices_begin_with_the_same_source() -> None:
     cut = spans((0, 2, False), (2, 4, False), (4, 6, False), (6, 8, False))
-    found = plan_transfers(cut, [slice(0, 8)] * 4)
+    found = plan_transfers(cut, [halo_of(cut, i, reading([]), 8, "all-gather") for i in range(4)])
     assert [[t.source for t in found if t.target == target] for target in range(4)] == [
         *([1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 1, 2]),
     ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_vectors_are_as_long_as_what_a_device_owns_and_reads(count: int) -> None:
+    """A stencil of 16 × 64 points: a device reads one line of 16 beyond each of its borders."""
+    matrix = generate("stencil", {"points": 5, "nx": 16, "ny": 64})
+    stored = find_partitioning("pCSR").store(matrix)
+    with logging_devices(count) as devices:
+        cut = cut_by_lines(stored, count)
+        halo = [16 * ((i > 0) + (i < count - 1)) for i in range(count)]
+        resident = ResidentMatrix(stored, cut, devices)
+        assert resident.vector_bytes == tuple(8 * (1024 // count + more) for more in halo)
+        assert ResidentMatrix(stored, cut, devices, "all-gather").vector_bytes == (8 * 1024,) * count
 
 
 def test_a_cut_row_belongs_to_the_part_in_which_it_begins() -> None:
@@ -215,44 +254,6 @@ def test_each_share_of_a_cut_row_is_one_element_more() -> None:
         # The first owns rows 0 and 1, the last all others: 2 + 2 elements of x for the middle, 2 of those that the
         # last reads are its own.
         assert resident.exchanged_bytes == 8 * (2 + 2 + 0 + 3)
-
-
-@names
-def test_a_split_part_is_the_part(name: str) -> None:
-    matrix = BATTERY["power_law"]()
-    stored = find_partitioning(name).store(matrix)
-    for span in cut_by_entries(stored, (4,)):
-        part = part_of(stored, span, localize(stored, span))
-        diagonal, off_diagonal = split_diagonal(stored.partitioning, part)
-        own = (diagonal.minor >= span.own.start) & (diagonal.minor < span.own.stop)
-        assert own.all()
-        assert not ((off_diagonal.minor >= span.own.start) & (off_diagonal.minor < span.own.stop)).any()
-        entries = [triples(stored.partitioning.compressed, each) for each in (part, diagonal, off_diagonal)]
-        assert sorted(entries[1] + entries[2]) == sorted(entries[0])
-
-
-@names
-def test_lines_without_entries_are_left_out(name: str) -> None:
-    """The part begins with the second entry of row 2, and rows 6 and 8 have none."""
-    matrix = with_row_lengths([3, 0, 2, 3, 4, 1, 0, 5, 0], 12, 1)
-    stored = find_partitioning(name).store(matrix)
-    span = Span(4, 18, 2, 9, start_flag=True)
-    part = part_of(stored, span, localize(stored, span))
-    kept, lines = drop_empty_lines(stored.partitioning, part)
-    assert lines.tolist() == [0, 1, 2, 3, 5]
-    assert (kept.span.start, kept.span.end, kept.span.lines) == (4, 18, slice(0, 5))
-    expected = [
-        (int(np.searchsorted(lines, row)), column, value) for row, column, value in triples(name == "pCSR", part)
-    ]
-    assert triples(name == "pCSR", kept) == expected
-    empty = Part(span, part.major[:1].repeat(8) if name == "pCSR" else part.major[:0], part.minor[:0], part.values[:0])
-    kept, lines = drop_empty_lines(stored.partitioning, empty)
-    assert (kept.major.size, lines.size) == (1 if name == "pCSR" else 0, 0)
-
-
-def triples(compressed: bool, part: Any) -> list[tuple[int, int, float]]:
-    rows = np.repeat(np.arange(part.major.size - 1), np.diff(part.major)) if compressed else part.major
-    return list(zip(rows.tolist(), part.minor.tolist(), part.values.tolist(), strict=True))
 
 
 def test_matrices_that_cannot_be_iterated_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""What arrives of a vector in segments, bit for bit against the reference of the layout."""
+"""What arrives of a vector, in segments bit for bit against the reference of the layout."""
 
 import itertools
 from typing import Any
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from gpu_engine import cpms
 from gpu_engine.cpms.layout import padded_size
 from gpu_engine.errors import ParameterError
-from gpu_engine.multigpu.cpu_operations import pack, unpack
-from gpu_engine.multigpu.exchange import plan_transfers
+from gpu_engine.multigpu.cpu_operations import gather, unpack
+from gpu_engine.multigpu.exchange import Transfer
+from gpu_engine.multigpu.fetches import Fetches
 from gpu_engine.multigpu.partition import Span
-from gpu_engine.multigpu.segments import SegmentExchange
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from tests.gpu_engine.multigpu.scheduled import Order
@@ -63,6 +63,16 @@ def cuts(draw: st.DrawFn) -> tuple[int, list[Span], list[slice]]:
     return n, spans, wanted
 
 
+def transfers_of(spans: list[Span], wanted: list[slice]) -> list[Transfer]:
+    """Between vectors as long as the whole, in which elements keep their places."""
+    return [
+        Transfer(source, target, begin, end, begin)
+        for target, whole in enumerate(wanted)
+        for source, span in enumerate(spans)
+        if source != target and (begin := max(span.first, whole.start)) < (end := min(span.stop, whole.stop))
+    ]
+
+
 @ways
 @pytest.mark.parametrize(("segments", "k"), PRECISIONS)
 @settings(max_examples=40, deadline=None)
@@ -74,7 +84,7 @@ def test_what_arrives_are_the_first_segments_and_no_more(
     n, spans, wanted = cut
     order, rng = Order(seed), np.random.default_rng(seed)
     devices = [order.device(f"virtual:{i}") for i in range(len(spans))]
-    exchange = SegmentExchange(devices, spans, plan_transfers(spans, wanted), segments, packed)
+    exchange = Fetches(devices, transfers_of(spans, wanted), segments, packed)
     rounds = [random_bits(rng, n) for _ in range(2)]
     vectors = []
     for values in rounds:
@@ -113,7 +123,7 @@ def test_one_head_of_two_is_half_of_the_bytes(segments: int, size: int) -> None:
     """Devices with 10 and 7 values want all: 17 cross."""
     spans = [Span(0, 0, 0, 10, start_flag=False), Span(0, 0, 10, 17, start_flag=False)]
     with virtual_devices(simulated((2,))) as devices:
-        exchange = SegmentExchange(devices, spans, plan_transfers(spans, [slice(0, 17)] * 2), segments)
+        exchange = Fetches(devices, transfers_of(spans, [slice(0, 17)] * 2), segments)
         assert [exchange.exchanged_bytes(k) for k in range(1, segments + 1)] == [
             17 * size * k for k in range(1, segments + 1)
         ]
@@ -123,10 +133,10 @@ def test_packed_segments_by_hand() -> None:
     """Values 31 to 33 of two segments: the last of a group of 32 and the first two of the next."""
     values = np.arange(40, dtype=np.uint64) + (np.arange(40, dtype=np.uint64) << np.uint64(40))
     vector, packed = segmented(values.view(np.float64), 2), np.zeros(7, np.uint32)
-    pack(vector, slice(31, 34), 2, packed)
+    gather(vector, np.array([31, 32, 33], np.int32), 2, packed[:6])
     assert packed.tolist() == [31 << 8, 32 << 8, 33 << 8, 31, 32, 33, 0]
     target = cpms.allocate(40, 2)
-    unpack(packed, slice(1, 4), 2, target)
+    unpack(packed[:6], slice(1, 4), 2, target)
     assert np.flatnonzero(bits(target, 2)).tolist() == [1, 2, 3]
     np.testing.assert_array_equal(bits(target, 2)[1:4], values[31:34])
 
@@ -138,7 +148,7 @@ def test_a_thread_each_finds_the_same(packed: bool) -> None:
     spans = [Span(0, 0, a, b, start_flag=False) for a, b in itertools.pairwise(borders)]
     values = random_bits(np.random.default_rng(1), n)
     with virtual_devices(simulated((4,))) as devices:
-        exchange = SegmentExchange(devices, spans, plan_transfers(spans, [slice(0, n)] * 4), segments, packed)
+        exchange = Fetches(devices, transfers_of(spans, [slice(0, n)] * 4), segments, packed)
         vectors = [poisoned(n, segments) for _ in spans]
         for vector, span in zip(vectors, spans, strict=True):
             pack_own(segmented(values, segments), vector, span.own)
@@ -157,9 +167,10 @@ def test_what_was_read_may_be_overwritten(packed: bool) -> None:
     for seed in range(20):
         order = Order(seed)
         devices = [order.device(f"virtual:{i}") for i in range(2)]
-        exchange = SegmentExchange(devices, spans, plan_transfers(spans, [slice(0, 80)] * 2), 2, packed)
+        exchange = Fetches(devices, transfers_of(spans, [slice(0, 80)] * 2), 2, packed)
         vectors = [segmented(np.full(80, 1.0 + i), 2) for i in range(2)]
         exchange.launch(vectors, 1)
+        exchange.release(seed % 2, devices[seed % 2])
         devices[seed % 2].call(cpms.write, vectors[seed % 2], np.full(80, 8.0), 2)
         devices[0].synchronize()
         lagging = vectors[1 - seed % 2]
@@ -174,18 +185,17 @@ def test_devices_out_of_reach_are_sent_packed_segments() -> None:
     launched: list[Any] = []
     devices[1].call = lambda function, *_: launched.append(function)  # type: ignore[method-assign]
     spans = [Span(0, 0, 0, 4, start_flag=False), Span(0, 0, 4, 8, start_flag=False)]
-    exchange = SegmentExchange(devices, spans, plan_transfers(spans, [slice(0, 8)] * 2), 2)
+    exchange = Fetches(devices, transfers_of(spans, [slice(0, 8)] * 2), 2)
     exchange.launch([cpms.allocate(8, 2) for _ in spans], 1)
     devices[0].synchronize()
-    assert launched == [pack, unpack]
+    assert launched == [unpack]
 
 
 def test_precisions_that_do_not_exist_are_refused() -> None:
-    spans = [Span(0, 0, 0, 1, start_flag=False)]
     with virtual_devices(simulated((1,))) as devices:
         with pytest.raises(ParameterError, match="split into 3 segments"):
-            SegmentExchange(devices, spans, (), 3)
-        exchange = SegmentExchange(devices, spans, (), 2)
+            Fetches(devices, (), 3)
+        exchange = Fetches(devices, (), 2)
         for k in (0, 3):
             with pytest.raises(ParameterError, match=f"no precision of {k} segments; expected 1 to 2"):
                 exchange.launch([cpms.allocate(1, 2)], k)
