@@ -19,15 +19,21 @@ ExchangeName = Literal["all-gather", "image"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Elements begin … end − 1 of the vector, all of one owner."""
+    """Elements begin … end − 1 of the vector, all of one owner, or of these the ones in `columns`: int32, ascending."""
 
     begin: int
     end: int
+    columns: Any = dataclasses.field(default=None, compare=False)
 
     @property
     def elements(self) -> int:
         """Number of elements."""
-        return self.end - self.begin
+        return self.end - self.begin if self.columns is None else int(self.columns.size)
+
+    @property
+    def index(self) -> Any:
+        """What takes them from an array as long as the vector."""
+        return slice(self.begin, self.end) if self.columns is None else self.columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +77,16 @@ class Transfer:
         return slice(self.place, self.place + self.elements)
 
 
+LISTED = 0.5
+"""Where less of a range is read its elements are a list: what the link is spared has to pay for packing them."""
+
+
 def _image(read: Any, own: slice) -> Piece | None:
-    columns = array_module(read).flatnonzero(read[own])
-    return Piece(own.start + int(columns[0]), own.start + int(columns[-1]) + 1) if columns.size else None
+    columns = array_module(read).flatnonzero(read[own]).astype(np.int32) + np.int32(own.start)
+    if not columns.size:
+        return None
+    begin, end = int(columns[0]), int(columns[-1]) + 1
+    return Piece(begin, end, columns if columns.size < LISTED * (end - begin) else None)
 
 
 EXCHANGES: Mapping[ExchangeName, Callable[[Any, slice], Piece | None]] = {
@@ -81,7 +94,8 @@ EXCHANGES: Mapping[ExchangeName, Callable[[Any, slice], Piece | None]] = {
     "image": _image,
 }
 """(which elements of the vector a part reads, what another device owns) → what is fetched from there, if anything;
-`image` fetches from each owner the range that is read: of a banded matrix what neighbours own at their borders.
+`image` fetches from each owner the range that is read, of a banded matrix what neighbours own at their borders, or the
+elements alone where they are few of it.
 """
 
 
@@ -95,7 +109,7 @@ def halo_of(spans: Sequence[Span], number: int, part: Part, n: int, exchange: Ex
     pieces, size = {}, 0
     for owner, span in enumerate(spans):
         if owner == number:
-            size += (span.own.start - span.start_flag - size) % align
+            size += (span.first - size) % align
             lines = slice(size, size + span.stop - span.first)
             size = lines.stop
         elif piece := EXCHANGES[exchange](read, span.own):
@@ -111,7 +125,7 @@ def places_of(halo: Halo, own: slice, n: int, xp: Any = np) -> Any:
     places = xp.full(n, -1, np.int32)
     places[own] = xp.arange(halo.own.start, halo.own.stop, dtype=np.int32)
     for piece, place in halo.pieces.values():
-        places[piece.begin : piece.end] = xp.arange(place, place + piece.elements, dtype=np.int32)
+        places[piece.index] = xp.arange(place, place + piece.elements, dtype=np.int32)
     return places
 
 
@@ -130,7 +144,8 @@ def plan_transfers(spans: Sequence[Span], halos: Sequence[Halo]) -> tuple[Transf
 
 
 def _transfer(source: int, target: int, shift: int, piece: Piece, place: int) -> Transfer:
-    return Transfer(source, target, piece.begin + shift, piece.end + shift, place)
+    positions = None if piece.columns is None else piece.columns + np.int32(shift)
+    return Transfer(source, target, piece.begin + shift, piece.end + shift, place, positions)
 
 
 def plan_shares(spans: Sequence[Span], halos: Sequence[Halo]) -> tuple[Transfer, ...]:

@@ -59,7 +59,7 @@ class ScalingParams:
         min_length=1,
     )
     exchange: tuple[ExchangeName, ...] = parameter(
-        ("image",), "What a device fetches of an iterated vector: all, or the range that its part reads.", min_length=1
+        ("image",), "What a device fetches of an iterated vector: all, or what its part reads.", min_length=1
     )
     overlap: tuple[Literal["on", "off"], ...] = parameter(
         ("on", "off"), "Whether a device multiplies what it has while the rest arrives.", min_length=1

@@ -24,7 +24,7 @@ from gpu_engine.multigpu.exchange import (
 )
 from gpu_engine.multigpu.partition import PARTITIONINGS, Part, Span, find_partitioning
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
-from tests.battery import BATTERY, dense, with_row_lengths
+from tests.battery import BATTERY, coo, dense, with_row_lengths
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
 from tests.gpu_engine.multigpu.scheduled import Order, seeds
 
@@ -38,10 +38,17 @@ SQUARES = ("zero_by_zero", "single_entry", "band", "every_row_one_entry", "all_e
 """Of the battery: nothing, one part alone with something, neighbours, anyone, and sums that show their order."""
 
 
+def scattered(n: int) -> CsrMatrix:
+    """yᵢ = xᵢ + ½·(an element anywhere): of three equal parts each reads a third of what each other one owns."""
+    columns = np.stack([np.arange(n), np.random.default_rng(3).permutation(n)], axis=1)
+    return coo(n, n, np.repeat(np.arange(n), 2), columns.ravel(), np.tile([1.0, 0.5], n))
+
+
 def squares() -> Iterator[Any]:
     for name in SQUARES:
         yield pytest.param(BATTERY[name](), id=name)
     yield pytest.param(generate("stencil", {"points": 5, "nx": 12, "ny": 11}), id="stencil")
+    yield pytest.param(scattered(90), id="lists")
     yield pytest.param(with_row_lengths([0, 12, 0, 1, 12, 12, 0, 0, 1, 0, 3, 0], 12, 5), id="rows in many parts")
 
 
@@ -205,6 +212,22 @@ def test_pieces_lie_as_in_the_whole_but_for_whole_groups() -> None:
     assert halo.pieces == {0: (Piece(7, 10), 7), 2: (Piece(130, 134), 66 + 32)}
     assert (halo.own, halo.size) == (slice(40, 75), 102)
     assert halo_of(cut, 1, reading([41]), 200, "all-gather").size == 200
+
+
+@pytest.mark.parametrize(("columns", "fetched"), [([0, 9], 2), ([0, 2, 5, 7, 9], 10), ([0, 2, 5, 9], 4), ([4], 1)])
+def test_less_than_half_of_a_range_is_a_list(columns: list[int], fetched: int) -> None:
+    """The source owns 10 elements, from its second place on; the target begins with what it fetches."""
+    cut = spans((0, 10, False), (10, 12, False))
+    part = reading([10, *columns])
+    halo = halo_of(cut, 1, part, 12, "image")
+    assert halo.size == fetched + 2
+    places = places_of(halo, cut[1].own, 12)
+    assert (places[10:].tolist(), (places[columns] >= 0).all()) == ([fetched, fetched + 1], True)
+    source = Halo(11, slice(1, 11), slice(1, 11), {})
+    (transfer,) = plan_transfers(cut, [source, halo])
+    taken = np.arange(transfer.begin, transfer.end) if transfer.positions is None else transfer.positions
+    assert (transfer.elements, (transfer.positions is None)) == (fetched, fetched in (10, 1))
+    assert (transfer.here, places[taken - 1].tolist()) == (slice(0, fetched), list(range(fetched)))
 
 
 def test_no_two_devices_begin_with_the_same_source() -> None:

@@ -21,6 +21,7 @@ from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.parameters import parse_params
 from tests.battery import with_row_lengths
 from tests.gpu_engine.multigpu.scheduled import CHANGED, Order, scheduled_devices
+from tests.gpu_engine.multigpu.test_exchange import scattered
 from tests.gpu_engine.pagerank.graphs import WORKED
 
 counts = pytest.mark.parametrize("count", [1, pytest.param(2, marks=CHANGED), 3, 5])
@@ -30,6 +31,7 @@ overlaps = pytest.mark.parametrize("overlap", [False, True], ids=["in turn", "ov
 GRAPHS: dict[str, Callable[[], CsrMatrix]] = {
     "web": lambda: generate("web", {"n": 3000, "mean": 3.0, "seed": 3}),
     "stencil": lambda: generate("stencil", {"points": 9, "nx": 37, "ny": 31}),
+    "lists": lambda: scattered(400),
 }
 
 
