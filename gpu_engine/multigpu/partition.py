@@ -6,16 +6,13 @@ the one in which it begins. Empty lines belong to the part before them, leading 
 Source: MSREP paper, §3.2.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
-from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
+from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import array_module, row_of_entries
-from gpu_engine.formats.coo import CooLayout
 from gpu_engine.formats.csc import CscLayout
 
 Axis = Literal["rows", "columns"]
@@ -29,7 +26,6 @@ class Partitioning:
                 `columns`: a part needs its segment of x and gives all of y, and these are added up
     compressed  whether lines have pointers; else every entry has the number of its line
     arrays      matrix → (major, minor, values) of a StoredMatrix
-    to_csr      the inverse
     """
 
     name: str
@@ -37,7 +33,6 @@ class Partitioning:
     axis: Axis
     compressed: bool
     arrays: Callable[[CsrMatrix], tuple[Any, Any, Any]]
-    to_csr: Callable[["StoredMatrix"], CsrMatrix]
 
     def store(self, matrix: CsrMatrix) -> "StoredMatrix":
         """The matrix in the order in which it is cut, on the same device."""
@@ -143,19 +138,6 @@ def part_of(stored: StoredMatrix, span: Span, major: Any) -> Part:
     return Part(span, major, stored.minor[span.start : span.end], stored.values[span.start : span.end])
 
 
-def join(partitioning: Partitioning, shape: tuple[int, int], parts: Sequence[Part]) -> StoredMatrix:
-    """The whole again, exactly, from all its parts in their order on one device."""
-    xp = array_module(parts[0].major)
-    minor, values = (xp.concatenate([getattr(part, name) for part in parts]) for name in ("minor", "values"))
-    dtype = parts[0].major.dtype
-    if partitioning.compressed:
-        begins = [part.major[int(part.span.start_flag) : -1] + dtype.type(part.span.start) for part in parts]
-        major = xp.concatenate([*begins, xp.asarray([minor.size], dtype=dtype)])
-    else:
-        major = xp.concatenate([part.major + dtype.type(part.span.first) for part in parts])
-    return StoredMatrix(partitioning, *shape, major, minor, values)
-
-
 def _by_columns(matrix: CsrMatrix) -> tuple[Any, Any, Any]:
     layout = CscLayout.from_csr(matrix)
     return layout.indptr, layout.rows, layout.values
@@ -170,18 +152,6 @@ def _rows_and_columns(matrix: CsrMatrix) -> tuple[Any, Any, Any]:
     return row_of_entries(matrix), matrix.indices, matrix.values
 
 
-def _csr_of_lines(stored: StoredMatrix, n_lines: int, n_others: int) -> CsrMatrix:
-    """CSR whose rows are the lines of coordinates."""
-    pointer = np.int32 if stored.nnz <= INDEX_LIMIT else np.int64
-    return CooLayout(n_lines, n_others, pointer, stored.major, stored.minor, stored.values).to_csr()
-
-
-def _csr_of_columns(stored: StoredMatrix) -> CsrMatrix:
-    transposed = _csr_of_lines(stored, stored.n_cols, stored.n_rows)
-    arrays = transposed.indptr, transposed.indices, transposed.values
-    return CscLayout(stored.n_rows, stored.n_cols, *arrays).to_csr()
-
-
 PARTITIONINGS: tuple[Partitioning, ...] = (
     Partitioning(
         name="pCSR",
@@ -189,7 +159,6 @@ PARTITIONINGS: tuple[Partitioning, ...] = (
         axis="rows",
         compressed=True,
         arrays=lambda matrix: (matrix.indptr, matrix.indices, matrix.values),
-        to_csr=lambda s: CsrMatrix(s.n_rows, s.n_cols, s.major, s.minor, s.values),
     ),
     Partitioning(
         name="pCSC",
@@ -197,7 +166,6 @@ PARTITIONINGS: tuple[Partitioning, ...] = (
         axis="columns",
         compressed=True,
         arrays=_by_columns,
-        to_csr=lambda s: CscLayout(s.n_rows, s.n_cols, s.major, s.minor, s.values).to_csr(),
     ),
     Partitioning(
         name="pCOO",
@@ -205,7 +173,6 @@ PARTITIONINGS: tuple[Partitioning, ...] = (
         axis="rows",
         compressed=False,
         arrays=_rows_and_columns,
-        to_csr=lambda s: _csr_of_lines(s, s.n_rows, s.n_cols),
     ),
     Partitioning(
         name="pCOO-columns",
@@ -213,7 +180,6 @@ PARTITIONINGS: tuple[Partitioning, ...] = (
         axis="columns",
         compressed=False,
         arrays=_columns_and_rows,
-        to_csr=_csr_of_columns,
     ),
 )
 

@@ -31,16 +31,6 @@ class Topology:
 
     nodes: tuple[Node, ...]
 
-    @property
-    def devices(self) -> tuple[str, ...]:
-        """All devices, node by node: part i of a matrix goes to device i."""
-        return tuple(name for node in self.nodes for name in node.devices)
-
-    @property
-    def groups(self) -> tuple[int, ...]:
-        """Number of devices of each node that has any: how `cut_by_entries` shares a matrix among the nodes."""
-        return tuple(len(node.devices) for node in self.nodes if node.devices)
-
 
 def simulated(groups: Sequence[int]) -> Topology:
     """Nodes with so many virtual devices each and no processors of their own; raises ParameterError for none at all."""

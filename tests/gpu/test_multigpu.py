@@ -25,7 +25,6 @@ from gpu_engine.multigpu.partition import (
     Partitioning,
     Span,
     find_partitioning,
-    join,
     localize,
     part_of,
 )
@@ -46,6 +45,7 @@ from tests.gpu_engine.multigpu import test_fetches as segment_tests
 from tests.gpu_engine.multigpu.packable import PACKABLE
 from tests.gpu_engine.multigpu.test_pagerank import GRAPHS, schedule_of
 from tests.gpu_engine.multigpu.test_spmv import check_products, no_clock
+from tests.gpu_engine.multigpu.whole import join
 
 pytestmark = pytest.mark.usefixtures("gpu")
 

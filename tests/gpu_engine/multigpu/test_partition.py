@@ -16,12 +16,12 @@ from gpu_engine.multigpu.partition import (
     Span,
     StoredMatrix,
     find_partitioning,
-    join,
     localize,
     part_of,
     rewrite,
 )
 from tests.battery import BATTERY, coo, dense
+from tests.gpu_engine.multigpu.whole import join, to_csr
 
 partitionings = pytest.mark.parametrize("partitioning", PARTITIONINGS, ids=lambda p: p.name)
 
@@ -121,7 +121,7 @@ def test_parts_hold_every_entry_once_and_make_up_the_whole_again(name: str, part
             assert (whole.n_rows, whole.n_cols) == matrix.shape
             for array in ("major", "minor", "values"):
                 assert_equal(getattr(whole, array), getattr(stored, array))
-    back = partitioning.to_csr(whole)
+    back = to_csr(whole)
     assert back.shape == matrix.shape
     for array in ("indptr", "indices", "values"):
         assert_equal(getattr(back, array), getattr(matrix, array))

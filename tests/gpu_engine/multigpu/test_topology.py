@@ -30,8 +30,6 @@ def test_devices_hang_on_their_nodes(tmp_path: Path) -> None:
     assert found == Topology(
         (Node(1, (), ()), Node(2, (0, 1, 2, 3), ("cuda:0", "cuda:2")), Node(10, (4, 5, 7), ("cuda:1",)))
     )
-    assert found.devices == ("cuda:0", "cuda:2", "cuda:1")
-    assert found.groups == (2, 1)
 
 
 def test_an_unknown_node_is_the_first(tmp_path: Path) -> None:
@@ -71,7 +69,6 @@ def test_a_list_that_is_none_is_refused() -> None:
 def test_simulated_nodes() -> None:
     found = simulated((2, 0, 1))
     assert found.nodes == (Node(0, (), ("virtual:0", "virtual:1")), Node(1, (), ()), Node(2, (), ("virtual:2",)))
-    assert found.groups == (2, 1)
 
 
 @pytest.mark.parametrize("groups", [(), (0, 0), (3, -1)])
