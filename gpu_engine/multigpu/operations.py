@@ -30,12 +30,12 @@ class Update(NamedTuple):
 class Operations:
     """Functions of arrays of one device, for `Device.call`: on a GPU they launch, on a CPU they compute in one thread.
 
-    They allocate nothing, so that they can be captured, but for `prepare`.
+    Those of a product or an iteration allocate nothing on a GPU, so that they can be captured.
 
     prepare   (partitioning, part, n_cols) → what `multiply` takes for a part that is multiplied often; for `returned`
     multiply  (partitioning, part or what was prepared, x, partial): partial := A_i·x, every element written.
-              x is all of it where rows are cut, else the segment of the part's columns; partial is the segment of the
-              part's rows where rows are cut, else all rows
+              x has what the part's columns number: where columns are cut the segment of these; partial is the segment
+              of the part's rows where rows are cut, else all rows
     rewrite   (partitioning, span, raw, local): what `partition.rewrite` does
     add       (total, more, lines): total[lines] := total[lines] + more, each line once; without lines on all
     combine   (y, sums, alpha, beta): y := α·sums + β·y; β = 0 does not read y; sums are lost

@@ -25,7 +25,8 @@ __global__ void unpack(long long begin, long long count, int k, Unit<SEGMENTS> *
 /// What a thread copies of each segment, 16 bytes at a time, so that as much is under way between two GPUs.
 constexpr int WORDS_AHEAD = 4;
 
-/// Copies the first k segments of values begin … end − 1 to the same places of a vector that may lie on another GPU: whole groups by words of 16 bytes, WORDS_AHEAD a thread, the values before and after them by units.
+/// Copies the first k segments of values begin … end − 1 to the same places of a vector that may lie on another GPU:
+/// whole groups by words of 16 bytes, WORDS_AHEAD a thread, the values before and after them by units.
 template <int SEGMENTS>
 __global__ void copy_segments(long long begin, long long end, int k, const Unit<SEGMENTS> *__restrict__ from,
                               Unit<SEGMENTS> *__restrict__ to) {
