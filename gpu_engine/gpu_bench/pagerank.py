@@ -40,8 +40,8 @@ def measure(
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankParams]:
-    """Every kernel with the paper's schedule and with values that stay in segments, cuGraph; then other schedules, whose
-    energy is not asked for. Of the paper's graphs what the paper measures.
+    """Every kernel with the paper's schedule and with values that stay in segments, cuGraph; then other schedules, in
+    time alone. Of the paper's graphs what the paper measures.
     """
     fixed = {"rounds": rounds, "energy_s": ENERGY_S}
     if subject.group == "paper graph":
