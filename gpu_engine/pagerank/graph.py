@@ -72,16 +72,23 @@ class TransitionMatrix:
         return self.pull.n_rows
 
 
+def not_a_graph(n_rows: int, n_cols: int) -> str:
+    """Why a matrix of this shape is no adjacency matrix, and what to do; empty where it may be one."""
+    if n_rows == n_cols:
+        return ""
+    return (
+        f"The matrix is {n_rows} × {n_cols}; PageRank needs a square one, row and column i are page i. Choose an "
+        "adjacency matrix, or give the two sides of a bipartite graph distinct numbers."
+    )
+
+
 def transition_matrix(adjacency: CsrMatrix, params: PageRankParams) -> TransitionMatrix:
     """The operator of a host matrix; `part` leaves a matrix with an unsymmetric pattern whole, as the paper does.
 
     Raises ParameterError where the matrix is not square or, with weights in use, a value is no weight.
     """
-    if adjacency.n_rows != adjacency.n_cols:
-        raise ParameterError(
-            f"The matrix is {adjacency.n_rows} × {adjacency.n_cols}; PageRank needs a square one, row and column i are "
-            "page i. Choose an adjacency matrix, or give the two sides of a bipartite graph distinct numbers."
-        )
+    if refusal := not_a_graph(adjacency.n_rows, adjacency.n_cols):
+        raise ParameterError(refusal)
     part: Part = "lower" if params.part == "lower" and _symmetric(adjacency) else "full"
     links = _links(adjacency, part, params.self_loops)
     degrees = np.diff(links.indptr)

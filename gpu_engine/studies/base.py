@@ -33,6 +33,14 @@ class Study(Protocol):
         """What its measurements allow to say: a pure function, a finding for what was sampled together."""
         ...
 
+    def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
+        """What its parameters of names take on a backend: parameter → every name."""
+        ...
+
+    def refusal(self, matrix: MatrixInfo) -> str:
+        """Why none of its cases of a matrix can have a time, in words; empty where some may."""
+        ...
+
     def cases(self, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Every case, in a fixed order: pure, so that the total and what a resumed job owes are known.
 

@@ -79,6 +79,14 @@ class BatchedStudy:
     several = False
     Params = BatchedParams
 
+    def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
+        """The kernels of a backend, ours first."""
+        return {"kernels": (*(kernel.name for kernel in kernels_on(backend)), *peer_names(backend))}
+
+    def refusal(self, matrix: MatrixInfo) -> str:
+        """Of a matrix that is empty or too large for a batch."""
+        return _refusal(matrix.n_rows, matrix.nnz)
+
     def cases(self, params: BatchedParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Copies matrix by matrix and batch by batch, then mixed batches; within a batch kernel by kernel.
 
@@ -101,7 +109,7 @@ class BatchedStudy:
         """Compiling once, then per batch and kernel the conversion and the rounds."""
         kernels = len(chosen_kernels(params, device.backend)) + 4
         rate, overhead, start = (1e12, 0.02, 15.0) if device.backend == "cuda" else (6e9, 0.03, 10.0)
-        small = {m.id: m.nnz for m in matrices if _is_small(m.n_rows, m.nnz)}
+        small = {m.id: m.nnz for m in matrices if not _refusal(m.n_rows, m.nnz)}
         products, seconds = params.rounds * len(params.caches) * 5, start
         for setting in _settings(params, matrices):
             nnz = setting.batch * sum(small.get(i, 0) for i in setting.matrix_ids) / len(setting.matrix_ids)
@@ -131,7 +139,7 @@ def known_kernels(backend: str) -> tuple[BatchKernel, ...]:
 
 def chosen_kernels(params: BatchedParams, backend: str) -> tuple[str, ...]:
     """The kernels that the parameters ask for on a backend: ours in the order of KERNELS, then the competitors."""
-    known = (*(kernel.name for kernel in kernels_on(backend)), *peer_names(backend))
+    known = BatchedStudy().names(backend)["kernels"]
     for name in params.kernels:
         if name not in known:
             raise ParameterError(f"There is no batch kernel {name!r} on {backend}; known: {', '.join(known)}.")
@@ -143,7 +151,7 @@ def _settings(params: BatchedParams, matrices: Sequence[MatrixInfo]) -> tuple[_S
     found: list[_Setting] = []
     if "copies" in params.compose:
         found += (_Setting((m.id,), batch) for m in matrices for batch in params.batches)
-    small = tuple(sorted({m.id for m in matrices if _is_small(m.n_rows, m.nnz)}))
+    small = tuple(sorted({m.id for m in matrices if not _refusal(m.n_rows, m.nnz)}))
     if "mixed" in params.compose and len(small) > 1:
         found += (_Setting(small, batch) for batch in params.batches)
     return tuple(dict.fromkeys(found))
@@ -154,8 +162,13 @@ def mixture_of(matrix_ids: Sequence[str]) -> str:
     return f"{len(matrix_ids)}-{digest(' '.join(matrix_ids))[:8]}"
 
 
-def _is_small(n_rows: int, nnz: int) -> bool:
-    return nnz > 0 and n_rows <= ROWS_MAX
+def _refusal(n_rows: int, nnz: int) -> str:
+    """Why a matrix is in no batch; empty where it may be in one."""
+    if not nnz:
+        return "the matrix has no entries"
+    if n_rows > ROWS_MAX:
+        return f"the matrix has {n_rows} rows; batches, mixed ones too, are of matrices of at most {ROWS_MAX}"
+    return ""
 
 
 def _experiment(
@@ -165,7 +178,7 @@ def _experiment(
     axes = dict(cases[0].axes)
     count = int(axes["batch"])
     if axes["compose"] == "mixed":
-        small = {name: found for name in sorted(matrices) if _is_small((found := matrices[name]).n_rows, found.nnz)}
+        small = {name: found for name in sorted(matrices) if not _refusal((found := matrices[name]).n_rows, found.nnz)}
         return BatchExperiment(
             plan, cases, lambda: Composition.mixed(tuple(small.values()), count), bench, tuple(small)
         )
@@ -174,10 +187,6 @@ def _experiment(
 
 def _copies(matrix: CsrMatrix, count: int) -> Composition:
     """Copies of a matrix; raises ParameterError where it is empty or too large."""
-    if not matrix.nnz:
-        raise ParameterError("the matrix has no entries")
-    if matrix.n_rows > ROWS_MAX:
-        raise ParameterError(
-            f"the matrix has {matrix.n_rows} rows; batches, mixed ones too, are of matrices of at most {ROWS_MAX}"
-        )
+    if refusal := _refusal(matrix.n_rows, matrix.nnz):
+        raise ParameterError(refusal)
     return Composition.copies(matrix, count)

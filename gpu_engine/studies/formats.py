@@ -46,6 +46,15 @@ class FormatsStudy:
     several = False
     Params = FormatsParams
 
+    def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
+        """The kernels of a backend; one of them is the reference."""
+        known = known_kernels(backend)
+        return {"kernels": known, "reference": known}
+
+    def refusal(self, matrix: MatrixInfo) -> str:
+        """Of a matrix without entries."""
+        return "" if matrix.nnz else "the matrix has no entries"
+
     def cases(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, kernel by kernel, cold and warm; raises ParameterError on a kernel the device lacks."""
         kernels = [ordered(kernel, params.order) for kernel in chosen_kernels(params, device.backend)]
@@ -67,10 +76,15 @@ class FormatsStudy:
         return measure(bench, found)
 
 
-def chosen_kernels(params: FormatsParams, backend: str) -> tuple[str, ...]:
-    """The kernels that the parameters ask for on a backend: ours in the order of FORMATS, then the competitors."""
+def known_kernels(backend: str) -> tuple[str, ...]:
+    """The kernels of a backend: ours in the order of FORMATS, then the competitors."""
     best = (BEST,) if competitor_names(backend) else ()
-    known = (*kernel_names(backend), *competitor_names(backend), *best)
+    return (*kernel_names(backend), *competitor_names(backend), *best)
+
+
+def chosen_kernels(params: FormatsParams, backend: str) -> tuple[str, ...]:
+    """The kernels that the parameters ask for on a backend, in the order of `known_kernels`."""
+    known = known_kernels(backend)
     for name in (*params.kernels, params.reference):
         if name not in known:
             raise ParameterError(f"There is no kernel {name!r} on {backend}; known kernels: {', '.join(known)}.")

@@ -11,7 +11,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import pagerank
 from gpu_engine.measure import Bench
-from gpu_engine.pagerank.graph import PageRankParams
+from gpu_engine.pagerank.graph import PageRankParams, not_a_graph
 from gpu_engine.pagerank.kernels import RankKernel, kernels_on
 from gpu_engine.pagerank.measuring import PageRankDetails, PageRankExperiment, PageRankPlan
 from gpu_engine.pagerank.schedule import Schedule
@@ -69,6 +69,14 @@ class PagerankStudy:
     question = "How does an adaptive-precision PageRank spend its iterations, and what does that gain?"
     several = False
     Params = PagerankParams
+
+    def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
+        """The kernels of a backend, and other libraries."""
+        return {"kernels": (*(kernel.name for kernel in kernels_on(backend)), *peer_names(backend))}
+
+    def refusal(self, matrix: MatrixInfo) -> str:
+        """Of a matrix that is no graph."""
+        return not_a_graph(matrix.n_rows, matrix.n_cols)
 
     def cases(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, kernel by kernel, schedule by schedule; raises ParameterError on a kernel not there."""

@@ -8,6 +8,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import products
 from gpu_engine.measure import Bench
+from gpu_engine.pagerank.graph import not_a_graph
 from gpu_engine.pagerank.link_products import LinkProducts
 from gpu_engine.pagerank.products import LAYOUTS, Block, Layout, LinkProductDetails, products_in
 from gpu_engine.parameters import parameter
@@ -38,6 +39,14 @@ class ProductsStudy:
     question = "What does a product of PageRank gain by fewer segments of values and ranks, and in which blocks?"
     several = False
     Params = ProductsParams
+
+    def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
+        """No parameter takes names."""
+        return {}
+
+    def refusal(self, matrix: MatrixInfo) -> str:
+        """Of a matrix that is no graph."""
+        return not_a_graph(matrix.n_rows, matrix.n_cols)
 
     def cases(self, params: ProductsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, layout by layout, fp64 first; raises ParameterError on a CPU."""

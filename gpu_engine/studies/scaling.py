@@ -16,7 +16,7 @@ from gpu_engine.multigpu.measuring import ScalingDetails, ScalingExperiment, Sca
 from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.numa import Placement
 from gpu_engine.multigpu.pagerank_workload import RANKS
-from gpu_engine.multigpu.partition import Partitioning, find_partitioning
+from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, find_partitioning
 from gpu_engine.multigpu.strategies import STRATEGIES, Strategy, find_strategy
 from gpu_engine.multigpu.workload import CutName, Setting, WorkloadName
 from gpu_engine.parameters import parameter
@@ -100,6 +100,17 @@ class ScalingStudy:
     question = "How far does a product get when several devices share one matrix?"
     several = True
     Params = ScalingParams
+
+    def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
+        """The partitionings and strategies, the same on every backend."""
+        return {
+            "partitionings": tuple(partitioning.name for partitioning in PARTITIONINGS),
+            "strategies": tuple(strategy.name for strategy in STRATEGIES),
+        }
+
+    def refusal(self, matrix: MatrixInfo) -> str:  # noqa: ARG002
+        """None: every matrix has products."""
+        return ""
 
     def cases(self, params: ScalingParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, partitioning by partitioning, work by work, then by number of devices.

@@ -26,6 +26,7 @@ from gpu_engine.studies.base import Study, check_device
 from server import devices, events, recorded_results
 from server.db import Database, clock
 from server.documents import MATRICES_MAX, time_of
+from server.jobs.outlook import outlook
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.settings import Settings
@@ -94,6 +95,9 @@ def submit(
 def _job(request: JobRequest, study: Study, params: Any, device: DeviceInfo, matrices: Sequence[MatrixInfo]) -> JobRow:
     """The job with its cases counted."""
     check_device(study, device)
+    refusals = [f"{matrix.name}: {refusal}" for matrix in matrices if (refusal := study.refusal(matrix))]
+    if len(refusals) == len(matrices):
+        raise ParameterError(f"The study {study.name} can measure nothing of this. {' '.join(refusals[:3])}")
     cases = sum(1 for _ in islice(study.cases(params, matrices, device), CASES_MAX + 1))
     if cases > CASES_MAX:
         raise TooLargeError(
@@ -213,7 +217,7 @@ def get_job(session: Session, job_id: str) -> JobRow:
 
 def job_document(session: Session, job: JobRow) -> dict[str, Any]:
     """The job in its REST form; `estimate_s` is the time until it is done, None once it is."""
-    position, estimate_s = _outlook(session, job)
+    position, estimate_s = outlook(session, job)
     base = f"/api/v1/jobs/{job.id}"
     links = {"self": base, "results": f"{base}/results", "events": f"/api/v1/events?topics=job:{job.id}"}
     links |= {"retry": f"{base}/retry"} if job.state in TERMINAL else {"cancel": f"{base}/cancel"}
@@ -240,22 +244,6 @@ def job_document(session: Session, job: JobRow) -> dict[str, Any]:
 def progress_document(job: JobRow) -> dict[str, Any]:
     """How far the job is: `done` counts cases, with the fraction of the one in progress."""
     return {"done": job.progress, "total": job.cases_total, "message": job.message}
-
-
-def _outlook(session: Session, job: JobRow) -> tuple[int | None, float | None]:
-    """The place in the queue of the job's device (1 is next), and the seconds until the job is done."""
-    if job.state in TERMINAL:
-        return None, None
-    if job.state == JobState.RUNNING:
-        return None, job.estimate_s * max(0.0, 1.0 - job.progress / job.cases_total)
-    older = or_(JobRow.created_at < job.created_at, and_(JobRow.created_at == job.created_at, JobRow.id < job.id))
-    waits = and_(JobRow.state == JobState.QUEUED, older)
-    left_s = func.sum(JobRow.estimate_s * (1.0 - JobRow.progress / JobRow.cases_total))
-    ahead = select(func.count().filter(waits), left_s).where(
-        JobRow.device == job.device, or_(JobRow.state == JobState.RUNNING, waits)
-    )
-    waiting, ahead_s = session.execute(ahead).one()
-    return int(waiting) + 1, float(ahead_s or 0.0) + job.estimate_s
 
 
 def cancel(database: Database, job_id: str) -> JobRow:

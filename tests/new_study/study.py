@@ -29,6 +29,14 @@ class TransposeStudy:
     several = False
     Params = TransposeParams
 
+    def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
+        """No parameter takes names."""
+        return {}
+
+    def refusal(self, matrix: MatrixInfo) -> str:
+        """None."""
+        return ""
+
     def cases(self, params: TransposeParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, both kernels."""
         return (Case(m.id, kernel, "warm") for m in matrices for kernel in KERNELS)

@@ -71,6 +71,12 @@ class FakeStudy:
         """Nothing may be said of it."""
         return ()
 
+    def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
+        return {}
+
+    def refusal(self, matrix: MatrixInfo) -> str:
+        return ""
+
     def cases(self, params: FakeParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         return (Case(matrix.id, f"fake/k{i}", "warm") for matrix in matrices for i in range(params.n_cases))
 

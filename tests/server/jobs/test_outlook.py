@@ -1,0 +1,43 @@
+"""How long jobs take: the estimate of the study, and more and more of the job's own pace."""
+
+import pytest
+
+from server.jobs.outlook import elapsed, remaining_s
+from server.models import JobRow
+
+START = 1_000.0
+
+
+def running(progress: float, attempt: int = 1, started_at: float | None = START) -> JobRow:
+    """A job of 10 cases and 100 s."""
+    return JobRow(progress=progress, cases_total=10, estimate_s=100.0, attempt=attempt, started_at=started_at)
+
+
+@pytest.mark.parametrize(
+    ("progress", "elapsed_s", "left_s"),
+    [
+        (0.0, 30.0, 100.0),
+        # As expected: what is left of the estimate.
+        (5.0, 50.0, 50.0),
+        # Twice as slow: 200 s by its pace, 100 s by the estimate, half of each.
+        (5.0, 100.0, 75.0),
+        (9.0, 900.0, 91.0),
+        (9.0, 9.0, 1.9),
+        (10.0, 300.0, 0.0),
+    ],
+)
+def test_the_further_a_job_is_the_more_its_pace_counts(progress: float, elapsed_s: float, left_s: float) -> None:
+    assert remaining_s(running(progress), START + elapsed_s) == pytest.approx(left_s)
+
+
+def test_a_later_attempt_has_no_pace_of_its_own() -> None:
+    assert remaining_s(running(5.0, attempt=2), START + 900.0) == 50.0
+    assert remaining_s(running(5.0, started_at=None), START + 900.0) == 50.0
+
+
+def test_time_passes_until_the_end() -> None:
+    job = running(5.0)
+    assert elapsed(job, START + 7.0) == 7.0
+    job.finished_at = START + 3.0
+    assert elapsed(job, START + 7.0) == 3.0
+    assert elapsed(running(0.0, started_at=None), START) is None
