@@ -44,6 +44,17 @@ def measurements(
     return [parse_measurement({**record, "samples_s": taken or ()}) for record, taken in rows]
 
 
+def states(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Job id → state of its measurements → how many."""
+    query = select(MeasurementRow.job_id, MeasurementRow.state, func.count())
+    found: dict[str, dict[str, int]] = {}
+    for job_id, state, number in session.execute(
+        query.where(MeasurementRow.job_id.in_(job_ids)).group_by(MeasurementRow.job_id, MeasurementRow.state)
+    ):
+        found.setdefault(job_id, {})[state] = number
+    return found
+
+
 def mixtures(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
     """The mixtures of which these jobs have results: job id → mixture → the matrix that its cases belong to."""
     query = select(MeasurementRow.job_id, MeasurementRow.case_key).where(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gpu_engine.findings.tables import Table
 from web.documents import Document
+from web.forms import MeasureForm
 from web.papers.base import Paper
 from web.papers.parts import ExhibitPart, TrialForm
 from web.parts import (
@@ -86,8 +87,7 @@ class MatrixPage:
     """`/matrices/{id}`: features, advice, pictures, results so far, the button that measures; origin of a recorded one.
 
     advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
-    studies  that can be made of it; devices: with the time that each study takes there
-    others   matrices that a job can be of together with it; mixed_rows: most rows of one in a mixed batch
+    form     measures it; None where it has no values
     """
 
     title: str
@@ -102,10 +102,7 @@ class MatrixPage:
     histogram: tuple[tuple[str, str], ...]
     findings: tuple[FindingLine, ...]
     jobs: tuple[JobLine, ...]
-    studies: tuple[Choice, ...]
-    devices: tuple[Choice, ...]
-    others: tuple[Choice, ...]
-    mixed_rows: str
+    form: MeasureForm | None
     origin: Origin | None
 
 
@@ -193,39 +190,6 @@ class TablePage:
     tables: tuple[TitledTable, ...]
     prose: bool
     files: tuple[Link, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class JobsPage:
-    """`/jobs`: the queue and its history; files: the same as data."""
-
-    title: str
-    topics: str
-    states: tuple[Link, ...]
-    studies: tuple[Link, ...]
-    jobs: tuple[JobLine, ...]
-    files: tuple[Link, ...]
-    first: str
-    next: str
-
-
-@dataclass(frozen=True, slots=True)
-class JobPage:
-    """`/jobs/{id}`: where a job stands and what it has found so far; page: that of the study with these results."""
-
-    title: str
-    topics: str
-    job: JobLine
-    over: bool
-    status: str
-    facts: tuple[tuple[str, str], ...]
-    error: str
-    retry_of: str
-    counts: str
-    chart: Chart
-    findings: tuple[FindingLine, ...]
-    page: Link | None
-    downloads: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)

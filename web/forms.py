@@ -1,33 +1,132 @@
-"""Form fields of parameters: from the types, defaults and bounds of their dataclass."""
+"""Forms of parameters: fields from the types, defaults and bounds of their dataclass, and the form of a job."""
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gpu_engine.parameters import plain_value
-from web.parts import Choice, Field
+from web.parts import Choice, Field, Group
+
+Names = Mapping[str, Mapping[str, Sequence[str]]]
+"""Backend → parameter → what it takes there."""
 
 
-def form_fields(params: type[Any]) -> tuple[Field, ...]:
-    """The form fields of a parameter dataclass, from its types, defaults and bounds."""
+@dataclass(frozen=True, slots=True)
+class StudyForm:
+    """A study and its parameters in the form that measures; outlook: how long it takes, or why it cannot be.
+
+    chosen  whether its fields are shown; href: of the form with it chosen
+    """
+
+    name: str
+    question: str
+    fields: tuple[Field, ...]
+    outlook: str
+    chosen: bool
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChoice:
+    """A device of a form."""
+
+    value: str
+    text: str
+    backend: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureForm:
+    """The form of a job.
+
+    matrix      the id of the one that it is of in any case; empty: of those chosen
+    matrices    the others; mixed_rows: most rows of one in a mixed batch
+    devices     those alive
+    open        whether the settings are shown: they are not the defaults
+    """
+
+    studies: tuple[StudyForm, ...]
+    matrix: str
+    matrices: tuple[Choice, ...]
+    mixed_rows: str
+    devices: tuple[DeviceChoice, ...]
+    open: bool
+
+
+def form_fields(params: type[Any], values: Any = None, names: Names | None = None) -> tuple[Field, ...]:
+    """The form fields of a parameter dataclass, from its types, defaults and bounds.
+
+    values  an instance, whose values the fields have instead of the defaults
+    names   what parameters of names take, where that depends on the backend
+    """
     hints = get_type_hints(params)
-    return tuple(_field(entry, hints[entry.name]) for entry in fields(params))
+    return tuple(
+        _field(entry, hints[entry.name], entry.default if values is None else getattr(values, entry.name), names or {})
+        for entry in fields(params)
+    )
 
 
-def _field(entry: Any, hint: Any) -> Field:
-    value, bounds = entry.default, entry.metadata
-    choices = get_args(hint) if get_origin(hint) is Literal else ()
-    kind = "choice" if choices else {bool: "boolean", int: "number", float: "number"}.get(hint, "text")
-    numeric = bool(choices) and all(isinstance(choice, int | float) for choice in choices)
+def _field(entry: Any, hint: Any, value: Any, names: Names) -> Field:
+    several = get_origin(hint) is tuple
+    item = get_args(hint)[0] if several else hint
+    groups = _groups(entry.name, item, value if several else (value,), names)
+    bounds, numeric = entry.metadata, _is_numeric(item)
     return Field(
         name=entry.name,
-        kind=kind,
-        value=str(value).lower() if isinstance(value, bool) else str(value),
+        kind=_kind(item, several, bool(groups)),
+        value=_text(value),
         help=bounds.get("description", ""),
         least=str(bounds.get("ge", "")),
         most=str(bounds.get("le", "")),
-        step="number" if numeric else ("1" if hint is int else "any"),
-        choices=tuple(Choice(str(choice), str(choice), choice == value) for choice in choices),
+        step="number" if groups and numeric else ("1" if item is int else "any"),
+        # One is chosen of all that any backend has.
+        choices=()
+        if several
+        else tuple({choice.value: choice for group in groups for choice in group.choices}.values()),
+        groups=groups if several else (),
+    )
+
+
+def _kind(item: Any, several: bool, known: bool) -> str:
+    if known:
+        return "choices" if several else "choice"
+    if several:
+        return "numbers" if _is_numeric(item) else "texts"
+    return {bool: "boolean", int: "number", float: "number"}.get(item, "text")
+
+
+def _groups(name: str, item: Any, chosen: Sequence[Any], names: Names) -> tuple[Group, ...]:
+    """What can be chosen: of a Literal its values, of names those of each backend."""
+    if get_origin(item) is Literal:
+        return (Group("", tuple(Choice(str(value), str(value), value in chosen) for value in get_args(item))),)
+    known = {backend: tuple(of_backend.get(name, ())) for backend, of_backend in names.items()}
+    if len(set(known.values())) == 1:
+        known = {"": next(iter(known.values()))}
+    return tuple(
+        Group(backend, tuple(Choice(value, value, value in chosen) for value in values))
+        for backend, values in known.items()
+        if values
+    )
+
+
+def _is_numeric(item: Any) -> bool:
+    options = get_args(item) if get_origin(item) is Literal else ()
+    return item in (int, float) or (bool(options) and all(isinstance(option, int | float) for option in options))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def changed(params: Any) -> tuple[tuple[str, str], ...]:
+    """(name, value) of every parameter that is not the default."""
+    return tuple(
+        (entry.name, _text(value))
+        for entry in fields(params)
+        if (value := getattr(params, entry.name)) != entry.default
     )
 
 
@@ -41,4 +140,6 @@ def values_of(params: type[Any], given: Sequence[tuple[str, str]], but: Sequence
         if name not in but:
             texts.setdefault(name, []).append(text)
     hints = get_type_hints(params)
-    return {name: plain_value(",".join(every), hints.get(name, str)) for name, every in texts.items()}
+    # What is not ticked is not sent: a field before the box says false.
+    whole = {name: every[-1] if hints.get(name) is bool else ",".join(every) for name, every in texts.items()}
+    return {name: plain_value(text, hints.get(name, str)) for name, text in whole.items()}

@@ -31,7 +31,7 @@ from web.selection import parse_options, parse_selection
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
-from web.views import catalogue, documents, home, jobs, matrices, papers, report, study, tables
+from web.views import catalogue, documents, home, jobs, matrices, measure, papers, report, study, tables
 from web.words import explained, named, said
 
 
@@ -138,6 +138,13 @@ def show_job(job_id: str, request: Request, database: DatabaseDep) -> Response:
     parse_options(request.query_params.multi_items(), ())
     with database.read() as session:
         return render(request, "job.html", jobs.job_page(session, job_id))
+
+
+@router.get("/measure")
+def show_measure(request: Request, database: DatabaseDep) -> Response:
+    """A job before it is queued."""
+    with database.read() as session:
+        return render(request, "measure.html", measure.page(session, request.query_params.multi_items()))
 
 
 @router.get("/devices")

@@ -48,11 +48,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class FindingLine:
-    """A finding, where it is shown in full, and what that page is called."""
+    """A finding, where it is shown in full, and what that page is called; again: to the form that measures longer.
+
+    again is None where nothing is ambiguous, or what was measured is not here.
+    """
 
     finding: Finding
     href: str
     page: str
+    again: Link | None = None
 
     @property
     def id(self) -> str:
@@ -76,11 +80,17 @@ class TitledTable:
 
 @dataclass(frozen=True, slots=True)
 class JobLine:
-    """A job in a list. share 0 … 1; note: queue position, remaining time, message or error in words."""
+    """A job in a list. share 0 … 1; note: queue position, remaining time, message or error in words.
+
+    title    what it is: the study, of which matrices, and where
+    outcome  its state, or that it has ended without a single time
+    """
 
     id: str
+    title: str
     study: str
     state: str
+    outcome: str
     device: str
     matrices: tuple[Link, ...]
     share: float
@@ -136,8 +146,20 @@ class CatalogueLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Options of which several may be chosen; backend: the one that has them, empty: all."""
+
+    backend: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
-    """A form field made from the JSON Schema of a parameter; kind: `number`, `boolean`, `text` or `choice`."""
+    """A form field made from a parameter.
+
+    kind     `number`, `boolean`, `text` or `choice`; of a list `numbers`, `texts` or `choices`
+    choices  of which one is taken; groups: of which several are
+    """
 
     name: str
     kind: str
@@ -147,6 +169,7 @@ class Field:
     most: str
     step: str
     choices: tuple[Choice, ...]
+    groups: tuple[Group, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

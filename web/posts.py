@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generator
-from gpu_engine.studies import study
+from gpu_engine.studies import STUDIES, study
 from server import catalogue
 from server.deps import DatabaseDep, IngestorDep, SettingsDep
 from server.devices import AUTO
@@ -49,10 +49,16 @@ def generate(fields: FieldsDep, ingestor: IngestorDep) -> Response:
 
 @router.post("/jobs")
 def measure(fields: FieldsDep, database: DatabaseDep, settings: SettingsDep) -> Response:
-    """Queues a study and shows the job: `study`, `device`, `matrix_ids` (repeatable), and parameters of the study."""
+    """Queues a study and shows the job: `study`, `device`, `matrix_ids` (repeatable), and parameters of the study.
+
+    A form may have the fields of several studies, `formats.rounds`: those of the others are left out.
+    """
     given = {"device": AUTO, "study": ""} | dict(fields)
+    chosen = study(given["study"])
     matrices = tuple(dict.fromkeys(value for name, value in fields if name == "matrix_ids"))
-    params = values_of(study(given["study"]).Params, fields, but=("study", "device", "matrix_ids"))
+    others = tuple(f"{each.name}." for each in STUDIES if each is not chosen)
+    own = [(name.removeprefix(f"{chosen.name}."), v) for name, v in fields if not name.startswith(others)]
+    params = values_of(chosen.Params, own, but=("study", "device", "matrix_ids"))
     if not matrices:
         raise ParameterError("No matrix is chosen; tick one or more.")
     job, _ = queue.submit(database, settings, queue.JobRequest(given["study"], matrices, params, given["device"]))

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,7 @@ def add_job(
     attempt: int = 1,
     study: str = "formats",
     traces: Sequence[Trace] = (),
+    params: Mapping[str, Any] | None = None,
 ) -> str:
     """A job of 16 cases (or as many as it has measured) with these measurements and traces."""
     start = time.time() - 600 + int(job_id[1:])
@@ -108,7 +109,7 @@ def add_job(
         job = JobRow(
             id=job_id,
             study=study,
-            params={"kernels": [], "rounds": 15},
+            params=dict(params or {"kernels": [], "rounds": 15}),
             matrix_ids=list(matrices or dict.fromkeys(m.matrix_id for m in measurements)),
             device=device,
             state=state,

@@ -1,18 +1,20 @@
 // Forms that post JSON to the API's address of their page: measure matrices, generate one.
+// Parts of a form belong to what is chosen above: [data-family] to an option, [data-backend] to a kind of device.
 import { call, complain } from "./actions.js";
 
+const SELECTS = "[data-family-select], [data-backend-select]";
 const COUNTED = "details:has(> summary > [data-chosen])";
 
 export function wireForms() {
-  for (const select of document.querySelectorAll("[data-family-select]")) {
-    select.addEventListener("change", () => showFamily(select));
-    showFamily(select);
-  }
+  for (const select of document.querySelectorAll(SELECTS)) showParts(select);
   for (const details of document.querySelectorAll(COUNTED)) showCount(details);
   document.addEventListener("change", (event) => {
+    if (event.target.matches(SELECTS)) showParts(event.target);
     const details = event.target.closest(COUNTED);
     if (details) showCount(details);
   });
+  // What is wrong in a folded part is shown.
+  document.addEventListener("invalid", ({ target }) => target.closest("details")?.setAttribute("open", ""), true);
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (!form.matches("[data-json-form]") || event.submitter?.hasAttribute("formaction")) return;
@@ -27,11 +29,12 @@ function showCount(details) {
   details.querySelector("[data-chosen]").textContent = chosen ? `(${chosen} chosen)` : "";
 }
 
-function showFamily(select) {
-  for (const group of select.form.querySelectorAll("fieldset[data-family]")) {
-    const chosen = group.dataset.family === select.value;
-    group.hidden = !chosen;
-    group.disabled = !chosen;
+function showParts(select) {
+  const families = select.matches("[data-family-select]");
+  const wanted = families ? select.value : select.selectedOptions[0].dataset.backend;
+  for (const part of select.form.querySelectorAll(families ? "[data-family]" : "fieldset[data-backend]")) {
+    part.hidden = (families ? part.dataset.family : part.dataset.backend) !== wanted;
+    part.disabled = part.hidden;
   }
 }
 
@@ -63,16 +66,32 @@ function key() {
 }
 
 // data-type says what a field is in JSON; an empty optional field stays out, and checked ones of a list are added to it.
+// Fields of a part with data-into are an object of that name, under what their names end with.
 function body(form) {
   const values = JSON.parse(form.dataset.body ?? "{}");
   for (const field of form.elements) {
     if (!field.name || field.closest("fieldset:disabled")) continue;
-    if (field.dataset.type === "boolean") values[field.name] = field.checked;
-    else if (field.dataset.type === "list") {
-      if (field.checked || field.type === "hidden") values[field.name] = [...(values[field.name] ?? []), field.value];
-    } else if (field.value === "") continue;
-    else if (field.dataset.type === "number") values[field.name] = Number(field.value);
-    else values[field.name] = field.value;
+    const { into } = field.closest("[data-into]")?.dataset ?? {};
+    put(into ? (values[into] ??= {}) : values, field.name.split(".").at(-1), field);
   }
   return values;
+}
+
+function put(values, name, field) {
+  const { type } = field.dataset;
+  const parts = field.value.split(",").map((part) => part.trim()).filter(Boolean);
+  if (type === "boolean") values[name] = field.checked;
+  else if (type === "list") {
+    if (field.checked || field.type === "hidden") values[name] = [...(values[name] ?? []), field.value];
+  } else if (field.value === "") return;
+  else if (type === "number") values[name] = Number(field.value);
+  else if (type === "texts") values[name] = parts;
+  else if (type === "numbers") values[name] = parts.map(numeric);
+  else values[name] = field.value;
+}
+
+// What is no number is sent as it is written: the answer says what was expected.
+function numeric(text) {
+  const number = Number(text);
+  return Number.isNaN(number) ? text : number;
 }

@@ -1,25 +1,36 @@
 """`/jobs` and `/jobs/{id}`: the queue, and one job with its results as they arrive."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.findings import units
-from gpu_engine.records import STATES, Measurement
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.parameters import parse_params
+from gpu_engine.records import TIMED, Measurement
 from gpu_engine.studies import STUDIES
+from gpu_engine.studies import study as find_study
+from server.db import clock
 from server.jobs import queue
+from server.jobs.outlook import elapsed
 from server.models import TERMINAL, JobRow, JobState
-from web.contexts import JobPage, JobsPage
-from web.parts import Chart, Link
+from web.forms import changed, form_fields
+from web.job_contexts import JobPage, JobsPage
+from web.parts import Chart, FoldedTable, Link
 from web.results import CACHE_DEFAULT, Results, results_of
 from web.selection import Selection
 from web.studies import page_of
 from web.studies.base import StudyPage
-from web.views.lines import finding_lines, job_line, job_lines, study_url
+from web.views.lines import finding_lines, job_lines, study_url, without_time
+from web.views.measure import settings_of
 from web.views.study import chart, contents
 
 PAGE = 50
+REASONS_SHOWN = 3
 
 
 def page(session: Session, state: str, study: str, cursor: str) -> JobsPage:
@@ -56,17 +67,21 @@ def job_page(session: Session, job_id: str) -> JobPage:
     selection = Selection(job=(row.id,))
     results = results_of(session, row.study, selection)
     findings = finding_lines(study, results, results.data_of(results.all_caches))
+    (line,) = job_lines(session, [row])
     over = row.state in TERMINAL
     return JobPage(
-        title=f"Job {row.id[:8]}: {row.study}",
+        title=line.title,
         topics="" if over else f"job:{row.id}",
-        job=job_line(session, row, document),
+        job=line,
         over=over,
         status=_status(row, document),
-        facts=_facts(row, document),
+        facts=_facts(session, row, document),
+        settings=_settings(row),
+        again=f"/measure?{urlencode({'again': row.id})}",
         error=str(document["error"]["detail"]) if document["error"] else "",
         retry_of=row.retry_of or "",
         counts=_counts(row, results.all_caches),
+        why=_why(results.all_caches),
         chart=_chart(study, results),
         findings=findings,
         page=Link(f"Open in {study.link}", study_url(row.study, selection)) if findings else None,
@@ -91,7 +106,9 @@ def _chart(study: StudyPage, results: Results) -> Chart:
     for name in study.job_figures:
         figure = study.figure(name)
         caption, _, version = contents(figure, data, len(results.all_caches), figure.matrices_min)
-        charts.append(chart(name, selection, version, caption))
+        # Bars without a length are no picture.
+        timed = any(m.state in TIMED for m in results.all_caches)
+        charts.append(chart(name, selection, version if timed else 0, caption))
     return next((each for each in charts if each.version != "0"), charts[0])
 
 
@@ -103,27 +120,46 @@ def _status(row: JobRow, document: dict[str, Any]) -> str:
     return f"{attempt}{done} of {total} cases done"
 
 
-def _facts(row: JobRow, document: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    took = row.finished_at - row.started_at if row.finished_at and row.started_at else None
+def _facts(session: Session, row: JobRow, document: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    took_s = elapsed(row, session.execute(select(clock())).scalar_one())
     facts = [
-        ("attempt", str(row.attempt)),
+        ("job", row.id[:8]),
+        ("attempt", str(row.attempt) if row.attempt > 1 else ""),
         ("queued, UTC", units.moment(row.created_at)),
-        ("started, UTC", units.moment(row.started_at)),
-        ("finished, UTC", units.moment(row.finished_at)),
-        ("remaining" if took is None else "took", units.duration(document["estimate_s"] if took is None else took)),
+        ("started, UTC", units.moment(row.started_at) if row.started_at else ""),
+        ("took" if row.finished_at else "so far", units.duration(took_s) if took_s is not None else ""),
+        ("expected to take", units.duration(row.estimate_s)),
+        ("left", f"about {units.duration(document['estimate_s'])}" if document["estimate_s"] is not None else ""),
     ]
-    return tuple(facts + [(name, _plain(value)) for name, value in row.params.items()])
+    return tuple((name, text) for name, text in facts if text)
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(str(entry) for entry in value) or "all"
-    return str(value)
+def _settings(row: JobRow) -> FoldedTable:
+    """Every parameter with its meaning; the summary names those that are not the default."""
+    params = parse_params(find_study(row.study).Params, settings_of(row))
+    own = dict(changed(params))
+    heads = tuple(Head(text, numeric=False) for text in ("setting", "value", "meaning"))
+    rows = tuple(
+        (field.name, f"{field.value or 'all'}{'' if field.name in own else ' (default)'}", field.help)
+        for field in form_fields(type(params), params)
+    )
+    others = ", all others default" if own else "all default"
+    return FoldedTable(
+        f"Settings: {', '.join(f'{name} {value}' for name, value in own.items())}{others}", Table(heads, rows)
+    )
 
 
 def _counts(row: JobRow, measurements: tuple[Measurement, ...]) -> str:
-    counts = {state: sum(m.state == state for m in measurements) for state in STATES}
-    odd = [f"{counts[state]} {state}" for state in STATES if state != "ok" and counts[state]]
     if not measurements:
         return "No results yet; each appears here as it is measured." if row.state not in TERMINAL else "No results."
-    return f"{len(measurements)} of {row.cases_total} cases measured" + (f", {', '.join(odd)}" if odd else "") + "."
+    timed = sum(m.state in TIMED for m in measurements)
+    odd = without_time(Counter(m.state for m in measurements))
+    return ", ".join((f"{timed} of {row.cases_total} cases measured", *odd)) + "."
+
+
+def _why(measurements: Sequence[Measurement]) -> tuple[str, ...]:
+    """Why cases have no time, each reason once, the most frequent first."""
+    reasons = Counter((m.state, m.note) for m in measurements if m.state not in TIMED and m.note)
+    found = [f"{number} {state}: {note}" for (state, note), number in reasons.most_common(REASONS_SHOWN)]
+    left = len(reasons) - len(found)
+    return (*found, f"{left} more reasons stand beside their cases.") if left > 0 else tuple(found)

@@ -1,58 +1,80 @@
 """Rows of lists that several pages show: jobs, devices, matrices, findings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
+from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.records import profile_from_json
+from gpu_engine.findings.finding import Finding
+from gpu_engine.records import STATES, TIMED, profile_from_json
 from server import devices, recorded_results
 from server.jobs import queue
-from server.models import DeviceRow, JobRow, MatrixRow
-from server.results import matrix_features
+from server.models import DeviceRow, JobRow, JobState, MatrixRow
+from server.results import matrix_features, states
 from web.parts import DeviceLine, FindingLine, JobLine, Link, MatrixLine
 from web.results import Results, device_names
 from web.selection import Selection
+from web.studies import PAGES
 from web.studies.base import StudyPage
 
 NAMES_SHOWN = 3
 
+NOTHING = "nothing measured"
+"""What a job is called that went through without a time: each of its cases was skipped or failed."""
+
+ROUNDS_AGAIN = 30
+"""Of what is measured again for being ambiguous; of what had them already, twice as many."""
+
 
 def job_lines(session: Session, rows: Iterable[JobRow]) -> tuple[JobLine, ...]:
     """Jobs as lists show them."""
-    return tuple(job_line(session, row, queue.job_document(session, row)) for row in rows)
+    jobs = tuple(rows)
+    counts = states(session, [job.id for job in jobs])
+    return tuple(_job_line(session, job, queue.job_document(session, job), counts.get(job.id, {})) for job in jobs)
 
 
-def job_line(session: Session, row: JobRow, document: dict[str, Any]) -> JobLine:
-    """A job as lists show it; `document` is its REST form."""
+def _job_line(session: Session, row: JobRow, document: dict[str, Any], counts: Mapping[str, int]) -> JobLine:
     shown = matrix_features(session, row.matrix_ids[:NAMES_SHOWN])
     links = [Link(matrix.name, f"/matrices/{matrix_id}") for matrix_id, matrix in shown.items()]
+    first, more = next(iter(shown.values())).name, len(row.matrix_ids) - 1
     if len(row.matrix_ids) > NAMES_SHOWN:
         links.append(Link(f"{len(row.matrix_ids) - NAMES_SHOWN} more", f"/jobs/{row.id}"))
     progress, device = document["progress"], device_names(session).get(row.device, row.device)
+    nothing = row.state == JobState.SUCCEEDED and not any(counts.get(state) for state in TIMED)
+    link = next((page.link for page in PAGES if page.name == row.study), row.study)
     return JobLine(
         id=row.id,
+        title=f"{link} of {first}{f' and {more} more' if more else ''} on {device}",
         study=row.study,
         state=row.state,
+        outcome=NOTHING if nothing else row.state,
         device=device,
         matrices=tuple(links),
         share=min(1.0, progress["done"] / progress["total"]) if progress["total"] else 0.0,
-        note=_outlook(row, document, device),
+        note=_outlook(row, document, device, counts),
         created=units.moment(row.created_at),
     )
 
 
-def _outlook(row: JobRow, document: dict[str, Any], device: str) -> str:
+def _outlook(row: JobRow, document: dict[str, Any], device: str, counts: Mapping[str, int]) -> str:
     left = f"about {units.duration(document['estimate_s'])} left" if document["estimate_s"] is not None else ""
     if document["queue_position"] is not None:
         return f"place {document['queue_position']} in the queue of {device}, {left}"
     if document["error"]:
         return str(document["error"]["detail"])
     if row.finished_at is not None and row.started_at is not None:
-        return f"took {units.duration(row.finished_at - row.started_at)}"
+        took = f"took {units.duration(row.finished_at - row.started_at)}"
+        return ", ".join((took, *without_time(counts)))
     return " · ".join(part for part in (left, document["progress"]["message"]) if part)
+
+
+def without_time(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """How many cases have no time, state by state: `4 skipped`."""
+    return tuple(f"{counts[state]} {state}" for state in STATES if state not in TIMED and counts.get(state))
 
 
 def device_lines(session: Session) -> tuple[DeviceLine, ...]:
@@ -101,9 +123,27 @@ def finding_lines(page: StudyPage, results: Results, data: StudyData | None = No
                 ),
             ),
             page.link,
+            again(page, results, finding),
         )
         for finding in page.findings(data or results.data)
     )
+
+
+def again(page: StudyPage, results: Results, finding: Finding) -> Link | None:
+    """To the form of the job behind a finding with more rounds; None where nothing is ambiguous, or no job is here."""
+    timed = [row for row in finding.rows if row.measurement.median_s]
+    if len(timed) < 2 or (finding.decided and all(row.word != "ambiguous" for row in timed)):
+        return None
+    device, members = results.device_id(finding.device), finding.members or (finding.matrix_id,)
+    fitting = [job for job in results.jobs if job.device == device and {*members} <= {*job.matrix_ids}]
+    job = next((job for job in fitting if job.state == JobState.SUCCEEDED), next(iter(fitting), None))
+    field = next((field for field in fields(page.study.Params) if field.name == "rounds"), None)
+    if job is None or field is None:
+        return None
+    before, most = job.params.get("rounds", field.default), field.metadata["le"]
+    rounds = min(max(ROUNDS_AGAIN, 2 * before if before >= ROUNDS_AGAIN else 0), most)
+    query = [("again", job.id), *(("matrix_ids", member) for member in members), ("rounds", rounds)]
+    return Link(f"Measure again with {rounds} rounds", f"/measure?{urlencode(query)}") if rounds > before else None
 
 
 def study_url(study: str, selection: Selection) -> str:

@@ -7,27 +7,24 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.advisor import advise
 from gpu_engine.advisor.gpus import GPUS
-from gpu_engine.errors import ParameterError
 from gpu_engine.findings import units
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.recordings import kind_of
-from gpu_engine.records import DeviceInfo, MatrixInfo, dumps
+from gpu_engine.records import dumps
 from gpu_engine.studies import STUDIES
-from gpu_engine.studies.base import Study, check_device
-from gpu_engine.studies.batched import ROWS_MAX
-from server import catalogue, devices, recorded_results
-from server.documents import MATRICES_MAX
+from server import catalogue, recorded_results
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
 from web import hints
 from web.contexts import MatrixPage
-from web.parts import Chart, Choice, FindingLine, Link, Origin
+from web.parts import Chart, FindingLine, Link, Origin
 from web.pictures import bin_label, picture
 from web.results import Results, results_of
 from web.selection import Selection
 from web.studies import PAGES
 from web.views.lines import finding_lines, job_lines, matrix_line
+from web.views.measure import Wanted, form
 
 JOBS_SHOWN = 10
 
@@ -75,10 +72,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
         findings=_findings(session, row.id),
         jobs=job_lines(session, jobs),
-        studies=tuple(Choice(s.name, f"{s.name}: {s.question}", s is STUDIES[0]) for s in STUDIES),
-        devices=_devices(session, row) if row.state == MatrixState.READY else (),
-        others=_others(session, row) if row.state == MatrixState.READY else (),
-        mixed_rows=units.count(ROWS_MAX),
+        form=form(session, Wanted(STUDIES[0], matrices=(row.id,)), row) if row.state == MatrixState.READY else None,
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
 
@@ -120,38 +114,6 @@ def _origin(session: Session, row: MatrixRow) -> Origin:
         collection=str(row.source.get("name", "")),
         twins=tuple(Link(twin.name, f"/matrices/{twin.id}") for twin in twins),
     )
-
-
-def _others(session: Session, row: MatrixRow) -> tuple[Choice, ...]:
-    """The newest matrices that a job can be of together with this one, by name."""
-    rows = catalogue.list_matrices(session, limit=MATRICES_MAX).items
-    ready = sorted((r for r in rows if r.state == MatrixState.READY and r is not row), key=lambda r: r.name)
-    return tuple(Choice(r.id, f"{r.name} ({units.count(r.n_rows)} rows)") for r in ready[: MATRICES_MAX - 1])
-
-
-def _devices(session: Session, row: MatrixRow) -> tuple[Choice, ...]:
-    """The devices alive with the time that each study would take there, the best first."""
-    info = MatrixInfo(row.id, row.name, row.n_rows, row.n_cols, row.nnz)
-    alive = [devices.device_info(d) for d in devices.list_devices(session) if devices.is_alive(session, d)]
-    return tuple(
-        Choice(device.id, f"{device.id} · {device.name} · about {_times(info, device)}", place == 0)
-        for place, device in enumerate(alive)
-    )
-
-
-def _times(info: MatrixInfo, device: DeviceInfo) -> str:
-    possible = [s for s in STUDIES if _has_cases(s, info, device)]
-    times = [(s.name, units.duration(s.estimate_s(s.Params(), [info], device))) for s in possible]
-    return ", ".join(f"{time} for {name}" for name, time in times)
-
-
-def _has_cases(study: Study, info: MatrixInfo, device: DeviceInfo) -> bool:
-    """Whether a device can measure the study."""
-    try:
-        check_device(study, device)
-        return any(True for _ in study.cases(study.Params(), [info], device))
-    except ParameterError:
-        return False
 
 
 def _charts(row: MatrixRow) -> tuple[Chart, ...]:

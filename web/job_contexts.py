@@ -1,0 +1,58 @@
+"""One dataclass a page of jobs: before one is queued, the queue, and one of them; see contexts.py."""
+
+from dataclasses import dataclass
+
+from web.forms import MeasureForm
+from web.parts import Chart, FindingLine, FoldedTable, JobLine, Link
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurePage:
+    """`/measure`: a job before it is queued; again: the job whose settings it has; notes: what of it cannot be."""
+
+    title: str
+    topics: str
+    form: MeasureForm
+    again: Link | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobsPage:
+    """`/jobs`: the queue and its history; files: the same as data."""
+
+    title: str
+    topics: str
+    states: tuple[Link, ...]
+    studies: tuple[Link, ...]
+    jobs: tuple[JobLine, ...]
+    files: tuple[Link, ...]
+    first: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """`/jobs/{id}`: where a job stands and what it has found so far.
+
+    settings  every parameter; again: the form with them
+    counts    how many cases have a time; why: reasons of those that have none
+    page      that of the study with these results
+    """
+
+    title: str
+    topics: str
+    job: JobLine
+    over: bool
+    status: str
+    facts: tuple[tuple[str, str], ...]
+    settings: FoldedTable
+    again: str
+    error: str
+    retry_of: str
+    counts: str
+    why: tuple[str, ...]
+    chart: Chart
+    findings: tuple[FindingLine, ...]
+    page: Link | None
+    downloads: tuple[Link, ...]
