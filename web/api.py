@@ -7,12 +7,14 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError, ParameterError, quote
-from server import catalogue, documents
+from gpu_engine.records import DeviceProfile, profile_from_json
+from server import catalogue, devices, documents, recorded_results
 from server.deps import DatabaseDep, StoreDep
 from server.openapi import etag_response_docs, list_response_docs
 from server.responses import etag_response, list_response
 from server.store import Store
 from web import kernels
+from web.figures.bandwidth import BANDWIDTH
 from web.figures.headline import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture, picture
@@ -36,7 +38,7 @@ def list_figures(request: Request) -> Response:
         {
             "name": name,
             "title": figure.title,
-            "needs": page.name if page else "matrix",
+            "needs": page.name if page else ("device" if figure is BANDWIDTH else "matrix"),
             "parameters": list(NAMES),
             "href": f"/api/v1/figures/{name}",
         }
@@ -54,10 +56,14 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
     """
     page, figure = find_figure(name)
     selection = parse_selection(request.query_params.multi_items())
+    lines: Sequence[str]
     with database.read() as session:
-        if page is None:
+        if figure is BANDWIDTH:
+            name, profile = _one_device(session, selection)
+            drawn, lines = figure.draw(profile), [f"{name}, measured {profile.measured_at[:10]}"]
+        elif page is None:
             drawn = figure.draw(_one_matrix(session, store, selection))
-            lines: Sequence[str] = [catalogue.get_matrix(session, selection.matrix[0]).name]
+            lines = [catalogue.get_matrix(session, selection.matrix[0]).name]
         else:
             results = results_of(session, page.name, selection)
             data = with_traces(session, results) if page.with_traces else results.data
@@ -67,6 +73,16 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
             lines = provenance_of(session, results).lines
     name_provenance(drawn, figure.title, lines)
     return etag_response(request, drawn.to_json())
+
+
+def _one_device(session: Session, selection: Selection) -> tuple[str, DeviceProfile]:
+    if len(selection.device) != 1:
+        raise ParameterError("This figure is of one device; name it with ?device=ID.")
+    rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
+    found = next((row for row in rows if row.id == selection.device[0] and row.profile), None)
+    if found is None:
+        raise NotFoundError(f"There is no device {quote(selection.device[0])} whose bandwidth has been measured.")
+    return str(found.info["name"]), profile_from_json(found.profile)
 
 
 def _one_matrix(session: Session, store: Store, selection: Selection) -> Picture:
@@ -82,9 +98,9 @@ def _one_matrix(session: Session, store: Store, selection: Selection) -> Picture
 FIGURES: dict[str, tuple[StudyPage | None, Any]] = {
     **{figure.name: (page, figure) for page in PAGES for figure in page.figures},
     HEADLINE.name: (FORMATS, HEADLINE),
-    **{figure.name: (None, figure) for figure in MATRIX_FIGURES},
+    **{figure.name: (None, figure) for figure in (*MATRIX_FIGURES, BANDWIDTH)},
 }
-"""Every figure by name, and the page that it is of; None: it is of one matrix."""
+"""Every figure by name, and the page that it is of; None: it is of one matrix or device."""
 
 
 def find_figure(name: str) -> tuple[StudyPage | None, Any]:

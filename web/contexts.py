@@ -122,6 +122,7 @@ class StudyPage:
     cases_note   above the tables of the findings
     structure    pictures of the first matrices; features: what is known of each matrix
     downloads    what is shown, as files; jobs: those that measured it
+    provenance   of what is shown; None where that is nothing
     """
 
     title: str
@@ -151,6 +152,7 @@ class StudyPage:
     features: TableSection
     downloads: tuple[Link, ...]
     jobs: tuple[Link, ...]
+    provenance: Provenance | None
 
 
 @dataclass(frozen=True, slots=True)

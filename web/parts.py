@@ -100,7 +100,7 @@ class JobLine:
 
 @dataclass(frozen=True, slots=True)
 class DeviceLine:
-    """A device and its measured bandwidth; points: (footprint, copy rate, read rate).
+    """A device and its measured bandwidth; points: (footprint, copy rate, read rate), drawn in the chart.
 
     state  `alive` or `silent` as its worker is, `recorded` where the device is elsewhere
     """
@@ -112,6 +112,7 @@ class DeviceLine:
     cache: str
     rate: str
     points: tuple[tuple[str, str, str], ...]
+    chart: "Chart | None"
     measured_at: str
     details: tuple[tuple[str, str], ...]
 

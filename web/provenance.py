@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.findings import units
 from gpu_engine.records import Measurement
-from server import recorded_results
-from server.models import DeviceRow, RecordingRow
-from web.results import Results
+from server.devices import list_devices
+from server.models import RecordingRow
+from web.results import Results, device_names
 
 BIBTEX = """@misc{{sparsight,
   title = {{{{Sparsight: sparse matrix formats measured on GPUs}}}},
@@ -46,10 +46,12 @@ SOURCE = "source"
 
 def provenance_of(session: Session, results: Results) -> Provenance:
     """Of the measurements shown."""
+    devices = tuple(dict.fromkeys(results.device_id(m.device) for m in results.measurements))
+    names = _names(session)
     return Provenance(
-        tuple(_name(session, device) for device in dict.fromkeys(m.device for m in results.measurements)),
-        _dates(session, results),
-        _environment(results.measurements),
+        tuple(names.get(device, device) for device in devices),
+        _dates(session, results, devices),
+        (*_environment(results.measurements), *_clocks(results.measurements)),
         tuple(sorted({(m.kernel, m.environment[SOURCE]) for m in results.measurements if SOURCE in m.environment})),
     )
 
@@ -59,16 +61,13 @@ def name_provenance(figure: go.Figure, title: str, lines: Sequence[str]) -> None
     figure.update_layout(meta={**(figure.layout.meta or {}), "provenance": {"title": title, "lines": list(lines)}})
 
 
-def _name(session: Session, device: str) -> str:
-    rows = (*filter(None, [session.get(DeviceRow, device)]), *recorded_results.list_devices(session))
-    name = next((str(row.info["name"]) for row in rows if row.id == device), "")
-    # The name of a recorded device says that it is one.
-    return name if name and recorded_results.is_recorded(device) else f"{name} ({device})".strip()
+def _names(session: Session) -> dict[str, str]:
+    """Device id → its name; unlike in tables a processor has its own, beside what it is called there."""
+    return {row.id: f"{row.info['name']} ({row.id})" for row in list_devices(session)} | device_names(session)
 
 
-def _dates(session: Session, results: Results) -> str:
-    shown = {m.device for m in results.measurements}
-    query = select(RecordingRow.created_at).where(RecordingRow.study == results.study, RecordingRow.device.in_(shown))
+def _dates(session: Session, results: Results, devices: Sequence[str]) -> str:
+    query = select(RecordingRow.created_at).where(RecordingRow.study == results.study, RecordingRow.device.in_(devices))
     times = [job.finished_at or job.created_at for job in results.jobs] + list(session.scalars(query))
     days = sorted({units.moment(time)[:10] for time in times})
     return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
@@ -81,3 +80,10 @@ def _environment(measurements: Iterable[Measurement]) -> tuple[tuple[str, str], 
         for name, value in m.environment.items():
             found.setdefault(name, {})[value] = None
     return tuple((name, ", ".join(values)) for name, values in found.items() if name not in (SOURCE, "matrices"))
+
+
+def _clocks(measurements: Iterable[Measurement]) -> tuple[tuple[str, str], ...]:
+    """The clocks of the SMs, the lowest and the highest median; none on a CPU."""
+    clocks = sorted(m.clock_hz for m in measurements if m.clock_hz)
+    shown = dict.fromkeys(f"{clock / 1e9:.2f}{units.THIN}GHz" for clock in (clocks[0], clocks[-1])) if clocks else ()
+    return (("clock of the SMs", " to ".join(shown)),) if shown else ()

@@ -10,7 +10,7 @@ from gpu_engine.findings.formats import findings
 from server import recorded_results
 from server.models import RecordingRow
 from web.figures import headline
-from web.results import results_of
+from web.results import device_names, results_of
 from web.selection import Selection
 from web.studies.formats import FORMATS
 
@@ -49,11 +49,10 @@ def recorded_formats(session: Session) -> Recorded | None:
 
 def _read(session: Session, device: str, version: str) -> Recorded:
     results = results_of(session, FORMATS.name, Selection(device=(device,)))
-    names = {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
     return Recorded(
         version[:12],
         device,
-        names[device],
+        device_names(session)[device],
         headline.info(results.data),
         {finding.matrix_id: finding.leaders[0] for finding in findings(results.data) if finding.leaders},
     )

@@ -5,6 +5,7 @@ from fastapi.testclient import TestClient
 from tests.samples.formats import timed
 from tests.web.conftest import Lab, add_measurement
 from web.api import FIGURES
+from web.figures.bandwidth import BANDWIDTH
 from web.figures.headline import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
 from web.studies import PAGES
@@ -16,6 +17,7 @@ def test_every_figure_is_listed(client: TestClient) -> None:
         *((figure.name, figure.title, page.name) for page in PAGES for figure in page.figures),
         (HEADLINE.name, HEADLINE.title, "formats"),
         *((figure.name, figure.title, "matrix") for figure in MATRIX_FIGURES),
+        (BANDWIDTH.name, BANDWIDTH.title, "device"),
     ]
     assert document["next"] is None
 

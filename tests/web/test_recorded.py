@@ -49,7 +49,7 @@ def test_recorded_results_stand_beside_those_of_ones_own_matrix(client: TestClie
         assert line.finding.leaders == ("csr/vector",)
         assert len(line.finding.rows) == 4
     assert [job.id for job in page.context["jobs"]] == ["j1"]
-    assert [choice.value for choice in page.context["devices"]] == ["cpu"]
+    assert [device.value for device in page.context["form"].devices] == ["cpu"]
     there = get(client, page.context["findings"][1].href)
     assert facets(there.context) == [(own, NAMED, "warm")]
 

@@ -15,7 +15,7 @@ from web.contexts import MatricesPage
 from web.forms import form_fields
 from web.parts import CatalogueLine, Choice, Choices, Column, Family, Link, LinkSwitch
 from web.recorded import recorded_formats
-from web.results import results_of
+from web.results import device_names, results_of
 from web.selection import Selection
 from web.studies.formats import FORMATS
 from web.views.lines import matrix_line
@@ -108,7 +108,7 @@ def _has_own(session: Session) -> bool:
 def _lines(session: Session, rows: Sequence[MatrixRow]) -> tuple[CatalogueLine, ...]:
     places = measured_on(session, [row.id for row in rows])
     leaders = _leaders(session, places)
-    names = {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
+    names = device_names(session)
     return tuple(
         CatalogueLine(
             matrix_line(row),

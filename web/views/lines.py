@@ -1,5 +1,6 @@
 """Rows of lists that several pages show: jobs, devices, matrices, findings."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
@@ -10,12 +11,13 @@ from sqlalchemy.orm import Session
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
-from gpu_engine.records import STATES, TIMED, profile_from_json
+from gpu_engine.records import STATES, TIMED, DeviceProfile, profile_from_json
 from server import devices, recorded_results
 from server.jobs import queue
 from server.models import DeviceRow, JobRow, JobState, MatrixRow
 from server.results import matrix_features, states
-from web.parts import DeviceLine, FindingLine, JobLine, Link, MatrixLine
+from web.figures.bandwidth import BANDWIDTH, summary
+from web.parts import Chart, DeviceLine, FindingLine, JobLine, Link, MatrixLine
 from web.results import Results, device_names
 from web.selection import Selection
 from web.studies import PAGES
@@ -97,9 +99,16 @@ def _device_line(session: Session, row: DeviceRow) -> DeviceLine:
         cache=units.size(profile.cache_bytes if profile else info.cache_bytes) if known else "not read yet",
         rate=units.rate(profile.memory.copy) if profile else "not measured yet",
         points=tuple((units.size(p.footprint_bytes), units.rate(p.copy), units.rate(p.read)) for p in points),
+        chart=_bandwidth(row.id, profile) if profile else None,
         measured_at=profile.measured_at[:16].replace("T", " ") + " UTC" if profile else "",
         details=tuple(sorted(info.details.items())),
     )
+
+
+def _bandwidth(device: str, profile: DeviceProfile) -> Chart:
+    url = f"/api/v1/figures/{BANDWIDTH.name}?{Selection(device=(device,)).query}"
+    # No id has other characters than letters, digits and dashes.
+    return Chart(f"bandwidth-{re.sub(r'[^0-9A-Za-z]+', '-', device)}", url, profile.measured_at, summary(profile))
 
 
 def _device_state(session: Session, row: DeviceRow) -> str:

@@ -15,6 +15,7 @@ from server.models import MatrixRow, MatrixState
 from web import contexts, kernels
 from web.figures.base import Figure
 from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection, TitledTable
+from web.provenance import provenance_of
 from web.results import Results, results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection
 from web.studies.base import Section, StudyPage, by_sigma
@@ -73,6 +74,7 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         features=_features(study, results, len(pictured)),
         downloads=_downloads(study, asked),
         jobs=tuple(Link(job.id[:8], f"/jobs/{job.id}") for job in results.jobs),
+        provenance=provenance_of(session, results) if results.measurements else None,
     )
 
 
