@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from gpu_engine.errors import SparsightError
 from gpu_engine.experiment import CASE_ERRORS, SKIPS, Candidate, Experiment, Fields
+from gpu_engine.findings import units
 from gpu_engine.measure import Bench, Rounds, Timed
 from gpu_engine.records import Cache, Case, Measurement, MeasurementState, Progress, Record, Started
 
@@ -16,6 +17,9 @@ REPEAT = "probe/repeat"
 
 PREPARATION = 0.3
 """Share of the progress that converting and checking takes."""
+
+ROUNDS_SAID = 3
+"""Before so many rounds nothing is said of them."""
 
 ROOM = 0.6
 """Share of the memory for all that is sampled together; conversions need the rest."""
@@ -105,7 +109,8 @@ class SampleRun:
             if shown != (turn.cache, turn.round):
                 shown = turn.cache, turn.round
                 done = PREPARATION + (1 - PREPARATION) * number / len(rounds)
-                yield Progress(done, f"round {turn.round + 1} of {self._experiment.rounds}, {turn.cache}")
+                said = f"round {turn.round + 1} of {self._experiment.rounds}, {turn.cache}"
+                yield Progress(done, said + _so_far(group, turn.cache, rounds, turn.round))
             if (turn.name, turn.cache) in keys:
                 yield Started(keys[turn.name, turn.cache])
 
@@ -183,6 +188,15 @@ def _verified(c: Candidate, result: Future[Fields]) -> None:
         c.fields |= result.result()
     except CASE_ERRORS as error:
         c.fail(error)
+
+
+def _so_far(group: Sequence[Candidate], cache: Cache, rounds: Rounds, done: int) -> str:
+    """What the rounds done say: the fastest, provisional, and no verdict; nothing before there are a few."""
+    ready = [c for c in group if c.error is None and cache in c.cases]
+    if done < ROUNDS_SAID or not ready:
+        return ""
+    median_s, kernel = min((rounds.timing(c.name, cache).median_s, c.kernel) for c in ready)
+    return f"; so far {kernel} is the fastest, {units.seconds(median_s)}"
 
 
 def _reference_gap(group: Sequence[Candidate], cache: Cache, rounds: Rounds) -> float | None:

@@ -119,7 +119,7 @@ def test_a_matrix_is_generated(open_page: Open) -> None:
 
 def test_measure_queues_a_job(lab: Lab, open_page: Open) -> None:
     page = open_page("/matrices/m1")
-    page.get_by_label("Device and expected time").select_option("cpu")
+    page.locator("#device").select_option("cpu")
     page.get_by_role("button", name="Measure").click()
     page.wait_for_url("**/jobs/*")
     page.locator("#job-status", has_text="place 2 in the queue").wait_for()
@@ -127,7 +127,7 @@ def test_measure_queues_a_job(lab: Lab, open_page: Open) -> None:
 
 def test_several_matrices_are_measured_together_by_keyboard(lab: Lab, open_page: Open) -> None:
     page = open_page("/matrices/m1", 390)
-    page.get_by_label("Study").select_option("batched")
+    page.locator("#study").select_option("batched")
     page.get_by_text("Together with other matrices").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")

@@ -15,14 +15,13 @@ from gpu_engine.errors import (
     ParameterError,
     SparsightError,
 )
-from gpu_engine.experiment import Candidate, Experiment, Fields, best_of
+from gpu_engine.experiment import Candidate, Experiment, Fields
 from gpu_engine.measure import Bench, Rounds, Timing, open_bench
 from gpu_engine.multigpu.measuring import ScalingDetails
 from gpu_engine.records import (
     BandwidthPoint,
     Cache,
     Case,
-    Details,
     DeviceProfile,
     Measurement,
     Progress,
@@ -33,6 +32,7 @@ from gpu_engine.records import (
 from gpu_engine.sampling import SampleRun, by_matrix, measure
 
 ROUNDS = 9
+SKIP = ParameterError("no")
 PROFILE = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
 
 
@@ -242,6 +242,14 @@ def test_it_is_said_what_begins_and_progress_never_falls(bench: Bench) -> None:
     assert done[-1] < 1.0
 
 
+def test_what_the_rounds_say_so_far_is_told_once_there_are_a_few(bench: Bench) -> None:
+    scenes = Scenes(bench, Scripted("a", [], [2.0, 2.0]), Scripted("b", [], [1.0]), Scripted("c", [], raises=SKIP))
+    said = [r.message for r in SampleRun(scenes).records() if isinstance(r, Progress) and "round" in r.message]
+    assert said == [f"round {n} of {ROUNDS}, warm" for n in (1, 2, 3)] + [
+        f"round {n} of {ROUNDS}, warm; so far b is the fastest, 1.00\u202fs" for n in range(4, ROUNDS + 1)
+    ]
+
+
 def test_progress_counts_the_cases_of_all_experiments(bench: Bench) -> None:
     scenes = [Scenes(bench, Scripted("a", []), Scripted("b", [])), Scenes(bench, Scripted("c", []))]
     done = [r.done for r in measure(bench, scenes) if isinstance(r, Progress)]
@@ -281,18 +289,3 @@ def test_a_layout_is_made_once_in_a_group_and_so_is_its_error(bench: Bench) -> N
         assert len(made) == 2
     with scenes.group():
         assert scenes.converted("x", 1000, convert)[0] is not layout
-
-
-def test_the_best_of_some_kernels_is_a_case_of_its_own() -> None:
-    case = Case("m", "cusparse/best", "warm")
-
-    def of(kernel: str, cache: Cache, seconds: float | None) -> Measurement:
-        return Measurement.of(Case("m", kernel, cache), "cpu", Details, median_s=seconds, note="why")
-
-    slow, quick = of("cusparse/one", "warm", 2.0), of("cusparse/two", "warm", 1.0)
-    failed, other = of("cusparse/three", "warm", None), of("cusparse/one", "cold", 0.1)
-    names = {"cusparse/one", "cusparse/two", "cusparse/three"}
-    best = best_of([slow, quick, failed, other], names, case)
-    assert (best.case, best.kernel, best.note, best.median_s) == (case.key, case.kernel, "two", 1.0)
-    none = best_of([failed], names, case)
-    assert (none.kernel, none.median_s, none.note) == (case.kernel, None, "no algorithm of the library ran: why")

@@ -9,7 +9,7 @@ from tests.listing import LISTS, WRITTEN
 ROOT = Path(__file__).parents[2]
 CONTRACTS = (
     "tests/web/transpose_everywhere.py",
-    "tests/web/test_studies.py",
+    "tests/web/studies",
     "tests/gpu_engine/studies/test_contract.py",
 )
 

@@ -31,6 +31,7 @@ from web.views.study import chart, contents
 
 PAGE = 50
 REASONS_SHOWN = 3
+NOTHING_YET = "No results yet: the kernels of a matrix share their rounds, and appear when these are over."
 
 
 def page(session: Session, state: str, study: str, cursor: str) -> JobsPage:
@@ -151,7 +152,7 @@ def _settings(row: JobRow) -> FoldedTable:
 
 def _counts(row: JobRow, measurements: tuple[Measurement, ...]) -> str:
     if not measurements:
-        return "No results yet; each appears here as it is measured." if row.state not in TERMINAL else "No results."
+        return NOTHING_YET if row.state not in TERMINAL else "No results."
     timed = sum(m.state in TIMED for m in measurements)
     odd = without_time(Counter(m.state for m in measurements))
     return ", ".join((f"{timed} of {row.cases_total} cases measured", *odd)) + "."
