@@ -19,6 +19,7 @@ PATHS = {
     "scaling": "/scaling?job=j7",
     "jobs": "/jobs",
     "job": "/jobs/j4",
+    "measure": "/measure?again=j1",
     "devices": "/devices",
 }
 
