@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.errors import SparsightError, UnavailableError
 from gpu_engine.matrix_io import ReadLimits, ReadOptions
-from server import events, sandbox
+from server import events, logs, sandbox
 from server.db import AWAY, Database, clock
 from server.errors import problem_of
 from server.models import EventRow, MatrixRow, MatrixState
@@ -123,6 +123,10 @@ class Ingestor:
                 del self._futures[matrix_id]
 
     def _ingest(self, matrix_id: str, task: sandbox.SandboxTask) -> None:
+        with logs.about(matrix=matrix_id):
+            self._take_in(matrix_id, task)
+
+    def _take_in(self, matrix_id: str, task: sandbox.SandboxTask) -> None:
         try:
             with self.store.stage() as folder:
                 self._produce(matrix_id, task, folder)
@@ -134,7 +138,7 @@ class Ingestor:
             self._end(matrix_id, error)
             raise
         except Exception as error:
-            log.exception("ingest of %s", matrix_id)
+            log.exception("the matrix cannot be stored")
             unavailable = UnavailableError("The matrix cannot be stored now; the log says why. Try again later.")
             self._end(matrix_id, unavailable)
             raise unavailable from error

@@ -6,6 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from gpu_engine.caches import HOME
+from server.logs import Form
 
 GIB = 2**30
 
@@ -53,6 +54,9 @@ class Settings(BaseSettings):
     queue_limit: int = Field(default=1000, gt=0, description="Most jobs queued at a time.")
     lease_seconds: float = Field(
         default=60, gt=0, description="A running job whose worker is silent this long is requeued."
+    )
+    log_format: Form = Field(
+        default="auto", description="`json`: a line of JSON an entry; `text`: words; `auto`: text on a terminal only."
     )
 
     @field_validator("home")

@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import logging
 import sys
 from contextlib import closing, suppress
 from importlib.metadata import version
@@ -14,6 +13,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from gpu_engine.errors import InputError, SparsightError, quote
+from server import logs
 from sparsight import compare_command, job_commands, matrix_commands, server_commands
 from sparsight.addresses import Address
 from sparsight.exits import Exit, exit_of
@@ -66,9 +66,9 @@ def serve(
     worker: Annotated[bool, typer.Option(help="Run a worker beside the server.")] = True,
 ) -> None:
     """Serve the pages and the API, with a worker beside them, until Ctrl-C."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     options = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = read_settings(**options)
+    logs.configure(settings.log_format)
     # What is imported next makes a folder in the home, and would make the home for everybody to read.
     with suppress(OSError):
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,6 +92,7 @@ def worker(
     from sparsight.worker_process import end_with
 
     settings = read_settings()
+    logs.configure(settings.log_format)
     if parent is not None:
         end_with(parent)
     open_home(settings.home)
@@ -107,6 +108,7 @@ def migrate() -> None:
     from server.migrate import migrate as run_migrations
 
     settings = read_settings()
+    logs.configure(settings.log_format)
     open_home(settings.home)
     run_migrations(settings.resolved_database_url)
     say("The database is up to date.")

@@ -89,7 +89,13 @@ def _run(settings: Settings, listener: socket.socket, with_worker: bool, announc
         recordings.start()
 
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_S, **connection.OPTIONS
+        app,
+        # Its messages go where ours go.
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_S,
+        **connection.OPTIONS,
     )
     try:
         Server(config, ready, app.state.streams.close).run(sockets=[listener])

@@ -21,6 +21,7 @@ from gpu_engine.records import DeviceInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
 from server import devices as device_table
+from server import logs
 from server.db import Database
 from server.folders import RAY, open_home, take
 from server.jobs import lease as leases
@@ -205,10 +206,10 @@ def sole_dispatcher(home: Path, owner: str, stop: threading.Event) -> Iterator[s
 
 def main(studies: Sequence[Study] = STUDIES, devices: Sequence[DeviceInfo] | None = None) -> int:
     """A dispatcher process: `python -P -m server.jobs.dispatcher FOLDER`; only this user can enter FOLDER."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    settings = Settings()
+    logs.configure(settings.log_format)
     try:
-        _dispatch(Settings(), Path(sys.argv[1]), studies, devices)
+        _dispatch(settings, Path(sys.argv[1]), studies, devices)
     except SparsightError as error:
         log.error(error.message)
         return 1

@@ -87,6 +87,7 @@ class Journal:
     def finish(self, state: JobState, error: dict[str, Any] | None = None) -> None:
         """Ends the job."""
         self._commit(lambda: leases.finish(self._database, self.lease, state, error))
+        log.info("the job has %s%s", state, f": {error['detail']}" if error else "")
 
     def release(self) -> None:
         """Gives the job back to the queue."""
@@ -119,6 +120,6 @@ class Journal:
                 return True  # type: ignore[return-value]
             except AWAY as error:
                 lost = True
-                log.warning("job %s: the database does not take a write: %s", self.lease.job_id, error)
+                log.warning("the database does not take a write: %s", error)
                 if self._stopping.wait(RETRY_S):
                     raise FencedError from error

@@ -12,7 +12,7 @@ from gpu_engine.parameters import parse_params
 from gpu_engine.records import Case, DeviceInfo, Measurement
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study
-from server import devices
+from server import devices, logs
 from server.db import AWAY, Database
 from server.jobs import lease as leases
 from server.jobs.engine import Engine, EngineBrokenError, ProcessDiedError, Stream, StreamEndError
@@ -83,10 +83,13 @@ class JobRun(threading.Thread):
 
     def run(self) -> None:
         """The whole life of the job under this dispatcher."""
-        try:
-            self._run_attempts()
-        except FencedError:
-            log.info("%s: no longer ours", self.lease)
+        job = self.job
+        with logs.about(job=job.id, study=job.study, device=job.device):
+            log.info("attempt %d begins", job.attempt)
+            try:
+                self._run_attempts()
+            except FencedError:
+                log.info("attempt %d is no longer ours", self.lease.attempt)
 
     def _run_attempts(self) -> None:
         try:
@@ -95,13 +98,13 @@ class JobRun(threading.Thread):
         except FencedError:
             raise
         except (StoppedError, EngineBrokenError, *AWAY) as error:
-            log.warning("%s: back to the queue: %s", self.lease, error)
+            log.warning("back to the queue: %s", error)
             self.broken = isinstance(error, EngineBrokenError)
             self._journal.release()
         except SparsightError as error:
             self._fail(error.code, error.message)
         except Exception as error:
-            log.exception("%s: the dispatcher failed", self.lease)
+            log.exception("the dispatcher failed")
             self._fail(
                 "internal", f"The dispatcher failed with {type(error).__name__}: {quote(error)}; its log says why."
             )
@@ -125,7 +128,7 @@ class JobRun(threading.Thread):
             if missing:
                 self._fail("internal", f"The study ended without a record of {missing} cases.")
             return not missing
-        log.warning("%s: %s %s", self.lease, failure.detail, failure.trace)
+        log.warning("%s %s", failure.detail, failure.trace)
         if failure.lost:
             self._died("process lost its device")
         else:
@@ -186,7 +189,7 @@ class JobRun(threading.Thread):
             self._check()
             hello = stream.take(POLL_S)
             if isinstance(hello, Hello):
-                log.info("%s: process %d measures %s on %s", self.lease, hello.pid, self.job.study, self.device.id)
+                log.info("process %d measures", hello.pid)
                 return
             if time.monotonic() > deadline:
                 raise EngineBrokenError(f"No process started within {self._context.first_event_s:.0f} s.")
@@ -198,7 +201,7 @@ class JobRun(threading.Thread):
             raise StoppedError("the dispatcher stops")
 
     def _died(self, cause: str) -> None:
-        log.warning("%s: the %s in case %r", self.lease, cause, self._journal.current)
+        log.warning("the %s in case %r", cause, self._journal.current)
         self._causes[self._journal.current] = cause
         self._journal.died()
 

@@ -32,7 +32,6 @@ def supervise(command: Sequence[str] = COMMAND) -> None:
 
     Raises UnavailableError where there is no place for its temporary folder.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     adopt_orphans()
     stop = threading.Event()
     child: list[subprocess.Popen[bytes]] = []
