@@ -55,6 +55,9 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(
         default=60, gt=0, description="A running job whose worker is silent this long is requeued."
     )
+    drain_seconds: float = Field(
+        default=0, ge=0, description="How long a worker that is told to stop lets running jobs go on before it does."
+    )
     log_format: Form = Field(
         default="auto", description="`json`: a line of JSON an entry; `text`: words; `auto`: text on a terminal only."
     )

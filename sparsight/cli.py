@@ -98,7 +98,7 @@ def worker(
     open_home(settings.home)
     with closing(Database(settings.resolved_database_url)) as database:
         check_current(database)
-    supervise()
+    supervise(drain_s=settings.drain_seconds)
 
 
 @app.command()

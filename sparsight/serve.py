@@ -76,7 +76,7 @@ def serve(settings: Settings, with_worker: bool, announce: Callable[[str], None]
 
 def _run(settings: Settings, listener: socket.socket, with_worker: bool, announce: Callable[[str], None]) -> None:
     app = create_app(settings)
-    worker = WorkerProcess()
+    worker = WorkerProcess(drain_s=settings.drain_seconds)
     stopping = threading.Event()
     samples = threading.Thread(target=first_start.run, args=(app.state.ingestor, settings, stopping), daemon=True)
     recordings = threading.Thread(target=import_recordings.run, args=(app.state.database,), daemon=True)

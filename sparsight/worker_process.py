@@ -42,8 +42,12 @@ class WorkerProcess:
         command: Sequence[str] = (),
         stopping: threading.Event | None = None,
         clock: Callable[[], float] = time.monotonic,
+        drain_s: float = 0.0,
     ) -> None:
-        """command  empty: `sparsight worker`; stopping  is waited on between two workers; clock  in seconds."""
+        """command  empty: `sparsight worker`; stopping  is waited on between two workers; clock  in seconds;
+        drain_s  how long a worker that is told to stop may wait for its jobs
+        """
+        self._stop_s = STOP_S + drain_s
         self._command = command or (sys.executable, "-P", "-m", "sparsight", "worker", "--parent", str(os.getpid()))
         self._clock = clock
         self._stopping = stopping or threading.Event()
@@ -56,18 +60,25 @@ class WorkerProcess:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the worker and waits until it is gone."""
+        """Ends the worker and waits until it is gone; a signal in the meantime has it wait for no job."""
         with self._lock:
             self._stopping.set()
             process = self._process
         if process is None:
             return
+        try:
+            self._end(process, self._stop_s)
+        except KeyboardInterrupt:
+            self._end(process, STOP_S)
+        self._thread.join()
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes], patience_s: float) -> None:
         process.terminate()
         try:
-            process.wait(STOP_S)
+            process.wait(patience_s)
         except subprocess.TimeoutExpired:
             process.kill()
-        self._thread.join()
 
     def _supervise(self) -> None:
         pause_s = PAUSE_S

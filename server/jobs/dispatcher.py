@@ -1,6 +1,7 @@
 """Dispatcher: claims jobs for the free devices of this host and watches over the threads that run them."""
 
 import logging
+import math
 import os
 import shutil
 import signal
@@ -67,11 +68,24 @@ class Dispatcher:
         self._devices = {device.id: device for device in devices}
         self._context = RunContext(settings, database, engine, studies, first_event_s)
         self._runs: list[JobRun] = []
+        self._drain_until = math.inf
         self.stopped = threading.Event()
 
     def stop(self) -> None:
-        """Asks `run` to return; running jobs go back to the queue with their records."""
-        self.stopped.set()
+        """Asks `run` to return; no job begins any more, and running ones may go on for `drain_seconds`.
+
+        Then, or when it is asked again, they go back to the queue with their records.
+        """
+        drain_s = self._settings.drain_seconds
+        if self._runs and drain_s and not self._is_draining:
+            log.info("%d running jobs may go on for %g s", len(self._runs), drain_s)
+            self._drain_until = time.monotonic() + drain_s
+        else:
+            self.stopped.set()
+
+    @property
+    def _is_draining(self) -> bool:
+        return self._drain_until < math.inf
 
     def offer(self, dead: str = "") -> bool:
         """Registers the devices, if need be once no other dispatcher that lives offers one of them.
@@ -118,7 +132,10 @@ class Dispatcher:
             for run in self._runs:
                 if run.job.id not in leased:
                     run.cancelled.set()
-        self._claim()
+        if not self._is_draining:
+            self._claim()
+        elif not self._runs or time.monotonic() > self._drain_until:
+            self.stopped.set()
 
     def _claim(self) -> None:
         """Starts the oldest job that a free device can take. A CPU job has the host for itself."""

@@ -20,16 +20,17 @@ log = logging.getLogger(__name__)
 
 COMMAND = (sys.executable, "-P", "-m", "server.jobs.dispatcher")
 STOP_S = 20.0
-"""How long a dispatcher may take to give its jobs back before it is killed."""
+"""How long a dispatcher may take to give its jobs back, when it no longer waits for them, before it is killed."""
 
 RESTART_S = 1.0
 REFUSED_S = 10.0
 """Pause after a dispatcher that ended by itself and said why."""
 
 
-def supervise(command: Sequence[str] = COMMAND) -> None:
+def supervise(command: Sequence[str] = COMMAND, drain_s: float = 0.0) -> None:
     """Runs dispatchers, one after another, until SIGTERM or SIGINT; call it in the main thread of a process.
 
+    drain_s  how long a dispatcher that is told to stop waits for its jobs; told again it does not
     Raises UnavailableError where there is no place for its temporary folder.
     """
     adopt_orphans()
@@ -49,7 +50,7 @@ def supervise(command: Sequence[str] = COMMAND) -> None:
             child[:] = [process]
             if stop.is_set():
                 process.terminate()
-            status = _wait(process, stop)
+            status = _wait(process, stop, STOP_S + drain_s)
             kill_children()
         if not stop.is_set():
             log.error("the dispatcher ended with status %d; it is started again", status)
@@ -88,15 +89,15 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, preexec_fn=die_with_parent, start_new_session=True)
 
 
-def _wait(process: "subprocess.Popen[bytes]", stop: threading.Event) -> int:
-    """Waits for the dispatcher; once told to stop, for no longer than it may take."""
+def _wait(process: "subprocess.Popen[bytes]", stop: threading.Event, stop_s: float) -> int:
+    """Waits for the dispatcher; once told to stop, for no longer than this."""
     while not stop.is_set():
         try:
             return process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
             continue
     try:
-        return process.wait(timeout=STOP_S)
+        return process.wait(timeout=stop_s)
     except subprocess.TimeoutExpired:
         log.error("the dispatcher does not stop; it is killed")
         process.kill()

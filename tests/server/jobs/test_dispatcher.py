@@ -145,6 +145,46 @@ def test_a_dispatcher_that_stops_gives_its_job_back(jobs: Jobs, dispatching: Ser
     assert ended.attempt == 2
 
 
+@pytest.fixture
+def patient(jobs: Jobs) -> None:
+    jobs.settings = jobs.settings.model_copy(update={"drain_seconds": PATIENCE_S})
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_dispatcher_that_drains_ends_the_running_job_and_begins_no_other(jobs: Jobs, dispatching: Serve) -> None:
+    job, next_job, hold = jobs.submit(), jobs.submit(), jobs.hold(2)
+    with dispatching() as dispatcher:
+        jobs.wait_begun(2)
+        dispatcher.stop()
+        hold.unlink()
+        jobs.wait(job, "succeeded")
+        wait_for(dispatcher.stopped.is_set, "the dispatcher to stop")
+    assert (jobs.get(job).attempt, jobs.records(job)) == (1, ALL_OK)
+    assert (jobs.get(next_job).state, jobs.get(next_job).attempt) == ("queued", 0)
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_dispatcher_that_is_told_twice_drains_no_longer(jobs: Jobs, dispatching: Serve) -> None:
+    job, _ = jobs.submit(), jobs.hold(2)
+    with dispatching() as dispatcher:
+        jobs.wait_begun(2)
+        dispatcher.stop()
+        assert not dispatcher.stopped.is_set()
+        dispatcher.stop()
+        assert dispatcher.stopped.is_set()
+    assert (jobs.get(job).state, jobs.records(job)) == ("queued", ALL_OK[:2])
+
+
+def test_a_job_that_outlasts_the_drain_goes_back_to_the_queue(jobs: Jobs, dispatching: Serve) -> None:
+    jobs.settings = jobs.settings.model_copy(update={"drain_seconds": 0.001})
+    job, _ = jobs.submit(), jobs.hold(2)
+    with dispatching() as dispatcher:
+        jobs.wait_begun(2)
+        dispatcher.stop()
+        wait_for(dispatcher.stopped.is_set, "the dispatcher to stop")
+    assert (jobs.get(job).state, jobs.records(job)) == ("queued", ALL_OK[:2])
+
+
 def test_what_a_process_says_after_its_job_was_taken_over_is_discarded(jobs: Jobs, dispatching: Serve) -> None:
     job, hold = jobs.submit(), jobs.hold(1)
     with dispatching():
