@@ -1,11 +1,13 @@
 """The database: engines, transactions and its clock. SQLite and Postgres behave the same through this module."""
 
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, Float, create_engine, event
+from sqlalchemy import Engine, Float, create_engine, event, text
 from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
@@ -52,8 +54,12 @@ def _postgres_clock(_element: Any, _compiler: Any, **_options: Any) -> str:
 class Database:
     """An open database. Writers take the write lock when they begin; readers never do."""
 
-    def __init__(self, url: str) -> None:
-        """url  for SQLAlchemy; raises InputError, which does not quote it: it may hold a password."""
+    def __init__(self, url: str, observe: Callable[[str, float], None] = lambda _kind, _seconds: None) -> None:
+        """url  for SQLAlchemy; raises InputError, which does not quote it: it may hold a password.
+
+        observe  is told the kind of each transaction, `read` or `write`, and its seconds
+        """
+        self._observe = observe
         sqlite = url.startswith("sqlite")
         options = " ".join(f"-c {name}={value}" for name, value in POSTGRES.items())
         limits = {"timeout": BUSY_S} if sqlite else {"connect_timeout": CONNECT_S, "options": options}
@@ -72,14 +78,30 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session for reading; keep it short."""
-        with Session(self.engine, expire_on_commit=False) as session:
+        with self._timed("read"), Session(self.engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session in one transaction that commits when the block ends and rolls back when it raises."""
-        with Session(self._writer, expire_on_commit=False) as session, session.begin():
+        with self._timed("write"), Session(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
+
+    @contextmanager
+    def _timed(self, kind: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._observe(kind, time.perf_counter() - began)
+
+    def bytes(self) -> int:
+        """Its size on the disk, what is not yet in the file of SQLite included; 0 in memory."""
+        file = self.engine.url.database or ""
+        if self.engine.dialect.name == "sqlite":
+            return sum(Path(name).stat().st_size for name in (file, f"{file}-wal") if Path(name).is_file())
+        with self.read() as session:
+            return int(session.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
 
     @property
     def name(self) -> str:

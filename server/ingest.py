@@ -92,6 +92,12 @@ class Ingestor:
         with self._lock:
             return self._futures.get(matrix_id)
 
+    @property
+    def number(self) -> int:
+        """How many ingests of this process have not ended."""
+        with self._lock:
+            return len(self._futures)
+
     def has_lost(self, session: Session, row: MatrixRow) -> bool:
         """Whether no server reads this ingesting row any more."""
         return self.running(row.id) is None and bool(session.scalar(select(_silent()).where(MatrixRow.id == row.id)))

@@ -14,6 +14,7 @@ from server.guard import Guard
 from server.ingest import Ingestor
 from server.limits import BodyLimit
 from server.methods import HeadAsGet
+from server.metrics import Measured, Metrics
 from server.openapi import COMMON, describe, operation_id, problem_docs
 from server.routes import devices, events, formats, health, jobs, matrices, studies
 from server.settings import Settings
@@ -37,13 +38,16 @@ def create_app(settings: Settings) -> FastAPI:
         generate_unique_id_function=operation_id,
     )
     app.state.settings = settings
-    app.state.database = Database(settings.resolved_database_url)
+    app.state.metrics = metrics = Metrics()
+    app.state.database = Database(settings.resolved_database_url, metrics.observe_transaction)
     app.state.store = Store(settings.resolved_store)
     app.state.ingestor = Ingestor(settings, app.state.database, app.state.store)
     app.state.streams = events.Streams()
+    metrics.watch(app.state.database, app.state.ingestor, app.state.streams)
     install_error_handlers(app)
     app.add_middleware(BodyLimit, upload_bytes=settings.upload_bytes)
     app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Measured, metrics=metrics)
     # It leaves event streams as they are. Level 9 takes three times as long for a tenth less.
     app.add_middleware(GZipMiddleware, compresslevel=5)
     # Outermost: the length of a compressed answer is that of its body.

@@ -65,6 +65,11 @@ class Streams:
             self._open -= 1
 
     @property
+    def number(self) -> int:
+        """How many are open."""
+        return self._open
+
+    @property
     def is_closing(self) -> bool:
         """Whether the server stops."""
         return self._closing.is_set()

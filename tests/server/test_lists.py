@@ -17,9 +17,7 @@ from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, as_jso
 from gpu_engine.studies import STUDIES
 from server import devices
 from server.db import Database
-from server.settings import Settings
-from tests.battery import BATTERY
-from tests.conftest import ADDRESS, AddMatrix
+from tests.conftest import ADDRESS
 
 CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25, details={"cores": "2"})
 PROFILE = DeviceProfile(
@@ -117,21 +115,3 @@ def test_not_ready_with_another_schema(client: TestClient, database: Database, s
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert said in answer.json()["detail"]
-
-
-def test_metrics_count(client: TestClient, database: Database, add_matrix: AddMatrix, settings: Settings) -> None:
-    add_matrix(BATTERY["identity"]())
-    devices.register(database, [CPU])
-    answer = client.get("/metrics")
-    lines = answer.text.splitlines()
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert answer.text.endswith("\n")
-    for line in (
-        'sparsight_matrices{state="ready"} 1',
-        'sparsight_matrices{state="ingesting"} 0',
-        'sparsight_jobs{state="queued"} 0',
-        "sparsight_measurements 0",
-        'sparsight_device_alive{device="cpu"} 1',
-        "# TYPE sparsight_jobs gauge",
-    ):
-        assert line in lines

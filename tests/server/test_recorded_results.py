@@ -146,8 +146,8 @@ def test_recorded_results_are_read_as_those_of_a_job(
 def test_no_job_comes_with_a_recording(client: TestClient, imported: Path) -> None:
     assert client.get("/api/v1/jobs").json()["items"] == []
     metrics = client.get("/metrics").text
-    assert 'sparsight_matrices{state="recorded"} 2' in metrics
-    assert 'sparsight_jobs{state="succeeded"} 0' in metrics
+    assert 'sparsight_matrices{state="recorded"} 2.0' in metrics
+    assert 'sparsight_jobs{state="succeeded",study="formats"} 0.0' in metrics
 
 
 def test_a_database_with_recordings_only_still_gets_its_samples(database: Database, imported: Path) -> None:
