@@ -67,7 +67,7 @@ def _locked(url: str) -> Iterator[tuple[Connection, Config]]:
             connection = connection.execution_options(sparsight_write=True)
             with connection.begin():
                 if not sqlite:
-                    _wait_for_ever(connection)
+                    wait_for_ever(connection)
                     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
                 yield connection, _config(folder, connection)
                 if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall():
@@ -76,7 +76,8 @@ def _locked(url: str) -> Iterator[tuple[Connection, Config]]:
         database.close()
 
 
-def _wait_for_ever(connection: Connection) -> None:
+def wait_for_ever(connection: Connection) -> None:
+    """Takes the limits of time from this transaction of Postgres."""
     # A migration of a large table takes what it takes, and so does the one that another process runs before.
     for name in POSTGRES:
         connection.exec_driver_sql(f"SET LOCAL {name} = 0")
@@ -87,9 +88,14 @@ def _ignore_foreign_keys(connection: Connection) -> None:
     driver.execute("PRAGMA foreign_keys=OFF").close()
 
 
-def _refuse_newer(connection: Connection) -> None:
-    if newer := _newer(MigrationContext.configure(connection).get_current_heads()):
+def check_known(schemas: tuple[str, ...]) -> None:
+    """Raises ConflictError where these are revisions that this release does not know."""
+    if newer := _newer(schemas):
         raise ConflictError(newer)
+
+
+def _refuse_newer(connection: Connection) -> None:
+    check_known(MigrationContext.configure(connection).get_current_heads())
 
 
 def _newer(found: tuple[str, ...]) -> str:

@@ -78,6 +78,14 @@ class Store:
         document: dict[str, Any] = json.loads(self.fs.cat_file(f"{self._existing(matrix_id)}/{META}"))
         return document
 
+    def open(self, matrix_id: str, name: str) -> Any:
+        """One of the FILES of a matrix, to read its bytes; raises FileNotFoundError."""
+        return self.fs.open(f"{self._path(matrix_id)}/{name}", "rb")
+
+    def size(self, matrix_id: str, name: str) -> int:
+        """The bytes of one of the FILES; raises FileNotFoundError."""
+        return int(self.fs.size(f"{self._path(matrix_id)}/{name}"))
+
     def delete(self, matrix_id: str) -> None:
         """Removes the matrix; nothing happens if it is not there."""
         path = self._path(matrix_id)

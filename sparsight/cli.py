@@ -14,7 +14,7 @@ from rich.text import Text
 
 from gpu_engine.errors import InputError, SparsightError, quote
 from server import logs
-from sparsight import compare_command, job_commands, matrix_commands, server_commands
+from sparsight import backup_commands, compare_command, job_commands, matrix_commands, server_commands
 from sparsight.addresses import Address
 from sparsight.exits import Exit, exit_of
 from sparsight.read_options import ReadOptionsCommand
@@ -192,6 +192,8 @@ def run(
         raise typer.Exit(task.follow(job, timeout, as_json))
 
 
+app.command(epilog="Example: sparsight backup /backups/sparsight-$(date +%F).tar")(backup_commands.backup)
+app.command()(backup_commands.restore)
 app.command(epilog="Example: sparsight results JOB --csv > results.csv")(job_commands.results)
 app.command(epilog="Example: sparsight compare BEFORE AFTER --fail-on slow,failed,missing --threshold 10%")(
     compare_command.compare
