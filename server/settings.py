@@ -55,6 +55,12 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(
         default=60, gt=0, description="A running job whose worker is silent this long is requeued."
     )
+    keep_days: float = Field(
+        default=0, ge=0, description="Jobs, and matrices that no job needs, are deleted after this; 0: never."
+    )
+    keep_bytes: int = Field(
+        default=0, ge=0, description="Most bytes of matrices: the least used go first, with results; 0: any."
+    )
     drain_seconds: float = Field(
         default=0, ge=0, description="How long a worker that is told to stop lets running jobs go on before it does."
     )

@@ -86,6 +86,11 @@ class Store:
         """The bytes of one of the FILES; raises FileNotFoundError."""
         return int(self.fs.size(f"{self._path(matrix_id)}/{name}"))
 
+    def bytes(self, matrix_id: str) -> int:
+        """What the matrix takes; 0 where it is not there."""
+        path = self._path(matrix_id)
+        return int(self.fs.du(path)) if self.fs.exists(path) else 0
+
     def delete(self, matrix_id: str) -> None:
         """Removes the matrix; nothing happens if it is not there."""
         path = self._path(matrix_id)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import uvicorn
 
 from gpu_engine.errors import UnavailableError
-from server import connection, first_start, import_recordings
+from server import connection, first_start, import_recordings, retention
 from server.folders import open_home
 from server.guard import check_access
 from server.main import create_app
@@ -79,6 +79,7 @@ def _run(settings: Settings, listener: socket.socket, with_worker: bool, announc
     worker = WorkerProcess(drain_s=settings.drain_seconds)
     stopping = threading.Event()
     samples = threading.Thread(target=first_start.run, args=(app.state.ingestor, settings, stopping), daemon=True)
+    deleting = threading.Thread(target=retention.run, args=(app.state.ingestor, settings, stopping), daemon=True)
     recordings = threading.Thread(target=import_recordings.run, args=(app.state.database,), daemon=True)
 
     def ready() -> None:
@@ -86,6 +87,7 @@ def _run(settings: Settings, listener: socket.socket, with_worker: bool, announc
         if with_worker:
             worker.start()
         samples.start()
+        deleting.start()
         recordings.start()
 
     config = uvicorn.Config(

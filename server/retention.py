@@ -1,0 +1,100 @@
+"""Retention: deletes old jobs and matrices where the settings say so, the least used first; nothing does by default."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from gpu_engine.errors import ConflictError, NotFoundError
+from server import catalogue
+from server.db import AWAY, Database, clock
+from server.ingest import Ingestor
+from server.models import TERMINAL, JobRow, MatrixRow, MatrixState
+from server.settings import Settings
+
+log = logging.getLogger(__name__)
+
+PERIOD_S = 3600.0
+DAY_S = 86400.0
+OURS = (MatrixState.READY, MatrixState.FAILED)
+"""Recorded matrices come with the product, and those that are ingesting are somebody's."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """When a matrix was last made or measured, and whether a job needs it that is not over."""
+
+    matrix_id: str
+    used_at: float
+    is_needed: bool
+
+
+def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> None:
+    """Sweeps at once and every hour until told to stop; returns where the settings keep everything."""
+    if not settings.keep_days and not settings.keep_bytes:
+        return
+    while True:
+        try:
+            sweep(ingestor, settings)
+        except AWAY as error:
+            log.warning("retention: the database does not answer: %s", error)
+        if stopping.wait(PERIOD_S):
+            return
+
+
+def sweep(ingestor: Ingestor, settings: Settings) -> None:
+    """Deletes what is older than `keep_days`, then matrices with their jobs until the store holds `keep_bytes`."""
+    if settings.keep_days:
+        _sweep_age(ingestor, settings.keep_days * DAY_S)
+    if settings.keep_bytes:
+        _sweep_size(ingestor, settings.keep_bytes)
+
+
+def _sweep_age(ingestor: Ingestor, age_s: float) -> None:
+    with ingestor.database.write() as session:
+        oldest = session.execute(select(clock())).scalar_one() - age_s
+        old = select(JobRow).where(JobRow.state.in_(TERMINAL), JobRow.finished_at < oldest)
+        for job in session.scalars(old):
+            log.info("retention: the job %s of %s is deleted", job.id, job.study)
+            session.delete(job)
+    for use in _uses(ingestor.database):
+        if use.used_at < oldest and not use.is_needed:
+            _delete(ingestor, use.matrix_id, "old")
+
+
+def _sweep_size(ingestor: Ingestor, most: int) -> None:
+    uses = sorted(_uses(ingestor.database), key=lambda use: use.used_at)
+    sizes = {use.matrix_id: ingestor.store.bytes(use.matrix_id) for use in uses}
+    total = sum(sizes.values())
+    for use in uses:
+        if total <= most:
+            return
+        if not use.is_needed and _delete(ingestor, use.matrix_id, "too much"):
+            total -= sizes[use.matrix_id]
+
+
+def _uses(database: Database) -> Iterator[Use]:
+    """Our matrices that are not on their way; one that a job of the last moment needs is refused when it is deleted."""
+    with database.read() as session:
+        jobs = session.execute(select(JobRow.matrix_ids, JobRow.state, JobRow.created_at, JobRow.finished_at)).all()
+        made = session.execute(select(MatrixRow.id, MatrixRow.created_at).where(MatrixRow.state.in_(OURS))).all()
+    used_at = {matrix_id: created_at for matrix_id, created_at in made}  # noqa: C416 (a Row is no pair to mypy)
+    needed: set[str] = set()
+    for ids, state, created_at, finished_at in jobs:
+        needed |= set(ids) if state not in TERMINAL else set()
+        for matrix_id in used_at.keys() & set(ids):
+            used_at[matrix_id] = max(used_at[matrix_id], finished_at or created_at)
+    return (Use(matrix_id, at, matrix_id in needed) for matrix_id, at in used_at.items())
+
+
+def _delete(ingestor: Ingestor, matrix_id: str, reason: str) -> bool:
+    """Deletes the matrix with its results, unless a job has come to need it, or it is gone."""
+    try:
+        catalogue.delete_matrix(ingestor, matrix_id, with_results=True)
+    except (ConflictError, NotFoundError) as error:
+        log.info("retention: the matrix %s stays: %s", matrix_id, error.message)
+        return False
+    log.info("retention: the matrix %s is deleted: %s", matrix_id, reason)
+    return True
