@@ -100,7 +100,7 @@ class Ingestor:
 
     def has_lost(self, session: Session, row: MatrixRow) -> bool:
         """Whether no server reads this ingesting row any more."""
-        return self.running(row.id) is None and bool(session.scalar(select(_silent()).where(MatrixRow.id == row.id)))
+        return self.running(row.id) is None and bool(session.scalar(select(is_silent()).where(MatrixRow.id == row.id)))
 
     def stop(self, matrix_id: str) -> None:
         """Ends the ingest of a matrix that nobody wants any more."""
@@ -222,8 +222,8 @@ def _locked(session: Session, matrix_id: str) -> MatrixRow | None:
     return session.scalar(select(MatrixRow).where(MatrixRow.id == matrix_id).with_for_update())
 
 
-def _silent() -> ColumnElement[bool]:
-    """Whether nothing was said of a row for LOST_S."""
+def is_silent() -> ColumnElement[bool]:
+    """Whether nothing was said of an ingesting row for LOST_S: no server reads it."""
     topic = "matrix:" + MatrixRow.id
     return ~exists().where(EventRow.topic == topic, EventRow.created_at > clock() - LOST_S)
 
@@ -250,7 +250,7 @@ def recover(database: Database, store: Store, uploads: Path) -> None:
     lost = select(MatrixRow).where(MatrixRow.state == MatrixState.INGESTING)
     alone = database.engine.dialect.name == "sqlite"
     if not alone:
-        lost = lost.where(or_(MatrixRow.id.in_([file.name for file in files]), _silent()))
+        lost = lost.where(or_(MatrixRow.id.in_([file.name for file in files]), is_silent()))
     with database.write() as session:
         rows = session.scalars(lost.with_for_update()).all()
         for row in rows:

@@ -11,7 +11,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +26,8 @@ from server.folders import exposure
 from server.migrate import check_current
 from server.settings import GIB, Settings
 from server.store import Store
+from sparsight.checks import Check
+from sparsight.service_checks import check_worker_folders, examine_service
 
 DISK_LOW_BYTES = 5 * GIB
 SHARED_MEMORY_BYTES = GIB // 2
@@ -48,16 +49,6 @@ print(cupy.__version__, ".".join(map(str, nvrtc.getVersion())))
 RAY_PROBE = "import ray; print(ray.__version__)"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One finding: `fail` keeps Sparsight from working, `warn` costs something; `advice` says what to do."""
-
-    name: str
-    status: Literal["ok", "warn", "fail"]
-    found: str
-    advice: str = ""
-
-
 def examine(settings: Settings) -> Iterator[Check]:
     """Every check of this machine, in the order in which they matter; a check never raises."""
     devices = list_devices()
@@ -66,6 +57,8 @@ def examine(settings: Settings) -> Iterator[Check]:
     yield _disk(settings)
     yield _database(settings)
     yield _sqlite(settings)
+    yield from examine_service(settings)
+    yield check_worker_folders()
     yield _port(settings)
     yield _ray()
     yield _shared_memory()

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from gpu_engine.records import DeviceInfo
 from server.settings import Settings
 from sparsight import doctor
+from sparsight.checks import Check
 from sparsight.cli import app
-from sparsight.doctor import Check
 
 GPU = DeviceInfo(
     "cuda:0",

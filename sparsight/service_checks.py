@@ -1,0 +1,84 @@
+"""The checks of `sparsight doctor` that look at a service in use: its database, queue, uploads and folders."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from gpu_engine.errors import SparsightError
+from server import devices
+from server.db import Database
+from server.folders import OTHERS_MAY, PREFIX
+from server.ingest import is_silent
+from server.migrate import check_current
+from server.models import JobRow, JobState, MatrixRow, MatrixState
+from server.settings import GIB, Settings
+from sparsight.checks import Check
+
+INTEGRITY_BYTES = GIB
+"""A larger file of SQLite is not read: that would keep its writers waiting."""
+
+
+def examine_service(settings: Settings) -> Iterator[Check]:
+    """Nothing where there is no database of this release; what is wrong with that is said elsewhere."""
+    try:
+        with closing(Database(settings.resolved_database_url)) as database:
+            if database.engine.dialect.name == "sqlite" and not Path(database.engine.url.database or "").is_file():
+                return
+            check_current(database)
+            checks = [_integrity(database)]
+            with database.read() as session:
+                checks += [_queue(session), _uploads(session)]
+    except (SparsightError, SQLAlchemyError, OSError):
+        return
+    yield from checks
+
+
+def _integrity(database: Database) -> Check:
+    if database.engine.dialect.name != "sqlite":
+        return Check("Integrity", "ok", "is Postgres' own")
+    if database.bytes() > INTEGRITY_BYTES:
+        return Check("Integrity", "ok", f"not looked at: {database.bytes() / GIB:.1f} GiB")
+    with database.engine.connect() as connection:
+        found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
+    if found != "ok":
+        return Check("Integrity", "fail", f"the database is damaged: {found}", "Restore a backup: `sparsight restore`.")
+    return Check("Integrity", "ok", "the database is whole")
+
+
+def _queue(session: Session) -> Check:
+    """Whether somebody runs what is queued."""
+    alive = {row.id for row in devices.list_devices(session) if devices.is_alive(session, row)}
+    counted = select(JobRow.device, func.count()).group_by(JobRow.device)
+    queued = {row[0]: row[1] for row in session.execute(counted.where(JobRow.state == JobState.QUEUED))}
+    running = session.scalar(select(func.count()).where(JobRow.state == JobState.RUNNING)) or 0
+    waiting = {device: number for device, number in sorted(queued.items()) if device not in alive}
+    if waiting:
+        found = ", ".join(f"{number} for {device}" for device, number in waiting.items())
+        advice = "Start the worker of that host, or cancel them."
+        return Check("Queue", "warn", f"jobs wait for what no worker offers: {found}", advice)
+    offered = ", ".join(sorted(alive)) or "nothing"
+    return Check("Queue", "ok", f"{sum(queued.values())} queued, {running} running; workers offer {offered}")
+
+
+def _uploads(session: Session) -> Check:
+    ingesting = select(func.count()).where(MatrixRow.state == MatrixState.INGESTING)
+    number, lost = session.scalar(ingesting) or 0, session.scalar(ingesting.where(is_silent())) or 0
+    if lost:
+        return Check("Uploads", "warn", f"{lost} matrices are read by no server any more", "Send them again.")
+    return Check("Uploads", "ok", f"{number} matrices are being read")
+
+
+def check_worker_folders() -> Check:
+    """Whether other users can enter a temporary folder of our workers."""
+    ours = [path for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*") if path.lstat().st_uid == os.geteuid()]
+    opened = [path for path in ours if path.is_dir() and path.stat().st_mode & OTHERS_MAY]
+    if opened:
+        advice = f"Stop the worker, then `rm -r {opened[0]}`: nobody else may write where it imports from."
+        return Check("Worker folders", "warn", f"other users can enter {opened[0]}", advice)
+    return Check("Worker folders", "ok", "closed to other users")
