@@ -1,22 +1,24 @@
 # docker build --build-arg CUDA=cuda13 .
 # CUDA is none, cuda12 (driver 525 or newer) or cuda13 (driver 580 or newer). CuPy's wheels bring the CUDA libraries
 # along, so that the host needs the driver and the NVIDIA container toolkit alone.
-# PYTHON_IMAGE is another image of Debian with Python 3.11 or newer, such as a copy of this one in a registry of yours.
+# PYTHON_IMAGE is another image of Debian with Python 3.11 or newer, such as a copy of this one in a registry of yours,
+# or this one by its digest: python:3.12-slim@sha256:…
 ARG PYTHON_IMAGE=python:3.12-slim
 FROM ${PYTHON_IMAGE} AS build
 ARG CUDA=none
 WORKDIR /source
-RUN python -m venv /opt/sparsight
-COPY pyproject.toml constraints.txt ./
-# What Sparsight needs changes less often than Sparsight, and is a layer of its own.
+RUN python -m venv /opt/sparsight && python -m venv /opt/build
+COPY locked locked
+# What Sparsight needs changes less often than Sparsight, and is a layer of its own. Every file has a hash in locked/.
 RUN case "$CUDA" in \
-        none | cuda12 | cuda13) ;; \
+        none) cuda= ;; \
+        cuda12 | cuda13) cuda="--requirement locked/$CUDA.txt" ;; \
         *) echo "CUDA is none, cuda12 or cuda13, not $CUDA" >&2; exit 1 ;; \
     esac \
-    && python -c "import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-print(*p['dependencies'], *p['optional-dependencies'].get(sys.argv[1], []), sep='\n')" "$CUDA" > needed.txt \
-    && /opt/sparsight/bin/pip install --no-cache-dir --only-binary=:all: \
-        --constraint constraints.txt --requirement needed.txt
+    && install="install --no-cache-dir --no-deps --only-binary=:all: --require-hashes" \
+    && /opt/build/bin/pip $install --requirement locked/build.txt \
+    && /opt/sparsight/bin/pip $install --requirement locked/base.txt $cuda
+COPY pyproject.toml ./
 COPY README.md GLOSSARY.md ARCHITECTURE.md CHANGELOG.md ./
 COPY docs docs
 COPY gpu_engine gpu_engine
@@ -24,7 +26,8 @@ COPY server server
 COPY web web
 COPY sparsight sparsight
 COPY migrations migrations
-RUN /opt/sparsight/bin/pip install --no-cache-dir --no-deps .
+RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /opt/wheel . \
+    && /opt/sparsight/bin/pip install --no-cache-dir --no-deps --no-index /opt/wheel/*.whl
 
 FROM ${PYTHON_IMAGE}
 # Numba's OpenMP threads, as on a usual host.

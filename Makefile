@@ -1,6 +1,6 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-bench tables
+.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-bench tables lock update-constraints bom
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
 PYTHON ?= python3
@@ -16,6 +16,9 @@ help:
 	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
 	@echo "make tables            write the tables of the recordings into docs/"
 	@echo "make chaos [KILLS=200] kill processes and dispatchers under a queue, on SQLite and Postgres"
+	@echo "make lock              write locked/ for the versions of constraints.txt, after a change of pyproject.toml"
+	@echo "make update-constraints  take the newest versions, and test them"
+	@echo "make bom [EXTRAS=cuda13] print a bill of materials"
 	@echo "make format            rewrite the sources in the house style"
 
 run:
@@ -55,6 +58,21 @@ format: install
 
 chaos: install
 	.venv/bin/python -m tools.chaos --kills $(or $(KILLS),200)
+
+lock:
+	@tools/install lock
+	.venv/bin/python tools/lock.py
+
+# Where a test fails: git restore constraints.txt locked
+update-constraints:
+	@tools/install lock
+	.venv/bin/python tools/lock.py --upgrade
+	git diff --stat -- constraints.txt
+	$(MAKE) check test-all
+
+bom:
+	@tools/install
+	@.venv/bin/python -m tools.bom $(EXTRAS)
 
 gpu-test:
 	$(PYTHON) -m pytest -c /dev/null --rootdir . tests/gpu

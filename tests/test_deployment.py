@@ -31,7 +31,7 @@ GPU = "compose.gpu.yml"
 KERNELS = ["csr/scalar", "packed/tile"]
 SHARED = ("matrices",)
 DOCUMENTS = ("README.md", "GLOSSARY.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs")
-SOURCES = ("pyproject.toml", "constraints.txt", "migrations", *DOCUMENTS)
+SOURCES = ("pyproject.toml", "locked", "migrations", *DOCUMENTS)
 """Of the image beside the packages."""
 """Volumes that several services mount."""
 
@@ -184,7 +184,7 @@ def test_the_image_is_small_and_not_roots() -> None:
     assert re.findall(r"^FROM (\S+)", dockerfile, re.M) == ["${PYTHON_IMAGE}", "${PYTHON_IMAGE}"]
     assert re.findall(r"^USER (.+)$", dockerfile, re.M) == ["10001:10001"]
     assert dockerfile.index("USER") < dockerfile.index("ENTRYPOINT")
-    assert "--constraint constraints.txt" in dockerfile
+    assert "--require-hashes" in dockerfile
     assert "curl" not in dockerfile
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile, re.M)
     sources = {name for words in copied for name in words.split()}

@@ -2,14 +2,19 @@
 
 import importlib.util
 import os
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tools import bom
+
 TOOLS = Path(__file__).parent.parent.parent / "tools"
+LOCKED = TOOLS.parent / "locked"
 
 
 def install(folder: Path, python: str, script: str) -> subprocess.CompletedProcess[str]:
@@ -88,3 +93,41 @@ def test_no_driver_takes_no_extra(monkeypatch: pytest.MonkeyPatch, cuda_extra: M
 def test_every_constraint_is_an_exact_version_without_a_host() -> None:
     lines = (TOOLS.parent / "constraints.txt").read_text().splitlines()
     assert [line for line in lines if line.count("==") != 1 or "/" in line or "@" in line] == []
+
+
+def locked(name: str) -> dict[str, list[str]]:
+    """The hashes by pin of a file of locked/."""
+    text = (LOCKED / f"{name}.txt").read_text()
+    found = re.findall(r"^([^\s#]\S*).*((?:\n +--hash.*)+)", text, re.M)
+    # Nothing but comments, pins and hashes.
+    assert len(found) == sum(1 for line in text.splitlines() if not line.startswith((" ", "#")))
+    return {pin: re.findall(r"--hash=(sha256:[0-9a-f]{64})\b", hashes) for pin, hashes in found}
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(LOCKED.iterdir())])
+def test_what_is_installed_has_the_constrained_version_and_hashes(name: str) -> None:
+    pins = locked(name)
+    constrained = (TOOLS.parent / "constraints.txt").read_text().splitlines()
+    assert {pin for pin in pins if not pin.startswith("cuda-toolkit==")} - set(constrained) == set()
+    assert [pin for pin, hashes in pins.items() if not hashes] == []
+
+
+def test_the_locked_extras_are_those_of_the_project_and_hold_all_that_it_names() -> None:
+    project = tomllib.loads((TOOLS.parent / "pyproject.toml").read_text())["project"]
+    # Never installed by itself; what `test` needs as well.
+    extras = project["optional-dependencies"].keys() - {"cugraph", "pandas"}
+    assert {path.stem for path in LOCKED.iterdir()} == {"base", "build", *extras}
+    base = {pin.partition("==")[0] for pin in locked("base")}
+    for name, needed in {"base": project["dependencies"], **project["optional-dependencies"]}.items():
+        if name in {"base", *extras}:
+            names = {re.split(r"[\[>=<;]", requirement)[0] for requirement in needed}
+            assert names - base - {pin.partition("==")[0] for pin in locked(name)} == set()
+
+
+def test_the_bill_of_materials_names_every_package_that_is_installed() -> None:
+    bill = bom.document(["cuda13"])
+    found = {(part["name"], part["version"], part["purl"]) for part in bill["components"]}
+    pins = [pin.split("==") for pin in (*locked("base"), *locked("cuda13"))]
+    assert found == {(name, version, f"pkg:pypi/{name}@{version}") for name, version in pins}
+    licences = {part["name"]: part.get("licenses") for part in bill["components"]}
+    assert licences["fastapi"] == [{"expression": "MIT"}]
