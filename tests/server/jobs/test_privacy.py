@@ -4,9 +4,12 @@ import json
 import os
 import socket
 import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from server.settings import Settings
@@ -114,3 +117,45 @@ def test_another_user_finds_no_way_into_a_worker(jobs: Jobs, worker: Worker, fol
     assert as_nobody(lambda: list(break_in(places))) == []
     hold.unlink()
     jobs.wait(job, "succeeded")
+
+
+ASK_RAY = """
+import sys
+from ray._raylet import GcsClient
+try:
+    print(GcsClient(address=sys.argv[1]).get_all_node_info(timeout=20))
+except Exception as error:
+    print(type(error).__name__)
+"""
+"""What a program that knows the port of Ray's control service is told."""
+
+
+def ask_ray(port: int, **variables: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | variables
+    command = [sys.executable, "-P", "-c", ASK_RAY, f"127.0.0.1:{port}"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_what_a_worker_listens_on_is_this_hosts_alone_and_asks_for_a_token_that_nobody_reads(
+    jobs: Jobs, worker: Worker, folder: Path
+) -> None:
+    jobs.hold(0)
+    jobs.submit(n_cases=1)
+    jobs.wait_begun(0)
+    family = worker.family().values()
+    listening = [
+        (process.name(), connection.laddr)
+        for process in family
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert {address.ip.removeprefix("::ffff:") for _, address in listening} == {"127.0.0.1"}
+    (port,) = {address.port for name, address in listening if name == "gcs_server"}
+    (secret,) = {found for process in family if (found := process.environ().get("RAY_AUTH_TOKEN"))}
+    assert ask_ray(port) == "AuthenticationError"
+    assert ask_ray(port, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN="0" * len(secret)) == "AuthenticationError"
+    assert [process.name() for process in family if secret in " ".join(process.cmdline())] == []
+    assert secret not in worker.said()
+    logs = [place for place in below(folder) if place.is_file() and "logs" in place.parts]
+    assert logs
+    assert [place for place in logs if secret.encode() in place.read_bytes()] == []
