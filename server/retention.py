@@ -24,11 +24,10 @@ OURS = (MatrixState.READY, MatrixState.FAILED)
 
 @dataclass(frozen=True)
 class Use:
-    """When a matrix was last made or measured, and whether a job needs it that is not over."""
+    """When a matrix was last made or measured."""
 
     matrix_id: str
     used_at: float
-    is_needed: bool
 
 
 def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> None:
@@ -60,7 +59,7 @@ def _sweep_age(ingestor: Ingestor, age_s: float) -> None:
             log.info("retention: the job %s of %s is deleted", job.id, job.study)
             session.delete(job)
     for use in _uses(ingestor.database):
-        if use.used_at < oldest and not use.is_needed:
+        if use.used_at < oldest:
             _delete(ingestor, use.matrix_id, "old")
 
 
@@ -71,26 +70,24 @@ def _sweep_size(ingestor: Ingestor, most: int) -> None:
     for use in uses:
         if total <= most:
             return
-        if not use.is_needed and _delete(ingestor, use.matrix_id, "too much"):
+        if _delete(ingestor, use.matrix_id, "too much"):
             total -= sizes[use.matrix_id]
 
 
 def _uses(database: Database) -> Iterator[Use]:
-    """Our matrices that are not on their way; one that a job of the last moment needs is refused when it is deleted."""
+    """Our matrices that are not on their way; one that a job needs which is not over is refused when it is deleted."""
     with database.read() as session:
-        jobs = session.execute(select(JobRow.matrix_ids, JobRow.state, JobRow.created_at, JobRow.finished_at)).all()
+        jobs = session.execute(select(JobRow.matrix_ids, JobRow.created_at, JobRow.finished_at)).all()
         made = session.execute(select(MatrixRow.id, MatrixRow.created_at).where(MatrixRow.state.in_(OURS))).all()
     used_at = {matrix_id: created_at for matrix_id, created_at in made}  # noqa: C416 (a Row is no pair to mypy)
-    needed: set[str] = set()
-    for ids, state, created_at, finished_at in jobs:
-        needed |= set(ids) if state not in TERMINAL else set()
+    for ids, created_at, finished_at in jobs:
         for matrix_id in used_at.keys() & set(ids):
             used_at[matrix_id] = max(used_at[matrix_id], finished_at or created_at)
-    return (Use(matrix_id, at, matrix_id in needed) for matrix_id, at in used_at.items())
+    return (Use(matrix_id, at) for matrix_id, at in used_at.items())
 
 
 def _delete(ingestor: Ingestor, matrix_id: str, reason: str) -> bool:
-    """Deletes the matrix with its results, unless a job has come to need it, or it is gone."""
+    """Deletes the matrix with its results, unless a job needs it, or it is gone."""
     try:
         catalogue.delete_matrix(ingestor, matrix_id, with_results=True)
     except (ConflictError, NotFoundError) as error:
