@@ -8,6 +8,9 @@ SparsightError
 │   └── TooLargeError          an input is over a limit
 ├── NotFoundError              the named resource does not exist
 ├── ConflictError              the resource's state forbids the call
+├── UnauthorizedError          nobody knows who calls
+├── ForbiddenError             whoever calls may not make this call
+├── LimitError                 whoever calls has had as much as is allowed for now; try again later
 ├── UnavailableError           a part of the service does not answer; try again later
 ├── LayoutTooLargeError        a layout needs more memory than allowed: the case is skipped
 ├── KernelError                a kernel cannot be compiled or computes a wrong result: the case fails
@@ -111,6 +114,28 @@ class ConflictError(SparsightError):
     """The state of the resource forbids the call."""
 
     code = "conflict"
+
+
+class UnauthorizedError(SparsightError):
+    """Nobody knows who calls: a token is missing, wrong, revoked or over."""
+
+    code = "unauthorized"
+
+
+class ForbiddenError(SparsightError):
+    """Whoever calls may not make this call."""
+
+    code = "forbidden"
+
+
+class LimitError(SparsightError):
+    """Whoever calls has had as much as is allowed for now; the same call may go through after `retry_after_s`."""
+
+    code = "limit_reached"
+
+    def __init__(self, *message: str, hint: Hint | None = None, retry_after_s: float = 0.0) -> None:
+        super().__init__(*message, hint=hint)
+        self.retry_after_s = retry_after_s
 
 
 class UnavailableError(SparsightError):

@@ -1,9 +1,10 @@
-"""What routes and pages are handed: the open database, the settings, the matrix store and the ingestor."""
+"""What routes and pages are handed: the open database, who calls may be, the settings, the store and the ingestor."""
 
 from typing import Annotated
 
 from fastapi import Depends, Request
 
+from server.access import Access
 from server.db import Database
 from server.ingest import Ingestor
 from server.settings import Settings
@@ -13,6 +14,11 @@ from server.store import Store
 def _settings(request: Request) -> Settings:
     settings: Settings = request.app.state.settings
     return settings
+
+
+def _access(request: Request) -> Access:
+    access: Access = request.app.state.access
+    return access
 
 
 def _database(request: Request) -> Database:
@@ -31,6 +37,7 @@ def _ingestor(request: Request) -> Ingestor:
 
 
 SettingsDep = Annotated[Settings, Depends(_settings)]
+AccessDep = Annotated[Access, Depends(_access)]
 DatabaseDep = Annotated[Database, Depends(_database)]
 StoreDep = Annotated[Store, Depends(_store)]
 IngestorDep = Annotated[Ingestor, Depends(_ingestor)]

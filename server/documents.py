@@ -294,6 +294,20 @@ class PlotlyFigure(TypedDict):
     layout: dict[str, Any]
 
 
+class AuditEntry(TypedDict):
+    """Who did what: `action` is the method and path of a call, `target` what its answer named, `status` of that.
+
+    `who`: the name of a token, `command line` on the host, null for somebody whom no token made known.
+    """
+
+    at: Time
+    who: str | None
+    action: str
+    target: str | None
+    address: str
+    status: int
+
+
 class Health(TypedDict):
     """The part of the service that was asked works."""
 

@@ -15,7 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from gpu_engine import errors
-from gpu_engine.errors import Hint, MatrixFileError, SparsightError, quote
+from gpu_engine.errors import Hint, LimitError, MatrixFileError, SparsightError, quote
 from server.db import AWAY
 from server.methods import allowed
 
@@ -24,8 +24,11 @@ log = logging.getLogger(__name__)
 STATUS: tuple[tuple[type[SparsightError], int], ...] = (
     (errors.TooLargeError, 413),
     (errors.InputError, 422),
+    (errors.UnauthorizedError, 401),
+    (errors.ForbiddenError, 403),
     (errors.NotFoundError, 404),
     (errors.ConflictError, 409),
+    (errors.LimitError, 429),
     (errors.UnavailableError, 503),
     (SparsightError, 500),
 )
@@ -34,7 +37,8 @@ STATUS: tuple[tuple[type[SparsightError], int], ...] = (
 CODES = {413: errors.TooLargeError.code}
 """Codes of plain HTTP errors that have a name in the tree; the others are named after their phrase."""
 
-RETRY_AFTER_S = 5
+EXTRA: Mapping[int, dict[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}
+"""Headers of every answer with this status."""
 
 HINTS: Mapping[Hint, str] = {
     "choose_direction": "Send directed=true if it is the edge u → v, directed=false if it stands for both.",
@@ -43,7 +47,7 @@ HINTS: Mapping[Hint, str] = {
     "generate_matrix": "POST /api/v1/matrices/generate makes it with its values; measure that one.",
     "list_jobs": "GET /api/v1/jobs lists them.",
     "list_matrices": "GET /api/v1/matrices lists them.",
-    "send_token": "Send `Authorization: Bearer …`, or open the address with ?token=… once.",
+    "send_token": "Send `Authorization: Bearer …`; a browser signs in at /sign-in.",
 }
 """What to do, in the words of HTTP."""
 
@@ -76,8 +80,20 @@ def problem_of(error: SparsightError) -> dict[str, Any]:
 def problem_response(document: dict[str, Any], headers: dict[str, str] | None = None) -> JSONResponse:
     """The document as `application/problem+json`."""
     status = int(document["status"])
-    extra = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else {}
-    return JSONResponse(document, status, headers={**extra, **(headers or {})}, media_type="application/problem+json")
+    extra = {**EXTRA.get(status, {}), **(headers or {})}
+    return JSONResponse(document, status, headers=extra, media_type="application/problem+json")
+
+
+def error_response(error: SparsightError) -> JSONResponse:
+    """The answer to an error of the tree."""
+    waits = {"Retry-After": str(math.ceil(error.retry_after_s))} if isinstance(error, LimitError) else {}
+    return problem_response(problem_of(error), waits)
+
+
+def database_response(error: Exception) -> JSONResponse:
+    """The answer while the database is away."""
+    log.warning("database: %s", error)
+    return problem_response(problem(503, "unavailable", "The database does not answer now. Try again shortly."))
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -85,7 +101,7 @@ def install_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(SparsightError)
     async def _known(_: Request, error: SparsightError) -> JSONResponse:
-        return problem_response(problem_of(error))
+        return error_response(error)
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
@@ -112,8 +128,7 @@ def install_error_handlers(app: FastAPI) -> None:
         )
 
     async def _database(_: Request, error: Exception) -> JSONResponse:
-        log.warning("database: %s", error)
-        return problem_response(problem(503, "unavailable", "The database does not answer now. Try again shortly."))
+        return database_response(error)
 
     for kind in (*AWAY, PoolTimeoutError):
         app.add_exception_handler(kind, _database)

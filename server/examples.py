@@ -147,5 +147,13 @@ EXAMPLES: dict[Any, Any] = {
         "data": [{"type": "bar", "name": "csr/vector", "x": [306.3], "y": ["csr/vector"]}],
         "layout": {"xaxis": {"title": {"text": "GFLOP/s"}}},
     },
+    documents.AuditEntry: {
+        "at": CREATED_AT,
+        "who": "ci",
+        "action": "POST /api/v1/jobs",
+        "target": f"/api/v1/jobs/{JOB_ID}",
+        "address": "192.0.2.7",
+        "status": 202,
+    },
     documents.Health: {"status": "ok"},
 }

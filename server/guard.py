@@ -1,21 +1,36 @@
-"""Guard: who may talk to the service. Host names, origins, the token, and the headers of every answer."""
+"""Guard: who may talk to the service. Host names, origins, callers, and the headers of every answer."""
 
 import ipaddress
-import secrets
+import re
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote as escape
+from urllib.parse import urlencode
 
-from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gpu_engine.errors import InputError, quote
-from server.errors import problem, problem_response
+from gpu_engine.errors import InputError, LimitError, UnauthorizedError, quote
+from server.access import Access
+from server.db import AWAY
+from server.errors import database_response, error_response, problem, problem_response
+from server.rates import Rate
+from server.roles import LOCAL, Caller
 from server.settings import Settings
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-OPEN_PATHS = ("/healthz", "/readyz")
-COOKIE = "sparsight_token"
+SIGN_IN = "/sign-in"
+OPEN_PATHS = ("/healthz", "/readyz", SIGN_IN)
+OPEN_FOLDER = "/static/"
+"""Styles and scripts of the product, which the page that asks for the token needs; they hold nothing of a user."""
+
+COOKIE = "sparsight_session"
+TOKEN_CHARS_MIN = 16
+"""A person may choose the token of the settings, and others may guess it."""
+
+HOST = re.compile(r"(?P<name>[a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
@@ -24,16 +39,24 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 
 
 def check_access(settings: Settings) -> None:
-    """Raises InputError where others could reach the service and no token keeps them out."""
-    if not settings.token and not _is_loopback(settings.host):
+    """Raises InputError where others could reach the service and no token that cannot be guessed keeps them out."""
+    if _is_loopback(settings.host) or len(settings.token) >= TOKEN_CHARS_MIN:
+        return
+    if settings.token:
         raise InputError(
-            f"Bound to {quote(settings.host)}, everybody who reaches this machine could use the service. Set "
-            "SPARSIGHT_TOKEN or SPARSIGHT_TOKEN_FILE, or bind to 127.0.0.1."
+            f"The token has {len(settings.token)} characters, and others could guess it. Give one of {TOKEN_CHARS_MIN} "
+            "or more: `openssl rand -hex 32` makes one."
         )
+    raise InputError(
+        f"Bound to {quote(settings.host)}, everybody who reaches this machine could use the service. Set "
+        "SPARSIGHT_TOKEN or SPARSIGHT_TOKEN_FILE, or bind to 127.0.0.1."
+    )
 
 
 def _is_loopback(host: str) -> bool:
@@ -45,16 +68,17 @@ def _is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """Middleware: refuses foreign host names (DNS rebinding), foreign origins (forged calls) and missing tokens."""
+    """Middleware: refuses foreign host names (DNS rebinding), foreign origins (forged calls) and unknown callers."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, access: Access) -> None:
         self.app = app
-        self.token = settings.token
+        self._access = access
+        self._calls = Rate(settings.requests_per_minute, "This token has made as many calls as a minute allows.")
         named = (name.strip().lower() for name in settings.hosts.split(","))
         self.hosts = {"localhost", settings.host.lower(), *filter(None, named)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers itself, or passes the request on; either way the answer carries HEADERS."""
+        """Answers itself, or passes the request on with its caller; either way the answer carries HEADERS."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -66,29 +90,42 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope)
+        scope.setdefault("state", {})
+        refusal = await self._refusal(scope)
         await (refusal or self.app)(scope, receive, guarded)
 
-    def _refusal(self, scope: Scope) -> Response | None:
-        """Why the request does not go through, as an answer."""
+    async def _refusal(self, scope: Scope) -> Response | None:
+        """Why the request does not go through, as an answer; None lets `state.caller` in."""
         headers = Headers(scope=scope)
-        if not self._knows(headers.get("host", "")):
+        if not self._knows(headers.getlist("host")):
             detail = "This host name is not one of the service's. Add it to SPARSIGHT_HOSTS, or use its address."
             return problem_response(problem(400, "unknown_host", detail))
-        bearer = _bearer(headers)
-        if scope["method"] not in SAFE_METHODS and not (self.token and self._is_token(bearer)) and _is_foreign(headers):
+        secret = _bearer(headers)
+        caller: Caller | None = None
+        if not is_open(scope["path"]):
+            try:
+                caller = await run_in_threadpool(self._access.identify, secret, cookie_of(headers), client_of(scope))
+                if caller != LOCAL:
+                    self._calls.take(caller.name)
+            except UnauthorizedError as error:
+                return _sign_in(scope) if wants_page(scope, headers) else error_response(error)
+            except LimitError as error:
+                return error_response(error)
+            except (*AWAY, PoolTimeoutError) as error:
+                return database_response(error)
+            scope["state"]["caller"] = caller
+        by_token = bool(secret) and caller not in (None, LOCAL)
+        if scope["method"] not in SAFE_METHODS and not by_token and _is_foreign(headers):
             detail = "This call comes from a page of another site. Call from the service's own pages or without Origin."
             return problem_response(problem(403, "foreign_origin", detail))
-        if not self.token or scope["path"] in OPEN_PATHS or self._is_token(bearer) or self._is_token(_cookie(headers)):
-            return None
-        return self._sign_in(scope)
+        return None
 
-    def _knows(self, host: str) -> bool:
-        """Whether a Host header names the service; an address always does, since no name can be rebound to it."""
-        try:
-            name = (urlsplit(f"//{host}").hostname or "").lower()
-        except ValueError:
+    def _knows(self, hosts: list[str]) -> bool:
+        """Whether the Host header names the service; an address always does, since no name can be rebound to it."""
+        found = HOST.fullmatch(hosts[0].lower()) if len(hosts) == 1 else None
+        if found is None:
             return False
+        name = found["name"].strip("[]")
         if name in self.hosts or "*" in self.hosts:
             return True
         try:
@@ -97,21 +134,27 @@ class Guard:
             return False
         return True
 
-    def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(errors="replace"), self.token.encode())
 
-    def _sign_in(self, scope: Scope) -> Response:
-        """A browser that opens `…?token=` gets a cookie and the page without it; anyone else learns what is missing."""
-        query = QueryParams(scope["query_string"])
-        if scope["method"] == "GET" and self._is_token(query.get("token", "")):
-            kept = urlencode([(name, value) for name, value in query.multi_items() if name != "token"])
-            # One slash: a path that begins with two would name another host.
-            response = RedirectResponse(f"/{scope['path'].lstrip('/')}{'?' if kept else ''}{kept}", 303)
-            response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", secure=scope["scheme"] == "https")
-            return response
-        wrong = "token" in QueryParams(scope["query_string"]) or "authorization" in Headers(scope=scope)
-        detail = "This is not the token of this service." if wrong else "This service asks for a token."
-        return problem_response(problem(401, "unauthorized", detail, hint="send_token"), {"WWW-Authenticate": "Bearer"})
+def is_open(path: str) -> bool:
+    """Whether a path answers callers that nobody knows."""
+    return path in OPEN_PATHS or path.startswith(OPEN_FOLDER)
+
+
+def client_of(scope: Scope) -> str:
+    """The address of the caller, as the nearest proxy on this machine tells it."""
+    return str(scope["client"][0]) if scope.get("client") else ""
+
+
+def wants_page(scope: Scope, headers: Headers) -> bool:
+    """Whether a browser opens an address."""
+    return scope["method"] == "GET" and "text/html" in headers.get("accept", "")
+
+
+def _sign_in(scope: Scope) -> Response:
+    """Leads a browser to the page that asks for the token, and from there back."""
+    query = scope["query_string"].decode("latin-1")
+    wanted = escape(scope["path"]) + (f"?{query}" if query else "")
+    return RedirectResponse(f"{SIGN_IN}?{urlencode({'next': wanted})}", 303)
 
 
 def _is_foreign(headers: Headers) -> bool:
@@ -129,7 +172,8 @@ def _bearer(headers: Headers) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _cookie(headers: Headers) -> str:
+def cookie_of(headers: Headers) -> str:
+    """The session id of a browser; empty: none."""
     try:
         cookies = SimpleCookie(headers.get("cookie", ""))
     except CookieError:

@@ -8,6 +8,8 @@ from fastapi.middleware.gzip import GZipMiddleware
 from starlette.concurrency import run_in_threadpool
 
 from gpu_engine import release
+from server.access import Access
+from server.audit import Audit
 from server.db import Database
 from server.errors import install_error_handlers
 from server.guard import Guard
@@ -16,13 +18,14 @@ from server.limits import BodyLimit
 from server.methods import HeadAsGet
 from server.metrics import Measured, Metrics
 from server.openapi import COMMON, describe, operation_id, problem_docs
-from server.routes import devices, events, formats, health, jobs, matrices, studies
+from server.roles import READ
+from server.routes import audit, devices, events, formats, health, jobs, matrices, studies
 from server.settings import Settings
 from server.store import Store
 from web import api as figures
 from web import pages
 
-ROUTERS = (matrices, jobs, events, devices, studies, formats, figures)
+ROUTERS = (matrices, jobs, events, devices, studies, formats, figures, audit)
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -40,20 +43,22 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.metrics = metrics = Metrics()
     app.state.database = Database(settings.resolved_database_url, metrics.observe_transaction)
+    app.state.access = Access(app.state.database, settings.token)
     app.state.store = Store(settings.resolved_store)
     app.state.ingestor = Ingestor(settings, app.state.database, app.state.store)
     app.state.streams = events.Streams()
     metrics.watch(app.state.database, app.state.ingestor, app.state.streams)
     install_error_handlers(app)
     app.add_middleware(BodyLimit, upload_bytes=settings.upload_bytes)
-    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Audit, database=app.state.database)
+    app.add_middleware(Guard, settings=settings, access=app.state.access)
     app.add_middleware(Measured, metrics=metrics)
     # It leaves event streams as they are. Level 9 takes three times as long for a tenth less.
     app.add_middleware(GZipMiddleware, compresslevel=5)
     # Outermost: the length of a compressed answer is that of its body.
     app.add_middleware(HeadAsGet)
     for module in ROUTERS:
-        app.include_router(module.router, prefix="/api/v1", responses=COMMON)
+        app.include_router(module.router, prefix="/api/v1", responses=COMMON, dependencies=[READ])
     app.include_router(health.router, responses=problem_docs(400))
     describe(app)
     pages.install(app)

@@ -100,6 +100,8 @@ class JobRow(Base):
     idempotency_key: Mapped[str | None] = mapped_column(String(200), unique=True)
     #: sha256 of the request body behind the key
     request_sha256: Mapped[str] = mapped_column(String(64), default="")
+    #: id of the token that queued it; empty: one without quotas, or none
+    token_id: Mapped[str] = mapped_column(String(32), default="", server_default="", index=True)
     created_at: Mapped[float] = mapped_column(Float, index=True)
     started_at: Mapped[float | None] = mapped_column(Float)
     finished_at: Mapped[float | None] = mapped_column(Float)
@@ -223,3 +225,58 @@ class EventCounterRow(Base):
 
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
     value: Mapped[int] = mapped_column(BigInteger, default=0)
+
+
+class TokenRow(Base):
+    """A token: its hash, what it opens, until when, and its quotas; rows stay when tokens end."""
+
+    __tablename__ = "tokens"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    name: Mapped[str] = mapped_column(String(40), unique=True)
+    #: sha256 of the token
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    role: Mapped[str] = mapped_column(String(12))
+    created_at: Mapped[float] = mapped_column(Float)
+    expires_at: Mapped[float | None] = mapped_column(Float)
+    revoked_at: Mapped[float | None] = mapped_column(Float)
+    #: quotas; null: any number
+    uploads_per_day: Mapped[int | None] = mapped_column(BigInteger)
+    bytes_per_day: Mapped[int | None] = mapped_column(BigInteger)
+    queued_jobs: Mapped[int | None] = mapped_column(BigInteger)
+    gpu_seconds_per_day: Mapped[int | None] = mapped_column(BigInteger)
+    #: the last day, since 1970 in UTC, on which it uploaded, and what it did then
+    day: Mapped[int] = mapped_column(Integer, default=0)
+    day_uploads: Mapped[int] = mapped_column(BigInteger, default=0)
+    day_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+
+
+class SessionRow(Base):
+    """A browser that has signed in; it may do what its token may."""
+
+    __tablename__ = "sessions"
+
+    #: sha256 of the cookie
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    #: sha256 of the token: also of that of the settings, which has no row
+    token_hash: Mapped[str] = mapped_column(String(64), index=True)
+    expires_at: Mapped[float] = mapped_column(Float)
+
+
+class AuditRow(Base):
+    """A line of the audit log."""
+
+    __tablename__ = "audit"
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    at: Mapped[float] = mapped_column(Float, index=True)
+    #: name of the token; empty: somebody whom no token made known
+    who: Mapped[str] = mapped_column(String(40), index=True)
+    #: method and path of a call, or the command
+    action: Mapped[str] = mapped_column(String(200))
+    #: the resource that the answer names
+    target: Mapped[str] = mapped_column(String(200))
+    #: of the caller; empty on the host
+    address: Mapped[str] = mapped_column(String(60))
+    #: HTTP status of the answer
+    status: Mapped[int] = mapped_column(Integer)

@@ -15,7 +15,8 @@ from gpu_engine.studies import STUDIES
 from server import documents
 from server.errors import problem
 from server.examples import EXAMPLES
-from server.guard import COOKIE, OPEN_PATHS
+from server.guard import COOKIE
+from server.roles import every_route, role_of
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -25,11 +26,20 @@ PROBLEM_SCHEMA = {"$ref": "#/components/schemas/Problem"}
 PROBLEMS: Mapping[int, tuple[str, str, str]] = {
     400: ("unknown_host", "The host name is not one of the service's.", "This host name is not one of the service's."),
     401: ("unauthorized", "A token is needed.", "This service asks for a token."),
-    403: ("foreign_origin", "A page of another site makes the call.", "This call comes from a page of another site."),
+    403: (
+        "forbidden",
+        "The role of the token is too low, or a page of another site makes the call.",
+        "This call needs the role submit; the token 'ci' has the role read. …",
+    ),
     404: ("not_found", "There is no such resource.", "There is no job '5f0'."),
     409: ("conflict", "The state of the resource forbids it.", "The job has succeeded; only a queued or running one …"),
     413: ("too_large", "Over a limit of size or count.", "The upload is larger than the 2 GiB that are allowed."),
     422: ("invalid_parameter", "What was sent is wrong.", "rounds is 3; it must be at least 9."),
+    429: (
+        "limit_reached",
+        "A quota or the rate of calls is used up; try again after `Retry-After` seconds.",
+        "The token's 100 uploads of today are used.",
+    ),
     507: ("disk_full", "The disk of the server is full.", "The server's disk is full. Delete matrices …"),
     503: (
         "unavailable",
@@ -40,7 +50,7 @@ PROBLEMS: Mapping[int, tuple[str, str, str]] = {
 """Status → code, meaning, detail of its example."""
 
 SECURITY_SCHEMES = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "The token, where the server has one."},
+    "bearer": {"type": "http", "scheme": "bearer", "description": "A token, where the server has one."},
     "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "Of a browser that has signed in."},
 }
 """How a caller shows the token; a call asks for either of them where the server has one."""
@@ -55,6 +65,7 @@ TAGS = {
     "studies": "The questions that a job can answer.",
     "formats": "Storage formats and their kernels.",
     "figures": "The charts of the pages.",
+    "audit": "Who did what.",
     "health": "For whoever runs the service.",
 }
 
@@ -155,9 +166,16 @@ def _document(app: FastAPI) -> dict[str, Any]:
     document["components"]["securitySchemes"] = SECURITY_SCHEMES
     if app.state.settings.token:
         document["security"] = [{name: []} for name in SECURITY_SCHEMES]
-        for path in OPEN_PATHS:
-            document["paths"][path]["get"]["security"] = []
+        _name_roles(app, document["paths"])
     return document
+
+
+def _name_roles(app: FastAPI, paths: dict[str, Any]) -> None:
+    """Says of each call which role it asks for, and of an open one that it asks for no token."""
+    for route in every_route(app.routes):
+        for method in {name.lower() for name in route.methods} & set(paths.get(route.path, {})):
+            role = role_of(route)
+            paths[route.path][method]["security"] = [{name: [role]} for name in SECURITY_SCHEMES] if role else []
 
 
 def _problem_doc(status: int) -> dict[str, Any]:
@@ -166,5 +184,5 @@ def _problem_doc(status: int) -> dict[str, Any]:
     return {"description": meaning, "content": {PROBLEM_TYPE: content}}
 
 
-COMMON = problem_docs(400, 401, 422, 503)
+COMMON = problem_docs(400, 401, 403, 422, 429, 503)
 """Any call may answer these."""

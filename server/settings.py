@@ -35,7 +35,12 @@ class Settings(BaseSettings):
         description="Name of this host, put before its devices (NAME/cuda:0) where several hosts share a database.",
     )
     token_file: str = Field(default="", description="File that holds the token.")
-    token: str = Field(default="", repr=False, description="Bearer token that the API asks for; empty: none.")
+    token: str = Field(
+        default="", repr=False, description="Token of an admin, beside those of the database; empty: none."
+    )
+    requests_per_minute: int = Field(
+        default=3000, ge=0, description="Most calls of one token in a minute; 0: any number."
+    )
     host: str = Field(default="127.0.0.1", description="Address that the server binds.")
     hosts: str = Field(
         default="", description="Further host names that the server answers to, comma-separated; *: any."

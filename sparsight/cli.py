@@ -14,7 +14,14 @@ from rich.text import Text
 
 from gpu_engine.errors import InputError, SparsightError, quote
 from server import logs
-from sparsight import backup_commands, compare_command, job_commands, matrix_commands, server_commands
+from sparsight import (
+    backup_commands,
+    compare_command,
+    job_commands,
+    matrix_commands,
+    server_commands,
+    token_commands,
+)
 from sparsight.addresses import Address
 from sparsight.exits import Exit, exit_of
 from sparsight.read_options import ReadOptionsCommand
@@ -29,6 +36,7 @@ app = typer.Typer(
 )
 app.add_typer(matrix_commands.app, name="matrix")
 app.add_typer(job_commands.app, name="jobs")
+app.add_typer(token_commands.app, name="token")
 
 
 def main() -> None:
@@ -201,3 +209,4 @@ app.command(epilog="Example: sparsight compare BEFORE AFTER --fail-on slow,faile
 app.command()(server_commands.studies)
 app.command()(server_commands.kernels)
 app.command()(server_commands.devices)
+app.command()(token_commands.audit)

@@ -12,7 +12,7 @@ from urllib.parse import quote as escape
 import httpx
 
 from gpu_engine.errors import InputError, UnavailableError, quote
-from server.documents import Device, Job, Matrix, Results, StorageFormat, Study
+from server.documents import AuditEntry, Device, Job, Matrix, Results, StorageFormat, Study
 from sparsight.addresses import with_scheme
 from sparsight.compare import Difference, compare_kernels, compare_results
 from sparsight.problems import PYTHON, Hints, error_of
@@ -202,6 +202,10 @@ class Client:
         import plotly.io
 
         return plotly.io.from_json(json.dumps(self._call("GET", f"/figures/{escape(name, safe='')}", params=selection)))
+
+    def audit(self, who: str = "") -> Iterator[AuditEntry]:
+        """Who did what, the newest first, page by page; who: the name of a token. Needs a token of an admin."""
+        return self._pages("/audit", {"who": who})
 
     def compare(self, baseline: str, other: str, job_id: str = "") -> list[Difference]:
         """Two jobs by id, or with `job_id` two kernels of that job: the verdict per matrix, device and cache state.

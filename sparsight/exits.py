@@ -2,7 +2,16 @@
 
 from enum import IntEnum
 
-from gpu_engine.errors import ConflictError, InputError, NotFoundError, SparsightError, UnavailableError
+from gpu_engine.errors import (
+    ConflictError,
+    ForbiddenError,
+    InputError,
+    LimitError,
+    NotFoundError,
+    SparsightError,
+    UnauthorizedError,
+    UnavailableError,
+)
 
 
 class Exit(IntEnum):
@@ -27,6 +36,9 @@ class Exit(IntEnum):
 ERRORS: tuple[tuple[type[SparsightError], Exit], ...] = (
     (InputError, Exit.INPUT),
     (ConflictError, Exit.INPUT),
+    (UnauthorizedError, Exit.INPUT),
+    (ForbiddenError, Exit.INPUT),
+    (LimitError, Exit.UNREACHABLE),
     (UnavailableError, Exit.UNREACHABLE),
     (NotFoundError, Exit.NOT_FOUND),
     (SparsightError, Exit.FAILED),

@@ -7,12 +7,13 @@ from gpu_engine import errors
 from gpu_engine.errors import Hint, InputError, SparsightError, UnavailableError
 
 STATUS_ERRORS: Mapping[int, type[SparsightError]] = {
-    401: InputError,
-    403: InputError,
+    401: errors.UnauthorizedError,
+    403: errors.ForbiddenError,
     404: errors.NotFoundError,
     409: errors.ConflictError,
     413: errors.TooLargeError,
     422: InputError,
+    429: errors.LimitError,
     503: UnavailableError,
 }
 

@@ -233,6 +233,16 @@ class ReferencePage:
 
 
 @dataclass(frozen=True, slots=True)
+class SignInPage:
+    """`/sign-in`: asks for a token; next: the path to go on with; error: what was wrong with the one before."""
+
+    title: str
+    topics: str
+    next: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorPage:
     """Any error, for a browser: the same words as the problem document."""
 

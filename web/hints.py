@@ -12,7 +12,7 @@ HINTS: Mapping[Hint, str] = {
     "generate_matrix": "Generate it on the page Matrices; that one has values and can be measured.",
     "list_jobs": "The page Jobs lists them.",
     "list_matrices": "The page Matrices lists them.",
-    "send_token": "Open the address with ?token=… once.",
+    "send_token": "Sign in at /sign-in.",
 }
 
 

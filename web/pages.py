@@ -17,15 +17,17 @@ from gpu_engine.findings import units
 from server.catalogue import get_matrix
 from server.deps import DatabaseDep, StoreDep
 from server.events import newest_id
+from server.roles import LOCAL, READ
 from server.routes.devices import list_devices
 from server.routes.jobs import list_jobs
 from server.routes.matrices import list_matrices
 from web import assets, download, posts
-from web.contexts import ErrorPage
+from web.contexts import ErrorPage, SignInPage
 from web.documents import GLOSSARY, href
 from web.hints import HINTS, words
 from web.names import as_code, in_code
 from web.pictures import picture
+from web.posts import local_path
 from web.results import Results, results_of, with_traces
 from web.selection import parse_options, parse_selection
 from web.studies import PAGES, page_of
@@ -41,7 +43,10 @@ def _note_event(request: Request, database: DatabaseDep) -> None:
         request.state.event = newest_id(session)
 
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(_note_event)])
+router = APIRouter(
+    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[READ, Depends(_note_event)]
+)
+open_router = APIRouter(include_in_schema=False)
 NAVIGATION = (
     *((page.link, f"/{page.name}") for page in PAGES),
     ("Papers", "/papers"),
@@ -79,6 +84,8 @@ def install(app: FastAPI) -> None:
     app.include_router(assets.router)
     app.include_router(router)
     app.include_router(posts.router)
+    app.include_router(open_router)
+    app.include_router(posts.open_router)
     for kind, handler in list(app.exception_handlers.items()):
         app.exception_handlers[kind] = _as_page(handler)
 
@@ -86,7 +93,9 @@ def install(app: FastAPI) -> None:
 def render(request: Request, template: str, page: Any, status: int = 200) -> Response:
     """The template filled with the fields of its context, and nothing else."""
     context = {field.name: getattr(page, field.name) for field in fields(page)}
+    caller = getattr(request.state, "caller", LOCAL)
     context |= {"path": request.url.path, "event": getattr(request.state, "event", "")}
+    context |= {"signed_in": caller if caller.session else None}
     return TEMPLATES.TemplateResponse(request, template, context, status_code=status)
 
 
@@ -96,6 +105,13 @@ def show_home(request: Request, database: DatabaseDep) -> Response:
     parse_options(request.query_params.multi_items(), ())
     with database.read() as session:
         return render(request, "home.html", home.page(session))
+
+
+@open_router.get("/sign-in")
+def show_sign_in(request: Request) -> Response:
+    """Asks a browser for a token."""
+    options = parse_options(request.query_params.multi_items(), ("next",))
+    return render(request, "sign_in.html", SignInPage("Sign in", "", local_path(options.get("next", "")), ""))
 
 
 @router.get("/matrices")
@@ -264,6 +280,10 @@ def _as_page(handler: Any) -> Handler:
         if not wanted or response.media_type != "application/problem+json":
             return response
         problem = json.loads(bytes(response.body))
+        if problem["status"] == 401:
+            # Whoever has signed in or sends a token gets to no handler with this.
+            asked = SignInPage("Sign in", "", local_path(request.query_params.get("next", "")), problem["detail"])
+            return render(request, "sign_in.html", asked, 401)
         title = HTTPStatus(problem["status"]).phrase.capitalize()
         page = render(request, "error.html", ErrorPage(title, "", problem["status"], words(problem)), problem["status"])
         page.headers.update({name: v for name, v in response.headers.items() if name in ("retry-after", "allow")})

@@ -1,5 +1,6 @@
 """Forms as a browser sends them by itself, without scripts: each does what the API does and leads to a page."""
 
+import re
 from typing import Annotated
 from urllib.parse import parse_qsl
 
@@ -9,46 +10,53 @@ from fastapi.responses import RedirectResponse
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generator
 from gpu_engine.studies import STUDIES, study
-from server import catalogue
-from server.deps import DatabaseDep, IngestorDep, SettingsDep
+from server.deps import AccessDep, DatabaseDep, IngestorDep, SettingsDep
 from server.devices import AUTO
+from server.guard import COOKIE, SIGN_IN, client_of, cookie_of
 from server.jobs import queue
-from server.routes.matrices import take_upload
+from server.roles import READ, SUBMIT, CallerDep
+from server.routes.matrices import take_call, take_upload
+from server.tokens import SESSION_S
 from web.forms import values_of
 from web.selection import Selection
 from web.studies.formats import FORMATS
 from web.views.catalogue import all_devices, measured_on
 from web.views.lines import study_url
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[READ])
+open_router = APIRouter(include_in_schema=False)
+LOCAL_PATH = re.compile(r"/([!-.0-\[\]-~][!-\[\]-~]*)?")
+"""Printable ASCII that begins with one slash; browsers take a backslash for another."""
+
 Fields = list[tuple[str, str]]
 
 
-async def _fields(request: Request) -> Fields:
+async def form_of(request: Request) -> Fields:
     """The fields of a form, empty ones left out."""
     return parse_qsl((await request.body()).decode(errors="replace"))
 
 
-FieldsDep = Annotated[Fields, Depends(_fields)]
+FieldsDep = Annotated[Fields, Depends(form_of)]
 
 
-@router.post("/matrices")
-async def upload_file(request: Request, ingestor: IngestorDep) -> Response:
+@router.post("/matrices", dependencies=[SUBMIT])
+async def upload_file(request: Request, ingestor: IngestorDep, caller: CallerDep) -> Response:
     """Takes in a matrix file and shows the matrix."""
-    row, _ = await take_upload(request, ingestor)
-    return _to(f"/matrices/{row.id}")
+    row, _ = await take_upload(request, ingestor, caller)
+    return to(f"/matrices/{row.id}")
 
 
-@router.post("/matrices/generate")
-def generate(fields: FieldsDep, ingestor: IngestorDep) -> Response:
+@router.post("/matrices/generate", dependencies=[SUBMIT])
+def generate(fields: FieldsDep, ingestor: IngestorDep, caller: CallerDep) -> Response:
     """Generates a matrix and shows it: `family` and its parameters, and its `name` if you like."""
     given = {"family": "", "name": ""} | dict(fields)
     params = values_of(generator(given["family"]).Params, fields, but=("family", "name"))
-    return _to(f"/matrices/{catalogue.add_generated(ingestor, given['family'], params, given['name']).row.id}")
+    row, _ = take_call(ingestor, caller, given["family"], params, given["name"])
+    return to(f"/matrices/{row.id}")
 
 
-@router.post("/jobs")
-def measure(fields: FieldsDep, database: DatabaseDep, settings: SettingsDep) -> Response:
+@router.post("/jobs", dependencies=[SUBMIT])
+def measure(fields: FieldsDep, database: DatabaseDep, settings: SettingsDep, caller: CallerDep) -> Response:
     """Queues a study and shows the job: `study`, `device`, `matrix_ids` (repeatable), and parameters of the study.
 
     A form may have the fields of several studies, `formats.rounds`: those of the others are left out.
@@ -61,8 +69,9 @@ def measure(fields: FieldsDep, database: DatabaseDep, settings: SettingsDep) -> 
     params = values_of(chosen.Params, own, but=("study", "device", "matrix_ids"))
     if not matrices:
         raise ParameterError("No matrix is chosen; tick one or more.")
-    job, _ = queue.submit(database, settings, queue.JobRequest(given["study"], matrices, params, given["device"]))
-    return _to(f"/jobs/{job.id}")
+    request = queue.JobRequest(given["study"], matrices, params, given["device"])
+    job, _ = queue.submit(database, settings, request, caller=caller)
+    return to(f"/jobs/{job.id}")
 
 
 @router.get("/compare")
@@ -72,8 +81,37 @@ def compare(request: Request, database: DatabaseDep) -> Response:
     matrices = tuple(dict.fromkeys(value for name, value in query if name == "matrix_ids"))
     with database.read() as session:
         devices = all_devices(measured_on(session, matrices).values())
-    return _to(study_url(FORMATS.name, Selection(matrix=matrices, device=devices)))
+    return to(study_url(FORMATS.name, Selection(matrix=matrices, device=devices)))
 
 
-def _to(url: str) -> Response:
+def to(url: str) -> Response:
+    """Leads a browser from a form to a page."""
     return RedirectResponse(url, 303)
+
+
+@open_router.post("/sign-in")
+def sign_in(request: Request, fields: FieldsDep, access: AccessDep) -> Response:
+    """Signs a browser in with a `token`, and goes on at the path `next` of the query."""
+    answer = to(local_path(request.query_params.get("next", "")))
+    if access.is_open():
+        return answer
+    secret, cookie = dict(fields).get("token", "").strip(), cookie_of(request.headers)
+    value, request.state.caller = access.sign_in(secret, cookie, client_of(request.scope))
+    # Lax: a link from elsewhere finds its reader signed in. What changes something is never a GET.
+    secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, value, max_age=int(SESSION_S), httponly=True, samesite="lax", secure=secure)
+    return answer
+
+
+@router.post("/sign-out")
+def sign_out(caller: CallerDep, access: AccessDep) -> Response:
+    """Ends the session of a browser."""
+    access.sign_out(caller)
+    answer = to(SIGN_IN)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="lax")
+    return answer
+
+
+def local_path(text: str) -> str:
+    """The path of this service that a browser goes on with; anything that may name another host is the first page."""
+    return text if LOCAL_PATH.fullmatch(text) else "/"

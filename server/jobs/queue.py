@@ -23,12 +23,13 @@ from gpu_engine.records import DeviceInfo, MatrixInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study, check_device
-from server import devices, events, recorded_results
+from server import devices, events, quotas, recorded_results
 from server.db import Database, clock
 from server.documents import MATRICES_MAX, time_of
 from server.jobs.outlook import outlook
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
+from server.roles import LOCAL, Caller
 from server.settings import Settings
 
 CASES_MAX = 20_000
@@ -62,11 +63,12 @@ def submit(
     request: JobRequest,
     idempotency_key: str | None = None,
     studies: Sequence[Study] = STUDIES,
+    caller: Caller = LOCAL,
 ) -> tuple[JobRow, bool]:
     """The queued job and True, or the job that this key and request made before and False.
 
-    Raises ParameterError, UnknownDeviceError, TooLargeError (too many cases), ConflictError (a matrix is not ready) and
-    UnavailableError (full queue).
+    Raises ParameterError, UnknownDeviceError, TooLargeError (too many cases), ConflictError (a matrix is not ready),
+    UnavailableError (full queue) and LimitError (the caller's quotas).
     """
     if idempotency_key is not None and not 0 < len(idempotency_key) <= KEY_MAX:
         raise ParameterError(f"Idempotency-Key must have 1 to {KEY_MAX} characters.")
@@ -82,7 +84,7 @@ def submit(
     job = _job(request, study, params, device, matrices)
     try:
         with database.write() as session:
-            return _queued(session, settings, request, idempotency_key, job)
+            return _queued(session, settings, request, idempotency_key, job, caller)
     except IntegrityError:
         # Two equal keys at the same moment: the other one won.
         with database.read() as session:
@@ -121,7 +123,7 @@ def _job(request: JobRequest, study: Study, params: Any, device: DeviceInfo, mat
 
 
 def _queued(
-    session: Session, settings: Settings, request: JobRequest, key: str | None, job: JobRow
+    session: Session, settings: Settings, request: JobRequest, key: str | None, job: JobRow, caller: Caller
 ) -> tuple[JobRow, bool]:
     """Adds the job, unless one with its key came first, or what it needs has gone since."""
     earlier = _earlier(session, request, key)
@@ -131,7 +133,8 @@ def _queued(
     if queued >= settings.queue_limit:
         raise UnavailableError(f"The queue holds {queued} jobs, as many as it takes. Try again when some have run.")
     ready_matrices(session, request.matrix_ids)
-    job.idempotency_key, job.created_at = key, _next_moment(session)
+    quotas.check_job(session, caller, job)
+    job.idempotency_key, job.created_at, job.token_id = key, _next_moment(session), caller.token_id
     session.add(job)
     session.flush()
     tell_state(session, job)
@@ -246,13 +249,14 @@ def progress_document(job: JobRow) -> dict[str, Any]:
     return {"done": job.progress, "total": job.cases_total, "message": job.message}
 
 
-def cancel(database: Database, job_id: str) -> JobRow:
-    """The job, cancelled; its process ends at once. Raises NotFoundError, ConflictError when it is over already."""
+def cancel(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
+    """The job, cancelled; its process ends at once. Raises NotFoundError, ForbiddenError, ConflictError when over."""
     with database.write() as session:
         ended = update(JobRow).where(JobRow.id == job_id, JobRow.state.not_in(TERMINAL))
         values = {"state": JobState.CANCELLED, "finished_at": clock(), "current_case": "", "message": ""}
         changed = is_id(job_id) and session.execute(ended.values(values).returning(JobRow.id)).first() is not None
         job = get_job(session, job_id)
+        caller.check_owner(job.token_id)
         if changed:
             tell_state(session, job)
         elif job.state != JobState.CANCELLED:
@@ -266,6 +270,7 @@ def retry(
     job_id: str,
     idempotency_key: str | None = None,
     studies: Sequence[Study] = STUDIES,
+    caller: Caller = LOCAL,
 ) -> tuple[JobRow, bool]:
     """A new job that asks for the same again; raises ConflictError unless the first one is over."""
     with database.read() as session:
@@ -273,7 +278,7 @@ def retry(
     if job.state not in TERMINAL:
         raise ConflictError(f"The job is {job.state}; cancel it before trying it again.")
     request = JobRequest(job.study, tuple(job.matrix_ids), job.params, job.device, retry_of=job.id)
-    return submit(database, settings, request, idempotency_key, studies)
+    return submit(database, settings, request, idempotency_key, studies, caller)
 
 
 def tell_state(session: Session, job: JobRow) -> None:

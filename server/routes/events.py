@@ -5,7 +5,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated
 
@@ -17,10 +17,11 @@ from starlette.concurrency import run_in_threadpool
 
 from gpu_engine.errors import NotFoundError, ParameterError, UnavailableError, quote
 from server.db import Database
-from server.deps import DatabaseDep
+from server.deps import AccessDep, DatabaseDep
 from server.events import newest_id
 from server.models import EventRow, JobRow, MatrixRow
 from server.openapi import Responses, problem_docs
+from server.roles import CallerDep
 
 router = APIRouter(tags=["events"])
 log = logging.getLogger(__name__)
@@ -102,6 +103,8 @@ def _streams(request: Request) -> Streams:
 async def stream_events(
     request: Request,
     database: DatabaseDep,
+    caller: CallerDep,
+    access: AccessDep,
     streams: Annotated[Streams, Depends(_streams)],
     topics: Annotated[str, Query(description="`jobs`, `matrices`, `job:ID`, `matrix:ID`, separated by commas.")],
     after: Annotated[str | None, Query(description="Begins after the event with this id, else with the next.")] = None,
@@ -111,7 +114,7 @@ async def stream_events(
     last = _parse_id("after", after) if not last_event_id else _parse_id("Last-Event-ID", last_event_id)
     wanted = parse_topics(topics)
     await run_in_threadpool(_check, database, wanted)
-    events = _follow(request, database, streams, wanted, last)
+    events = _follow(request, database, streams, wanted, last, lambda: access.holds(caller))
     # The first block is made here, so that a refusal is still a status and not a broken stream.
     first = await anext(events)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -148,19 +151,28 @@ def _parse_id(name: str, text: str | None) -> int | None:
 
 
 async def _follow(
-    request: Request, database: Database, streams: Streams, topics: Sequence[str], after: int | None
+    request: Request,
+    database: Database,
+    streams: Streams,
+    topics: Sequence[str],
+    after: int | None,
+    is_allowed: Callable[[], bool],
 ) -> AsyncIterator[str]:
-    """Blocks of the stream until the client leaves or the server stops; no connection is held in between."""
+    """Blocks of the stream until the client leaves, its token ends or the server stops; it holds no connection."""
     with streams.slot():
         newest = await run_in_threadpool(_newest, database)
         # An id that this database never gave is from another one: follow from now.
         last = newest if after is None or after > newest else after
         yield f"retry: {RECONNECT_MS}\nid: {last}\n\n"
-        spoken_at = time.monotonic()
+        spoken_at = checked_at = time.monotonic()
         while not streams.is_closing and not await request.is_disconnected():
             try:
                 newest = await streams.last_id(database)
                 events = await run_in_threadpool(_after, database, topics, last) if newest > last else []
+                if time.monotonic() - checked_at >= HEARTBEAT_S:
+                    checked_at = time.monotonic()
+                    if not await run_in_threadpool(is_allowed):
+                        return
             except DBAPIError as error:
                 log.warning("an event stream ends, the database does not answer: %s", error)
                 return

@@ -9,6 +9,7 @@ from server.deps import DatabaseDep
 from server.documents import Health
 from server.migrate import check_current
 from server.openapi import problem_docs, response_docs
+from server.roles import READ
 
 router = APIRouter(tags=["health"])
 
@@ -30,7 +31,9 @@ def check_readiness(database: DatabaseDep) -> Health:
     return {"status": "ok"}
 
 
-@router.get("/metrics", response_class=PlainTextResponse, responses=problem_docs(401))
+@router.get(
+    "/metrics", response_class=PlainTextResponse, responses=problem_docs(400, 401, 403, 429), dependencies=[READ]
+)
 def get_metrics(request: Request) -> Response:
     """Queue, jobs, devices, database and requests in the text format of Prometheus."""
     return Response(request.app.state.metrics.render(), media_type=metrics.TYPE)

@@ -16,6 +16,7 @@ from server.models import JobRow
 from server.openapi import etag_response_docs, list_response_docs, response_docs
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
 from server.responses import POLL_AFTER_S, etag_matches, list_response, wants_csv
+from server.roles import SUBMIT, CallerDep
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
@@ -47,11 +48,13 @@ class JobsQuery(BaseModel):
     cursor: str | None = None
 
 
-@router.post("", status_code=202, responses=response_docs(documents.Job, 403, 409, 413, success=202))
-def create_job(body: JobBody, database: DatabaseDep, settings: SettingsDep, idempotency_key: Key = None) -> Response:
+@router.post("", status_code=202, responses=response_docs(documents.Job, 409, 413, success=202), dependencies=[SUBMIT])
+def create_job(
+    body: JobBody, database: DatabaseDep, settings: SettingsDep, caller: CallerDep, idempotency_key: Key = None
+) -> Response:
     """Queues a study; the same Idempotency-Key and body again answer the same job."""
     request = queue.JobRequest(body.study, tuple(body.matrix_ids), body.params, body.device)
-    job, _ = queue.submit(database, settings, request, idempotency_key)
+    job, _ = queue.submit(database, settings, request, idempotency_key, caller=caller)
     with database.read() as session:
         return _accepted(session, job)
 
@@ -71,20 +74,30 @@ def get_job(job_id: str, database: DatabaseDep) -> Response:
         return JSONResponse(queue.job_document(session, queue.get_job(session, job_id)))
 
 
-@router.post("/{job_id}/cancel", status_code=202, responses=response_docs(documents.Job, 403, 404, 409, success=202))
-def cancel_job(job_id: str, database: DatabaseDep) -> Response:
-    """Ends a queued or running job; what it has measured stays."""
-    job = queue.cancel(database, job_id)
+@router.post(
+    "/{job_id}/cancel",
+    status_code=202,
+    responses=response_docs(documents.Job, 404, 409, success=202),
+    dependencies=[SUBMIT],
+)
+def cancel_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Response:
+    """Ends a queued or running job, of another token only for an admin; what it has measured stays."""
+    job = queue.cancel(database, job_id, caller)
     with database.read() as session:
         return _accepted(session, job)
 
 
 @router.post(
-    "/{job_id}/retry", status_code=202, responses=response_docs(documents.Job, 403, 404, 409, 413, success=202)
+    "/{job_id}/retry",
+    status_code=202,
+    responses=response_docs(documents.Job, 404, 409, 413, success=202),
+    dependencies=[SUBMIT],
 )
-def retry_job(job_id: str, database: DatabaseDep, settings: SettingsDep, idempotency_key: Key = None) -> Response:
+def retry_job(
+    job_id: str, database: DatabaseDep, settings: SettingsDep, caller: CallerDep, idempotency_key: Key = None
+) -> Response:
     """Queues the same again as a new job, once this one is over."""
-    job, _ = queue.retry(database, settings, job_id, idempotency_key)
+    job, _ = queue.retry(database, settings, job_id, idempotency_key, caller=caller)
     with database.read() as session:
         return _accepted(session, job)
 

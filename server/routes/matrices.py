@@ -1,6 +1,8 @@
 """/matrices: preview, upload, generate, list, look at, delete. /generators: what can be generated."""
 
 import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
@@ -15,13 +17,14 @@ from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.records import dumps
 from gpu_engine.results import results_document
 from gpu_engine.studies import study
-from server import catalogue, documents, recorded_results, results, upload
+from server import catalogue, documents, quotas, recorded_results, results, upload
 from server.deps import DatabaseDep, IngestorDep
 from server.ingest import Ingestor
 from server.models import MatrixRow, MatrixState
 from server.openapi import etag_response_docs, list_response_docs, problem_docs, response_docs, schema_of_params
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
 from server.responses import CSV_TYPE, POLL_AFTER_S, etag_response, list_response, wants_csv
+from server.roles import ADMIN, SUBMIT, Caller, CallerDep
 
 router = APIRouter(tags=["matrices"])
 
@@ -34,7 +37,7 @@ FORM = {
 UPLOAD_SCHEMA = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}}
 
 THERE = {200: "It was there already.", 201: "It is ready.", 202: "It is being read; ask again for it."}
-ADDED = response_docs(documents.Matrix, 403, 404, 413, 507, success=201, also=THERE)
+ADDED = response_docs(documents.Matrix, 404, 413, 507, success=201, also=THERE)
 CALLS: dict[str, Example] = {
     "stencil": {"value": {"family": "stencil", "points": 27, "nx": 32, "ny": 32, "nz": 32, "name": "cube"}}
 }
@@ -73,30 +76,36 @@ class DeleteQuery(BaseModel):
     with_results: bool = False
 
 
-@router.post("/matrices", status_code=201, openapi_extra=UPLOAD_SCHEMA, responses=ADDED)
-async def upload_matrix(request: Request, ingestor: IngestorDep) -> Response:
+@router.post("/matrices", status_code=201, openapi_extra=UPLOAD_SCHEMA, responses=ADDED, dependencies=[SUBMIT])
+async def upload_matrix(request: Request, ingestor: IngestorDep, caller: CallerDep) -> Response:
     """Takes in a matrix file: 201 when it was read within ten seconds, else 202; the same bytes again: 200."""
-    return _answer(*await take_upload(request, ingestor))
+    return _answer(*await take_upload(request, ingestor, caller))
 
 
 @router.post(
-    "/matrices/preview", openapi_extra=UPLOAD_SCHEMA, responses=response_docs(documents.Preview, 403, 413, 507)
+    "/matrices/preview",
+    openapi_extra=UPLOAD_SCHEMA,
+    responses=response_docs(documents.Preview, 413, 507),
+    dependencies=[SUBMIT],
 )
-async def preview_matrix(request: Request, ingestor: IngestorDep) -> Response:
+async def preview_matrix(request: Request, ingestor: IngestorDep, caller: CallerDep) -> Response:
     """What would be read from a file with these options; nothing is kept."""
-    async with upload.receive(request, ingestor.uploads) as received:
+    async with _receive(request, ingestor, caller) as received:
         return JSONResponse(await asyncio.wrap_future(ingestor.preview(received.path, received.options)))
 
 
-@router.post("/matrices/generate", status_code=202, responses=ADDED)
-def generate_matrix(call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)], ingestor: IngestorDep) -> Response:
+@router.post("/matrices/generate", status_code=202, responses=ADDED, dependencies=[SUBMIT])
+def generate_matrix(
+    call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)], ingestor: IngestorDep, caller: CallerDep
+) -> Response:
     """Generates a matrix: `family`, its parameters, optionally `name`; the same call again: the same matrix."""
     family, name = (_take_text(call, key) for key in ("family", "name"))
-    added = catalogue.add_generated(ingestor, family, call, name)
-    return _answer(added.row, added.created)
+    return _answer(*take_call(ingestor, caller, family, call, name))
 
 
-@router.post("/matrices/generate/preview", responses=response_docs(documents.Prediction, 403, 404, 413))
+@router.post(
+    "/matrices/generate/preview", responses=response_docs(documents.Prediction, 404, 413), dependencies=[SUBMIT]
+)
 def preview_generated(call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)], ingestor: IngestorDep) -> Response:
     """How large the matrix of such a call would be; nothing is generated."""
     family, _ = (_take_text(call, key) for key in ("family", "name"))
@@ -132,7 +141,7 @@ def get_recordings(
     return etag_response(request, dumps(results_document(data)))
 
 
-@router.delete("/matrices/{matrix_id}", status_code=204, responses=problem_docs(403, 404, 409))
+@router.delete("/matrices/{matrix_id}", status_code=204, responses=problem_docs(404, 409), dependencies=[ADMIN])
 def delete_matrix(matrix_id: str, query: Annotated[DeleteQuery, Query()], ingestor: IngestorDep) -> None:
     """Deletes the matrix; 409 while it has jobs, unless `with_results=true` lets them go with it."""
     catalogue.delete_matrix(ingestor, matrix_id, query.with_results)
@@ -145,11 +154,32 @@ def list_generators(request: Request) -> Response:
     return list_response(request, items)
 
 
-async def take_upload(request: Request, ingestor: Ingestor) -> tuple[MatrixRow, bool]:
+async def take_upload(request: Request, ingestor: Ingestor, caller: Caller) -> tuple[MatrixRow, bool]:
     """The matrix of the file in the body, after up to ten seconds of reading, and whether it is a new one."""
-    async with upload.receive(request, ingestor.uploads) as received:
+    async with _receive(request, ingestor, caller) as received:
         added = await run_in_threadpool(catalogue.add_upload, ingestor, received)
     return await catalogue.settle(ingestor, added), added.created
+
+
+def take_call(
+    ingestor: Ingestor, caller: Caller, family: str, params: Mapping[str, Any], name: str
+) -> tuple[MatrixRow, bool]:
+    """The matrix of a call of a generator, and whether it is new: an upload of the bytes that are predicted of it."""
+    predicted = catalogue.predict_generated(family, params, ingestor.settings.nnz_max)
+    quotas.charge_upload(ingestor.database, caller, predicted["bytes"])
+    added = catalogue.add_generated(ingestor, family, params, name)
+    return added.row, added.created
+
+
+@asynccontextmanager
+async def _receive(request: Request, ingestor: Ingestor, caller: Caller) -> AsyncIterator[upload.Upload]:
+    """The upload in the body, once the caller's quotas allow it."""
+    # The parser of the connection holds a body to the length that it declares.
+    declared = request.headers.get("content-length", "")
+    size = int(declared) if declared.isdecimal() else ingestor.settings.upload_bytes
+    await run_in_threadpool(quotas.charge_upload, ingestor.database, caller, size)
+    async with upload.receive(request, ingestor.uploads) as received:
+        yield received
 
 
 def _answer(row: MatrixRow, created: bool) -> Response:

@@ -12,11 +12,17 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
+from server import access, tokens
+from server.access import Access
 from server.db import Database
 from server.errors import install_error_handlers
 from server.events import emit
+from server.guard import Guard
 from server.models import Base, EventCounterRow
+from server.roles import Role
 from server.routes import events
+from server.settings import Settings
+from server.tokens import Quotas
 from tests.postgres import DATABASES, fresh
 
 PATIENCE_S = 60.0
@@ -46,6 +52,8 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
         session.add(EventCounterRow(id=1, value=0))
     app = FastAPI()
     app.state.database, app.state.streams = database, events.Streams()
+    app.state.access = Access(database, "")
+    app.add_middleware(Guard, settings=Settings(home=tmp_path), access=app.state.access)
     install_error_handlers(app)
     app.include_router(events.router)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
@@ -96,8 +104,8 @@ class Listener:
         return next(self._blocks, None) is None
 
 
-def listen(site: Site, topics: str, last: int | None = None) -> Any:
-    headers = {} if last is None else {"Last-Event-ID": str(last)}
+def listen(site: Site, topics: str, last: int | None = None, **headers: str) -> Any:
+    headers |= {} if last is None else {"Last-Event-ID": str(last)}
     return httpx.stream("GET", f"{site.url}/events", params={"topics": topics}, headers=headers, timeout=PATIENCE_S)
 
 
@@ -214,3 +222,24 @@ def test_what_is_not_there_cannot_be_followed(site: Site, topics: str) -> None:
     kind = topics.rpartition(":")[0].rpartition(",")[2]
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
     assert answer.json()["detail"] == f"There is no {kind} 'nope' to follow."
+
+
+@pytest.mark.parametrize("ended", ["revoked", "closed"])
+def test_a_stream_ends_when_its_caller_may_no_longer_follow(
+    site: Site, monkeypatch: pytest.MonkeyPatch, ended: str
+) -> None:
+    monkeypatch.setattr(access, "LOOK_S", 0.0)
+    monkeypatch.setattr(events, "HEARTBEAT_S", 0.0)
+    token = ""
+    if ended == "revoked":
+        token = tokens.add(site.database, "ci", Role.READ, None, Quotas())
+    with listen(site, "jobs", Authorization=f"Bearer {token or 'none'}") as response:
+        listener = Listener(response)
+        assert listener.comment() == "still here"
+        if ended == "revoked":
+            tokens.revoke(site.database, "ci")
+        else:
+            # The first token: whoever had none follows nothing any more.
+            tokens.add(site.database, "ci", Role.READ, None, Quotas())
+        while not listener.ends():
+            pass
