@@ -13,6 +13,7 @@ from tests.web.conftest import Lab
 
 OTHERS = {
     "table": "/formats/tables/pivot?job=j1",
+    "sign in": "/sign-in?next=/jobs",
     "not found": "/nowhere",
     "no such job": "/jobs/none",
     "no such state": "/formats?cache=hot",

@@ -6,6 +6,7 @@
 import logging
 import os
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -15,18 +16,25 @@ import requests
 import schemathesis
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as limits
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import load_all_checks
 from schemathesis.specs.openapi import checks
+from sqlalchemy import func, select
 
 from gpu_engine.records import DeviceInfo
 from server import devices
 from server.db import Database
+from server.jobs.queue import JobRequest, submit
+from server.models import JobRow, MatrixRow
+from server.roles import Role, every_route, role_of
+from server.settings import Settings
 from tests.battery import BATTERY
 from tests.conftest import ADDRESS, AddMatrix
+from tests.server.conftest import MakeToken
 
 log = logging.getLogger(__name__)
 
@@ -51,20 +59,51 @@ def send(client: TestClient, case: Case) -> httpx.Response:
     return answer
 
 
+def check_kept(database: Database, role: Role | None) -> None:
+    """What the role may not change is as it was."""
+    with database.read() as session:
+        matrices = session.scalar(select(func.count()).select_from(MatrixRow))
+        states = [(job.token_id, job.state) for job in session.scalars(select(JobRow))]
+    if role is Role.READ:
+        assert (matrices, states) == (1, [("", "queued")])
+    if role is Role.SUBMIT:
+        # It may have made some; what was there is there still.
+        assert matrices
+        assert ("", "queued") in states
+
+
+@pytest.fixture(params=[None, *Role], ids=lambda role: role or "without tokens")
+def role(request: pytest.FixtureRequest) -> Role | None:
+    """Whose token is sent; None: the service asks for none."""
+    found: Role | None = request.param
+    return found
+
+
+@pytest.fixture
+def client(app: FastAPI, role: Role | None, make_token: MakeToken) -> Iterator[TestClient]:
+    """A client of the running application with a token of that role."""
+    headers = {"authorization": f"Bearer {make_token(role)}"} if role else {}
+    with TestClient(app, base_url=ADDRESS, headers=headers) as client:
+        yield client
+
+
 @pytest.mark.timeout(3000)
-def test_no_request_makes_a_server_error(
-    app: FastAPI, client: TestClient, database: Database, add_matrix: AddMatrix
+def test_no_request_makes_a_server_error_and_none_does_what_its_role_may_not(
+    app: FastAPI, client: TestClient, role: Role | None, settings: Settings, database: Database, add_matrix: AddMatrix
 ) -> None:
     load_all_checks()
     devices.register(database, [CPU])
-    body = {"study": "formats", "matrix_ids": [add_matrix(BATTERY["identity"]())]}
-    job = client.post("/api/v1/jobs", json=body).json()
+    matrix_id = add_matrix(BATTERY["identity"]())
+    job, _ = submit(database, settings, JobRequest("formats", (matrix_id,)))
+    forbidden = {
+        route.name for route in every_route(app.routes) if role and not role.covers(role_of(route) or Role.READ)
+    }
     # Half of the requests name something that exists.
-    known = {"job_id": job["id"], "matrix_id": job["matrix_ids"][0], "name": "formats"}
+    known = {"job_id": job.id, "matrix_id": matrix_id, "name": "formats"}
     answered: Counter[int] = Counter()
 
-    def check(operation: Any, mode: GenerationMode) -> None:
-        @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    def check(operation: Any, name: str, mode: GenerationMode) -> None:
+        @limits(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(generation_mode=mode), real=st.booleans())
         def run(case: Case, real: bool) -> None:
             if real:
@@ -72,14 +111,19 @@ def test_no_request_makes_a_server_error(
             response = send(client, case)
             answered[response.status_code] += 1
             case.validate_response(response, checks=CHECKS)
+            refused = response.status_code == 403 and response.json()["code"] == "forbidden"
+            # A body that is no JSON is refused before its sender is looked at.
+            assert refused == (name in forbidden) or response.status_code == 422, name
 
         run()
 
     schema: Any = schemathesis.openapi.from_dict(app.openapi())
     for operation in [found.ok() for found in schema.get_all_operations()]:
-        if operation.definition.raw["operationId"] not in ENDLESS:
-            check(operation, GenerationMode.POSITIVE)
+        name = operation.definition.raw["operationId"]
+        if name not in ENDLESS:
+            check(operation, name, GenerationMode.POSITIVE)
             with suppress(Unsatisfiable):  # A call that takes any text cannot be called wrongly.
-                check(operation, GenerationMode.NEGATIVE)
-    log.info("%d requests: %s", answered.total(), dict(sorted(answered.items())))
+                check(operation, name, GenerationMode.NEGATIVE)
+    log.info("%s: %d requests: %s", role, answered.total(), dict(sorted(answered.items())))
+    check_kept(database, role)
     assert {status for status in answered if status >= 500} <= {503}

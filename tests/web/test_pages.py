@@ -13,7 +13,7 @@ from server.db import Database
 from server.jobs import queue
 from server.settings import Settings
 from tests.conftest import AddMatrix
-from tests.web.conftest import CPU, Lab, get, sample_matrix, words
+from tests.web.conftest import CPU, ON_EVERY_PAGE, Lab, get, sample_matrix, words
 from web import contexts, job_contexts
 from web.papers import PAPERS
 from web.studies import PAGES as STUDY_PAGES
@@ -44,7 +44,7 @@ def test_a_page_gets_its_context_and_nothing_else(client: TestClient, lab: Lab, 
     response = get(client, url)
     assert response.status_code == 200
     assert response.template.name == template
-    assert set(response.context) == {field.name for field in fields(context)} | {"request", "path", "event"}
+    assert set(response.context) == {field.name for field in fields(context)} | ON_EVERY_PAGE
 
 
 @pytest.mark.parametrize("url", ["/", "/matrices", "/jobs", "/devices"])

@@ -15,7 +15,7 @@ from server.db import Database
 from server.models import JobState
 from tests.conftest import AddMatrix
 from tests.samples.formats import HOSTILE
-from tests.web.conftest import add_study, get, sample_matrix, words
+from tests.web.conftest import ON_EVERY_PAGE, add_study, get, sample_matrix, words
 from tests.web.studies.reader import Reader, every_page, query_of
 from web import contexts
 from web.studies import PAGES
@@ -26,7 +26,7 @@ from web.studies.base import StudyPage
 def test_a_page_gets_its_context_and_nothing_else(client: TestClient, measured: StudyPage) -> None:
     response = get(client, f"/{measured.name}")
     assert (response.status_code, response.template.name) == (200, "study.html")
-    assert set(response.context) == {field.name for field in fields(contexts.StudyPage)} | {"request", "path", "event"}
+    assert set(response.context) == {field.name for field in fields(contexts.StudyPage)} | ON_EVERY_PAGE
     assert f'<a href="/{measured.name}" aria-current="page">{measured.link}</a>' in response.text
     assert response.text.count("<h1>") == 1
 
