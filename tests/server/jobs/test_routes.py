@@ -11,11 +11,14 @@ from fastapi.testclient import TestClient
 
 from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
+from server.access import Access
 from server.errors import install_error_handlers
+from server.guard import Guard
 from server.jobs import lease as leases
 from server.jobs.lease import Lease
 from server.models import JobState
 from server.routes import jobs as routes
+from tests.conftest import ADDRESS
 from tests.server.jobs.conftest import Jobs
 
 A = "a" * 32
@@ -26,9 +29,10 @@ BODY = {"study": "formats", "matrix_ids": [A], "params": {"rounds": 9}, "device"
 def client(jobs: Jobs) -> Iterator[TestClient]:
     app = FastAPI()
     app.state.settings, app.state.database = jobs.settings, jobs.database
+    app.add_middleware(Guard, settings=jobs.settings, access=Access(jobs.database, ""))
     install_error_handlers(app)
     app.include_router(routes.router, prefix="/api/v1")
-    with TestClient(app) as client:
+    with TestClient(app, base_url=ADDRESS) as client:
         yield client
 
 
