@@ -1,11 +1,7 @@
-"""All formats side by side, matrix by matrix: how the order of the formats changes with the structure.
+"""Figures 11 and 12 of the PELLR paper: its formats side by side, matrix by matrix."""
 
-Figures 11 and 12 of the PELLR paper are the same with the formats that they show.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -27,7 +23,7 @@ from web.figures.formats.groups import (
     rate_of,
 )
 from web.figures.panels import Legend, panels
-from web.palette import position, style
+from web.palette import style
 
 BAR_PX, BETWEEN_PX = 8, 12
 MATRICES_MAX = 20
@@ -35,17 +31,6 @@ MATRICES_MAX = 20
 
 FIGURES = {"figure-11": FIGURE_11, "figure-12": FIGURE_12}
 """A value of `series` → the formats of that figure of the paper, in its order and by its names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """What the bar of a measurement is called, empty: it has none; order: the key that bars are sorted by."""
-
-    name: Callable[[Measurement], str]
-    order: Callable[[str], Any]
-
-
-BY_FORMAT = Naming(lambda m: m.format, position)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +57,23 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The panels; formats: all of them, those with a time first; series: of StudyData."""
+    """The panels; formats: all of them, those with a time first; series: a key of FIGURES."""
 
     panels: tuple[Panel, ...]
     formats: tuple[str, ...]
-    series: str = ""
+    series: str
 
 
 def info(data: StudyData) -> Info:
-    """The fastest kernel of each format on each matrix.
-
-    data.series  formats of a figure of the paper, by the paper's names; else all of them, by ours
-    """
-    names = FIGURES.get(data.series, ())
-    naming = Naming(lambda m: name_of(m) if name_of(m) in names else "", names.index) if names else BY_FORMAT
-    places = by_place([m for m in data.measurements if naming.name(m)])
-    if names:
-        # A graph whose values are all 1 has competitors' times, and none of the paper's formats.
-        places = {place: _compared(groups, naming) for place, groups in places.items()}
-    found = {naming.name(m) for groups in places.values() for group in groups.values() for m in group}
-    timed = [name for groups in places.values() for name in _timed(groups, naming)]
+    """The fastest kernel of each format of the figure data.series, a key of FIGURES, on each matrix."""
+    names = FIGURES[data.series]
+    places = by_place([m for m in data.measurements if name_of(m) in names])
+    # A graph whose values are all 1 has competitors' times, and none of the paper's formats.
+    places = {place: _compared(groups) for place, groups in places.items()}
+    found = {name_of(m) for groups in places.values() for group in groups.values() for m in group}
+    timed = [name for groups in places.values() for name in _timed(groups, names)]
     every = tuple(dict.fromkeys((*timed, *sorted(found))))
-    return Info(tuple(_panel(place, groups, data, naming) for place, groups in places.items()), every, data.series)
+    return Info(tuple(_panel(place, groups, data) for place, groups in places.items()), every, data.series)
 
 
 def draw(info: Info) -> go.Figure:
@@ -137,38 +117,38 @@ def summary(info: Info) -> str:
 
 def _of_figure(series: str) -> str:
     """Which figure of the paper has these formats, and what stands for them where the names do not say it."""
-    names = FIGURES.get(series, ())
+    names = FIGURES[series]
     kernels = [f"{name} is {' or '.join(SERIES[name])}" for name in names if SERIES[name] != (name.lower(),)]
     hyb = "HYB is ours by the 1/3 rule, the paper's was cuSPARSE's"
-    return f" of the paper's {series.replace('-', ' ').capitalize()} ({join([*kernels, hyb])})" if names else ""
+    return f" of the paper's {series.replace('-', ' ').capitalize()} ({join([*kernels, hyb])})"
 
 
-def _compared(groups: Groups, naming: Naming) -> Groups:
-    """The matrices with measurements under two names at least."""
-    return {i: group for i, group in groups.items() if len({naming.name(m) for m in group}) > 1}
+def _compared(groups: Groups) -> Groups:
+    """The matrices with measurements of two formats at least."""
+    return {i: group for i, group in groups.items() if len({name_of(m) for m in group}) > 1}
 
 
-def _timed(groups: Groups, naming: Naming) -> list[str]:
-    """The names with a time on any of these matrices, in their order."""
-    names = {naming.name(m) for group in groups.values() for m in group if m.median_s}
-    return sorted(names, key=naming.order)
+def _timed(groups: Groups, names: Sequence[str]) -> list[str]:
+    """Those of the names with a time on any of these matrices."""
+    timed = {name_of(m) for group in groups.values() for m in group if m.median_s}
+    return [name for name in names if name in timed]
 
 
-def _panel(place: Place, groups: Groups, data: StudyData, naming: Naming) -> Panel:
-    lines = {i: _line(data.matrix(i), groups[i], naming) for i in data.by_sigma(groups)}
+def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
+    lines = {i: _line(data.matrix(i), groups[i]) for i in data.by_sigma(groups)}
     first = list(groups)[:MATRICES_MAX]
     labels = _labels(data.by_sigma(first), data)
-    formats = _timed({i: groups[i] for i in first}, naming)
+    formats = _timed({i: groups[i] for i in first}, FIGURES[data.series])
     return Panel(place, tuple(lines.values()), {labels[i]: lines[i] for i in labels}, tuple(formats))
 
 
-def _line(matrix: MatrixFeatures, group: Sequence[Measurement], naming: Naming) -> Line:
+def _line(matrix: MatrixFeatures, group: Sequence[Measurement]) -> Line:
     """The line of a matrix; `group` is sorted, the fastest first."""
     fastest: dict[str, Rate] = {}
     for m in group:
         if m.median_s:
-            fastest.setdefault(naming.name(m), rate_of(m))
-    return Line(matrix, fastest, {name: m.state for m in group if (name := naming.name(m)) not in fastest})
+            fastest.setdefault(name_of(m), rate_of(m))
+    return Line(matrix, fastest, {name: m.state for m in group if (name := name_of(m)) not in fastest})
 
 
 def _labels(ids: Iterable[str], data: StudyData) -> dict[str, str]:

@@ -1,25 +1,33 @@
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from tests.samples.formats import HOSTILE, sized, study_of, timed, traces, untimed
+from gpu_engine.records import Measurement
+from tests.samples.formats import HOSTILE, sized, timed, traces, untimed
 from web.figures.formats.side_by_side import MATRICES_MAX, draw, info, summary, table
 
 MATRICES = {"m1": sized("rough", 9.0), "m2": sized("smooth", 0.5), "m3": sized("unknown", None)}
 INFO = info(
     StudyData(
         [
-            timed("csr/scalar", 1000e-6, matrix="m1"),
-            timed("csr/vector", 800e-6, matrix="m1"),
+            timed("pellr/thread", 1000e-6, matrix="m1"),
+            timed("pellr/warp", 800e-6, matrix="m1"),
             timed("cusparse/csr_alg1", 500e-6, matrix="m1"),
-            timed("cusparse/best", 500e-6, matrix="m1"),
+            timed("cusparse/best", 400e-6, matrix="m1"),
             untimed("ell/thread", "skipped", "needs 41 GB", matrix="m1"),
-            timed("csr/vector", 2000e-6, matrix="m2"),
+            timed("pellr/warp", 2000e-6, matrix="m2"),
             timed("ell/thread", 400e-6, matrix="m2"),
-            timed("csr/vector", 1000e-6, matrix="m3"),
+            timed("pellr/warp", 1000e-6, matrix="m3"),
+            timed("jad/thread", 4000e-6, matrix="m3"),
         ],
         MATRICES,
+        series="figure-12",
     )
 )
+
+
+def pair(matrix: str, device: str = "cpu") -> list[Measurement]:
+    """Two formats of the paper on a matrix."""
+    return [timed(kernel, 1e-3, matrix=matrix, device=device) for kernel in ("pellr/warp", "ell/thread")]
 
 
 def test_each_format_has_its_fastest_kernel_by_ascending_sigma() -> None:
@@ -28,18 +36,18 @@ def test_each_format_has_its_fastest_kernel_by_ascending_sigma() -> None:
     assert tuple(panel.bars.values()) == panel.lines
     smooth, rough, _ = panel.lines
     assert {name: rate.measurement.kernel for name, rate in rough.fastest.items()} == {
-        "csr": "csr/vector",
-        "cusparse": "cusparse/best",
+        "PELLR": "pellr/warp",
+        "cuCSR": "cusparse/csr_alg1",
     }
-    assert rough.states == {"ell": "skipped"}
-    assert smooth.fastest["ell"].interval == pytest.approx((5.0 / 1.01, 5.0 / 0.99))
-    assert panel.formats == ("csr", "ell", "cusparse"), "our formats first, the library last"
+    assert rough.states == {"ELL": "skipped"}
+    assert smooth.fastest["ELL"].interval == pytest.approx((5.0 / 1.01, 5.0 / 0.99))
+    assert panel.formats == ("JAD", "ELL", "PELLR", "cuCSR"), "as in the paper's figure"
 
 
 def test_bars_of_a_format_stand_in_the_rows_of_its_matrices() -> None:
     figure = draw(INFO)
-    csr, ell, _ = traces(figure, "kernel")
-    assert dict(zip(csr["y"], csr["x"], strict=True)) == {"rough": 2.5, "smooth": 1.0, "unknown": 2.0}
+    _, ell, pellr, _ = traces(figure, "kernel")
+    assert dict(zip(pellr["y"], pellr["x"], strict=True)) == {"rough": 2.5, "smooth": 1.0, "unknown": 2.0}
     assert (ell["y"], ell["error_x"]["array"]) == (["smooth"], pytest.approx([5.0 / 0.99 - 5.0]))
     axis = figure.layout.yaxis
     assert list(axis.categoryarray) == ["smooth", "rough", "unknown"]
@@ -47,19 +55,22 @@ def test_bars_of_a_format_stand_in_the_rows_of_its_matrices() -> None:
 
 
 def test_a_format_is_listed_once() -> None:
-    both = info(StudyData([*study_of("m1"), *study_of("m1", "cuda:0", 0.01)], MATRICES))
-    listed = [trace["name"] for trace in traces(draw(both), "kernel") if trace["showlegend"]]
-    assert sorted(listed) == ["coo", "csr"]
+    both = [pair("m1", device) for device in ("cpu", "cuda:0")]
+    seen = info(StudyData([m for own in both for m in own], MATRICES, series="figure-12"))
+    assert len(seen.panels) == 2
+    listed = [trace["name"] for trace in traces(draw(seen), "kernel") if trace["showlegend"]]
+    assert listed == ["ELL", "PELLR"]
 
 
 def test_the_table_has_every_number_and_reason() -> None:
     assert [head.text for head in table(INFO).heads][3:] == ["σ", *INFO.formats]
     rough = table(INFO).rows[1]
-    assert rough == ("rough", "cpu", "warm", "9.00", "2.50", "skipped", "4.00")
+    assert rough == ("rough", "cpu", "warm", "9.00", "–", "skipped", "2.50", "4.00")
 
 
 def test_a_picture_has_so_many_matrices_and_the_table_all() -> None:
-    many = info(StudyData([timed("csr/vector", 1e-3, matrix=f"m{number}") for number in range(30)]))
+    every = [m for number in range(30) for m in pair(f"m{number}")]
+    many = info(StudyData(every, series="figure-12"))
     assert (len(many.panels[0].bars), len(many.panels[0].lines)) == (MATRICES_MAX, 30)
     assert summary(many).endswith("Drawn are the first 20 of 30; the table has all.")
     assert "Drawn" not in summary(INFO)
@@ -67,7 +78,7 @@ def test_a_picture_has_so_many_matrices_and_the_table_all() -> None:
 
 def test_equal_names_stay_apart_and_are_text() -> None:
     same = {"aaaa1": sized(HOSTILE), "bbbb2": sized(HOSTILE)}
-    figure = draw(info(StudyData([timed("csr/vector", 1e-3, matrix=m) for m in same], same)))
+    figure = draw(info(StudyData([m for matrix in same for m in pair(matrix)], same, series="figure-12")))
     first, second = figure.layout.yaxis.categoryarray
     assert first.startswith("&lt;b&gt;x")
     assert second == f"{first} (bbbb)"
