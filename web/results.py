@@ -25,6 +25,23 @@ JOBS_MAX = 200
 """How many of the newest jobs are looked through for results."""
 
 
+@dataclass(frozen=True, slots=True)
+class Available:
+    """What there are results of, whichever of them are shown.
+
+    devices   with results, those of this service first; chosen: those of the selection, or the first of all
+    jobs      on the chosen devices, the newest first
+    recorded  the chosen devices whose results came with a recording
+    matrices  with results on the chosen devices
+    """
+
+    devices: tuple[str, ...]
+    chosen: tuple[str, ...]
+    jobs: tuple[JobRow, ...]
+    recorded: tuple[str, ...]
+    matrices: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Results:
     """The results of a selection, and what else could be selected.
@@ -85,6 +102,20 @@ def device_names(session: Session) -> dict[str, str]:
     return named | {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
 
 
+def available(session: Session, study: str, selection: Selection) -> Available:
+    """What a study has results of, read without any of them; raises NotFoundError for a job that does not exist."""
+    jobs = _candidates(session, study, selection)
+    # A selection of jobs shows their results and nothing else.
+    recorded = () if selection.job else recorded_results.device_ids(session, study)
+    devices = tuple(dict.fromkeys((*(job.device for job in jobs), *recorded)))
+    chosen = selection.device or (devices if selection.job else devices[:1])
+    here = tuple(job for job in jobs if job.device in chosen)
+    elsewhere = tuple(device for device in recorded if device in chosen)
+    own = (matrix for job in here for matrix in job.matrix_ids)
+    matrices = dict.fromkeys((*own, *recorded_results.matrix_ids(session, study, elsewhere)))
+    return Available(devices, chosen, here, elsewhere, tuple(matrices))
+
+
 def results_of(session: Session, study: str, selection: Selection, named: bool = True) -> Results:
     """The newest results of a study that fit the selection; raises NotFoundError for a job that does not exist.
 
@@ -92,34 +123,26 @@ def results_of(session: Session, study: str, selection: Selection, named: bool =
 
     named  measurements have the names of their devices, as people read them; else their ids
     """
-    jobs = _candidates(session, study, selection)
-    # A selection of jobs shows their results and nothing else.
-    recorded = () if selection.job else recorded_results.device_ids(session, study)
-    known_devices = tuple(dict.fromkeys((*(job.device for job in jobs), *recorded)))
-    chosen_devices = selection.device or (known_devices if selection.job else known_devices[:1])
-    here = [job for job in jobs if job.device in chosen_devices]
-    elsewhere = [device for device in recorded if device in chosen_devices]
-    own = (matrix for job in here for matrix in job.matrix_ids)
-    matrices = tuple(dict.fromkeys((*own, *recorded_results.matrix_ids(session, study, elsewhere))))
-    chosen_matrices = selection.matrix or matrices[:VALUES_MAX]
-    chosen = selection.with_(device=chosen_devices, cache=selection.cache or CACHE_DEFAULT, matrix=chosen_matrices)
-    sources, mixtures = _sources(here, chosen.matrix, chosen.device), _mixtures(session, here, chosen.matrix)
+    known = available(session, study, selection)
+    matrices = selection.matrix or known.matrices[:VALUES_MAX]
+    chosen = selection.with_(device=known.chosen, cache=selection.cache or CACHE_DEFAULT, matrix=matrices)
+    sources, mixtures = _sources(known.jobs, matrices, known.chosen), _mixtures(session, known.jobs, matrices)
     found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted) if MIXTURE not in m.axes]
     found += (m for of_job in mixtures.values() for m in of_job)
-    found += recorded_results.measurements(session, study, chosen.matrix, elsewhere)
+    found += recorded_results.measurements(session, study, matrices, known.recorded)
     names = device_names(session) if named else {}
     kernels = tuple(dict.fromkeys(m.kernel for m in found))
     found = [_renamed(m, names) for m in found if not chosen.kernel or m.kernel in chosen.kernel]
     return Results(
         study,
         chosen,
-        tuple(job for job in here if job.id in sources or job.id in mixtures),
+        tuple(job for job in known.jobs if job.id in sources or job.id in mixtures),
         tuple(m for m in found if m.cache in chosen.cache),
         tuple(found),
-        matrix_features(session, (*matrices, *chosen.matrix)),
+        matrix_features(session, (*known.matrices, *matrices)),
         kernels,
-        known_devices,
-        matrices,
+        known.devices,
+        known.matrices,
         names,
     )
 

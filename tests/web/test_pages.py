@@ -1,19 +1,25 @@
 """Every page by its context and its words; the client is no browser, so nothing here runs scripts."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
 
-from server import devices, first_start, import_recordings
+from gpu_engine.records import Measurement
+from server import devices, first_start, import_recordings, results
 from server.db import Database
 from server.jobs import queue
+from server.models import JobState
+from server.results import measurements
 from server.settings import Settings
 from tests.conftest import AddMatrix
-from tests.web.conftest import CPU, ON_EVERY_PAGE, Lab, get, sample_matrix, words
+from tests.samples.formats import study_of
+from tests.web.conftest import CPU, ON_EVERY_PAGE, ON_GPU, Lab, add_job, get, sample_matrix, words
 from web import contexts, job_contexts
 from web.papers import PAPERS
 from web.studies import PAGES as STUDY_PAGES
@@ -79,6 +85,23 @@ def test_home_says_the_newest_verdict_in_words(client: TestClient, lab: Lab) -> 
     assert "about 1 min 5 s left" in said
     assert "place 1 in the queue of cpu" in said
     assert "20.0 GB/s" in said
+
+
+def test_home_reads_the_measurements_that_it_shows_and_no_others(
+    client: TestClient, lab: Lab, add_matrix: AddMatrix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [add_matrix(sample_matrix(), f"n{number}") for number in range(6)]
+    add_job(lab.database, "j9", "cpu", JobState.SUCCEEDED, [m for matrix in many for m in study_of(matrix)])
+    asked: list[str] = []
+
+    def read(session: Session, job_ids: Sequence[str] = (), matrix_ids: Sequence[str] = ()) -> list[Measurement]:
+        assert matrix_ids, "all of them"
+        asked.extend(matrix_ids)
+        return measurements(session, job_ids, matrix_ids)
+
+    monkeypatch.setattr(results, "measurements", read)
+    assert "n3" in get(client, "/").text
+    assert sorted(asked) == sorted(many[:4])
 
 
 def test_home_says_what_is_on_its_way(client: TestClient, database: Database, add_matrix: AddMatrix) -> None:

@@ -11,7 +11,7 @@ from web.figures import headline
 from web.figures.headline import HEADLINE
 from web.parts import Chart, FindingLine, Headline, JobLine, Link
 from web.recorded import recorded_formats
-from web.results import device_names, results_of
+from web.results import available, device_names, results_of
 from web.selection import Selection
 from web.studies import PAGES
 from web.studies.base import StudyPage
@@ -46,10 +46,10 @@ def page(session: Session) -> HomePage:
 
 def _newest(session: Session, study: StudyPage) -> tuple[FindingLine, ...]:
     """The newest findings of a study that was measured here."""
-    everything = results_of(session, study.name, Selection())
-    if not everything.jobs:
+    known = available(session, study.name, Selection())
+    if not known.jobs:
         return ()
-    newest = results_of(session, study.name, Selection(matrix=everything.matrices[: study.home_findings]))
+    newest = results_of(session, study.name, Selection(matrix=known.matrices[: study.home_findings]))
     return finding_lines(study, newest)[: study.home_findings]
 
 

@@ -16,15 +16,14 @@ from gpu_engine.records import DeviceInfo, dumps
 from gpu_engine.studies.base import check_device
 from server import catalogue, devices, recorded_results
 from server.documents import MATRICES_MAX
-from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from web.contexts import PaperPage, PapersPage
 from web.papers import PAPERS, find_paper
 from web.papers.base import Paper, Place, Trial
 from web.papers.parts import ExhibitPart, Generation, TrialForm
 from web.parts import Chart, Choice, Link
-from web.results import JOBS_MAX, Results, device_names, results_of, with_traces
-from web.selection import VALUES_MAX, Selection
+from web.results import Results, available, device_names, results_of, with_traces
+from web.selection import Selection
 from web.studies import page_of
 from web.views.study import chart, contents
 
@@ -74,13 +73,9 @@ def paper_page(session: Session, name: str, device: str, matrix: str) -> PaperPa
 
 def _measured(session: Session, study: str) -> dict[str, Measured]:
     """Every device with results of a study, each with all of its matrices that an address holds."""
-    jobs = [job for job in queue.list_jobs(session, study=study, limit=JOBS_MAX).items if job.cases_done]
-    recorded = recorded_results.device_ids(session, study)
     found = {}
-    for device in dict.fromkeys((*(job.device for job in jobs), *recorded)):
-        own = (matrix for job in jobs if job.device == device for matrix in job.matrix_ids)
-        every = tuple(dict.fromkeys((*own, *recorded_results.matrix_ids(session, study, [device]))))[:VALUES_MAX]
-        results = results_of(session, study, Selection(device=(device,), matrix=every))
+    for device in available(session, study, Selection()).devices:
+        results = results_of(session, study, Selection(device=(device,)))
         found[device] = Measured(results, _data(session, results))
     return found
 
