@@ -52,10 +52,9 @@ def strips(standings: Sequence[Standing], colors: Sequence[str], what: str) -> S
     caption = (
         f"A dot is one of the {what}: its time over the best there. The bar is the geometric mean and its interval."
     )
-    rest = sum(row.beyond for row in rows)
-    return Strips(
-        WIDTH, ROW * len(rows) + 24, ticks, rows, f"{caption} {rest} over {end:g} × at the end." if rest else caption
-    )
+    if rest := sum(row.beyond for row in rows):
+        caption += f" {rest} over {end:g}\u00a0× at the end."
+    return Strips(WIDTH, ROW * len(rows) + 24, ticks, rows, caption)
 
 
 def _strip(own: Standing, color: str, place: int, end: float) -> Strip:

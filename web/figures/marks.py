@@ -86,7 +86,8 @@ def first_panels(every: Sequence[Panel], rows: Callable[[Panel], int], rows_max:
 
 def omission(drawn: int, total: int, what: str = "", where: str = "the table has all") -> str:
     """A sentence on the panels that are not drawn; empty where all are."""
-    return f" Drawn are the first {drawn} of {total}{what}; {where}." if drawn < total else ""
+    first = "is the first" if drawn == 1 else f"are the first {drawn}"
+    return f" Drawn {first} of {total}{what}; {where}." if drawn < total else ""
 
 
 def _coordinates(marks: Sequence[Mark]) -> dict[str, Any]:

@@ -17,13 +17,20 @@ LEGEND_LINE_PX, LEGEND_PER_LINE = 24, 6
 
 
 def panels(
-    titles: Sequence[str], heights: Sequence[int], legend: int = 0, columns: int = 1, **options: Any
+    titles: Sequence[str],
+    heights: Sequence[int],
+    legend: int = 0,
+    columns: int = 1,
+    above_px: int = 0,
+    **options: Any,
 ) -> go.Figure:
     """Panels of these heights in pixels, one above the other; legend: how many entries it will have.
 
-    columns  panels side by side that share their y axis; a title stands on the left, over the first of them
+    columns   panels side by side that share their y axis; a title stands on the left, over the first of them
+    above_px  room between the title of a panel and the panel, for labels of its columns
     """
-    inner = sum(heights) + GAP_PX * (len(heights) - 1)
+    gap = GAP_PX + above_px
+    inner = sum(heights) + gap * (len(heights) - 1)
     legend_px = LEGEND_LINE_PX * -(-legend // LEGEND_PER_LINE)
     below = BOTTOM_PX + legend_px
     figure = make_subplots(
@@ -32,16 +39,16 @@ def panels(
         shared_yaxes=columns > 1,
         row_heights=list(heights),
         horizontal_spacing=0.06 if columns > 1 else 0,
-        vertical_spacing=GAP_PX / inner if len(heights) > 1 else 0,
+        vertical_spacing=gap / inner if len(heights) > 1 else 0,
         subplot_titles=list(titles),
     )
-    figure.update_annotations(x=0, xanchor="left", font_size=13)
+    figure.update_annotations(x=0, xanchor="left", yshift=above_px, font_size=13)
     figure.update_xaxes(automargin=True)
     figure.update_yaxes(automargin=True)
     figure.update_layout(
         template="none",
-        height=inner + TOP_PX + below,
-        margin={"l": 8, "r": 16, "t": TOP_PX, "b": below},
+        height=inner + TOP_PX + above_px + below,
+        margin={"l": 8, "r": 16, "t": TOP_PX + above_px, "b": below},
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
         meta={"legend_px": legend_px},
         **options,

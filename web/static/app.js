@@ -2,6 +2,7 @@
 import { drawCharts } from "./charts.js";
 import { wireActions } from "./actions.js";
 import { wireChosen } from "./chosen.js";
+import { wireColumns } from "./columns.js";
 import { wireExports } from "./exports.js";
 import { wireForms } from "./forms.js";
 import { wireGenerate } from "./generate.js";
@@ -20,5 +21,6 @@ wireChosen();
 wireUpload();
 wireTables();
 wireExports();
+wireColumns();
 drawCharts();
 wireLive();

@@ -155,8 +155,8 @@ FORMATS = StudyPage(
     job_figures=("formats",),
     contests=contests,
     of_paper=_of_paper,
-    alone=("side-by-side", "roofline"),
-    named=("performance-profile", "rate"),
+    alone=("roofline",),
+    named=("side-by-side", "performance-profile", "rate"),
     switches=(
         Switch("cache", "Cache", lambda _: (*CACHES, BOTH), _caches, values={BOTH: CACHES}),
         Switch(

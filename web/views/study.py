@@ -19,7 +19,7 @@ from web.provenance import provenance_of
 from web.results import Results, results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection
 from web.studies.base import Section, StudyPage, by_sigma
-from web.views import answer
+from web.views import answer, tables
 from web.views.lines import finding_lines, study_url
 
 CHOICES_MAX = 24
@@ -103,10 +103,9 @@ class _Sections:
 
 def _features(study: StudyPage, results: Results, pictured: int) -> TableSection:
     """The table of the matrices; pictured: how many of them have a picture."""
-    of = study.features
-    table = TitledTable(of.heading, of.table(results))
+    of, table = study.features, tables.features(study, results)
     lacking = NO_PICTURES if of.picture and table.table.rows and not pictured else ""
-    return TableSection("structure", of.heading, tuple(filter(None, (of.note, lacking))), (table,), prose=False)
+    return TableSection(tables.STRUCTURE, of.heading, tuple(filter(None, (of.note, lacking))), (table,), prose=False)
 
 
 def chart(name: str, selection: Selection, version: int, caption: str) -> Chart:

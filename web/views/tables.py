@@ -28,6 +28,11 @@ class NamedTables:
     prose: bool = False
 
 
+def features(study: StudyPage, results: Results) -> TitledTable:
+    """The table of the matrices."""
+    return TitledTable(study.features.heading, study.features.table(results))
+
+
 def page(session: Session, study: StudyPage, asked: Selection, name: str) -> contexts.TablePage:
     """The page of the tables of that name; raises NotFoundError where the selection has none."""
     found = find(session, study, asked, name)
@@ -43,6 +48,9 @@ def page(session: Session, study: StudyPage, asked: Selection, name: str) -> con
         files=tuple(Link(label, address(study.name, name + ending, asked)) for ending, label in LABELS),
     )
 
+
+STRUCTURE = "structure"
+"""The name of the table of the matrices, and of its section."""
 
 LABELS = ((".csv", "CSV"), (".md", "Markdown"), (".tex", "LaTeX"))
 """Endings of the files of a table, and what they are called."""
@@ -79,6 +87,14 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
     for figure in study.figures:
         if figure.table and name == f"{figure.name}-numbers":
             yield name, NamedTables(figure.title, (TitledTable(figure.title, figure.table(figure.info(data))),))
+    yield (
+        STRUCTURE,
+        NamedTables(
+            study.features.heading,
+            (features(study, results),),
+            notes=(study.features.note,) if study.features.note else (),
+        ),
+    )
     yield "pivot", NamedTables("Kernels by matrices", pivots(study.findings(data)))
     for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):
         yield from _of_section(section, data)

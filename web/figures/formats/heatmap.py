@@ -36,8 +36,11 @@ STEPS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, FACTOR_MAX)
 COLUMNS_MAX = 20
 """Most kernels of a picture, those nearest to the fastest; the table has all."""
 
-PANEL_PX, ROW_PX_MIN, ROW_PX_MAX, COLUMN_PX, NAMES_PX, SCALE_PX = 900, 13, 26, 36, 150, 34
+PANEL_PX, ROW_PX_MIN, ROW_PX_MAX, COLUMN_PX, NAMES_PX, SCALE_PX, LETTER_PX = 900, 13, 26, 36, 150, 34, 7.5
 """A panel is about as tall however many matrices it has; a narrow screen is scrolled."""
+
+SCALE_LENGTH_PX = 300
+"""Of the colours above all, whose steps have room for their numbers on any screen."""
 
 GLYPHS: Mapping[VerdictKind, str] = {"same": "=", "ambiguous": "?"}
 """Of what is not told apart from the fastest."""
@@ -116,7 +119,9 @@ def draw(info: Info) -> go.Figure:
         return blank(NO_RESULTS)
     heights = [_row_px(panel) * len(panel.lines) for panel in info.panels]
     titles = [place_in_words(panel.place) for panel in info.panels]
-    figure = panels(titles, heights)
+    # Slanted by 60°.
+    longest = max(len(kernel) for panel in info.panels for kernel in panel.drawn)
+    figure = panels(titles, heights, above_px=10 + round(LETTER_PX * math.sin(math.pi / 3) * longest))
     for row, panel in enumerate(info.panels, start=1):
         for trace in (_cells(panel, scale=row == 1), _without_time(panel)):
             figure.add_trace(trace, row=row, col=1)
@@ -126,7 +131,7 @@ def draw(info: Info) -> go.Figure:
         labels = [shorten(line.matrix.name, 20) for line in panel.lines]
         figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=[escape(each) for each in labels], row=row)
         figure.update_xaxes(tickvals=list(range(len(panel.drawn))), ticktext=list(map(escape, panel.drawn)), row=row)
-    figure.update_xaxes(side="bottom", tickangle=-60, showgrid=False, zeroline=False)
+    figure.update_xaxes(side="top", tickangle=-60, showgrid=False, zeroline=False)
     figure.update_yaxes(zeroline=False)
     columns = max(len(panel.drawn) for panel in info.panels)
     figure.update_layout(height=figure.layout.height + SCALE_PX, margin_t=figure.layout.margin.t + SCALE_PX)
@@ -199,11 +204,13 @@ def _cells(panel: Panel, scale: bool) -> go.Heatmap:
     rows = [[line.cells.get(kernel) for kernel in panel.drawn] for line in panel.lines]
     bar = {
         "tickvals": [math.log(step) for step in STEPS],
-        "ticktext": [*(f"{step:g}" for step in STEPS[:-1]), f"{FACTOR_MAX:g} × or more"],
+        "ticktext": [*(f"{step:g}" for step in STEPS[:-1]), f"≥ {FACTOR_MAX:g}"],
         "orientation": "h",
         "thickness": 10,
-        "len": 0.6,
+        "lenmode": "pixels",
+        "len": SCALE_LENGTH_PX,
         "x": 0,
+        "xref": "container",
         "xanchor": "left",
         "y": 1,
         "yref": "container",
