@@ -23,8 +23,8 @@ class Selection:
     devices, phases     of work shared by devices: how many they are, and whether its phases are times or shares; one
                         value each
     pair                formats: the first against each of the others; alone, against every other format measured
-    first, near, stall  of another schedule of PageRank's precisions, one value each; replay: the kernel whose trace is
-                        replayed under it
+    first, near, stall  of another schedule of PageRank's precisions, one value each; epsilon: where its runs end;
+                        replay: the kernel whose trace is replayed under it
     """
 
     job: tuple[str, ...] = ()
@@ -43,6 +43,7 @@ class Selection:
     first: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     stall: tuple[str, ...] = ()
+    epsilon: tuple[str, ...] = ()
     replay: tuple[str, ...] = ()
 
     def with_(self, **changes: Any) -> "Selection":
@@ -57,7 +58,7 @@ class Selection:
 
 NAMES = tuple(field.name for field in fields(Selection))
 
-WHAT_IF = ("first", "near", "stall", "replay")
+WHAT_IF = ("first", "near", "stall", "epsilon", "replay")
 """They are one schedule."""
 
 ONCE = (*WHAT_IF, "kernels", "series", "batch", "operation", "devices", "phases")

@@ -56,7 +56,7 @@ class StudyData:
     traces    by device and case
     batch     problems of the batches to show, operation: y=Ax+y or y=Ax; 0 and empty: the figure's own choice
     devices   how many share the work that is spoken of; 0: the most; phases: `times` or `shares`, empty: times
-    what_if   of Selection's first, near, stall and replay those that the reader chose
+    what_if   of Selection's first, near, stall, epsilon and replay those that the reader chose
     """
 
     measurements: Sequence[Measurement] = ()

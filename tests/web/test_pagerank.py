@@ -65,6 +65,7 @@ def test_the_address_chooses_the_schedule_that_is_replayed(client: TestClient, r
         "first": "1",
         "near": "3",
         "stall": "0.98",
+        "epsilon": "",
         "replay": "csr/thread+cpms4",
     }
     assert [choice.value for choice in form.fields[-1].choices if choice.chosen] == ["csr/thread+cpms4"]

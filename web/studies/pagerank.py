@@ -57,7 +57,7 @@ FIGURES = (
     Figure("pagerank-pull", "What fewer bits do to a product", pull.draw, pull.summary, pull.table, info=pull.info),
     Figure(
         "pagerank-what-if",
-        "What another schedule would do",
+        "What another schedule, or another ε, would do",
         what_if.draw,
         what_if.summary,
         what_if.table,
@@ -82,6 +82,9 @@ def _graphs(results: Results) -> Table:
     return Table((Head("matrix", numeric=False), *(Head(text) for text in texts)), tuple(rows))
 
 
+UNTIL = "The change γ under which a run ends; empty: where it ended."
+
+
 def _what_if(data: StudyData) -> Sequence[Field]:
     """The parameters of the switch rule, filled with what the reader chose, and the kernels with a trace to replay."""
     kernels = dict.fromkeys(run.measurement.kernel for group in run_groups(data) for run in what_if.replayable(group))
@@ -94,8 +97,9 @@ def _what_if(data: StudyData) -> Sequence[Field]:
         if field.name in SCHEDULE
     ]
     chosen = data.what_if.get("replay", "")
+    ends = Field(what_if.EPSILON, "number", data.what_if.get(what_if.EPSILON, ""), UNTIL, "0", "1", "any", ())
     options = (Choice("", "the run in fp64", not chosen), *(Choice(k, k, k == chosen) for k in kernels))
-    return (*numbers, Field("replay", "choice", chosen, "Trace of", "", "", "", options))
+    return (*numbers, ends, Field("replay", "choice", chosen, "Trace of", "", "", "", options))
 
 
 PAGERANK = StudyPage(

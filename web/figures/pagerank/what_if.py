@@ -1,24 +1,29 @@
-"""What another schedule would have done: the switch rule replayed on the γ of a stored trace."""
+"""What another schedule, or another ε, would have done: the switch rule replayed on the γ of a stored trace."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import geometric_mean
 from typing import Any, Literal
 
 import plotly.graph_objects as go
 
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.predicted import predicted_s
 from gpu_engine.findings.pagerank.runs import REFINED, SCHEDULE, Run, RunGroup, by_precision, by_segments, run_groups
 from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, count
+from gpu_engine.findings.units import MISSING, count, ratio, seconds
 from gpu_engine.pagerank import Schedule, iterations_by_segments, replay
 from gpu_engine.parameters import parse_params
-from web.figures import marks
+from web.figures.base import blank
+from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panels, panel_of, schedule_name
 from web.figures.pagerank.levels import WORD_BITS, level, levels_of, stretches
 from web.figures.pagerank.timeline import Line, draw_lines
+from web.palette import style
 
 SEGMENTS: tuple[Literal[2, 4], ...] = (2, 4)
+EPSILON = "epsilon"
 NOTHING = "No run here has a trace to replay."
 
 CAVEAT = (
@@ -28,33 +33,66 @@ CAVEAT = (
 )
 
 
+PREDICTED = (
+    "Predicted times put the measured iterations of each kernel together as the replay has them, fp64 until the same ε."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A measured kernel under the replayed schedule.
+
+    more     iterations beyond those measured; time_s: until ε
+    faster   the measured time over that; speed_up: over the same kernel in fp64 until the same ε, None without it
+    """
+
+    more: int
+    time_s: float
+    faster: float
+    speed_up: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Row(Line):
-    """A replay or a measured run; counts: iterations that wrote 1, 2 … segments."""
+    """A replay or a measured run.
+
+    run        the measured one; None of a replay
+    counts     iterations that wrote 1, 2 … segments
+    predicted  of a measured run, where all of its iterations are known
+    """
 
     name: str
     schedule: str
     counts: tuple[int, ...]
     iterations: int | None
+    run: Run | None = None
+    predicted: Prediction | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
     """The panels, the replay on top of each, below it the runs measured with as many segments.
 
-    kernels  whose traces are replayed; schedule: under which rule
+    kernels  whose traces are replayed; schedule: under which rule; epsilon: until which, 0: those of the runs
     """
 
     panels: Panels[Row]
     kernels: tuple[str, ...]
     schedule: str
+    epsilon: float
+
+    @property
+    def graphs(self) -> int:
+        """How many graphs, devices and parameters there are."""
+        return len({panel.place for panel in self.panels.panels})
 
 
 def info(data: StudyData) -> Info:
     """The chosen kernel's trace, by default one in fp64, under the chosen schedule; one in fp64 with 2 and 4 segments.
 
-    Raises ParameterError where the schedule is none.
+    Raises ParameterError where the schedule is none, or ε.
     """
+    epsilon = chosen_epsilon(data.what_if)
     panels, kernels, schedules = [], [], []
     for group in run_groups(data):
         run = _replayed(group, data.what_if.get("replay", ""))
@@ -63,36 +101,78 @@ def info(data: StudyData) -> Info:
             # Two segments cannot begin with three.
             if run is None or schedule is None:
                 continue
-            rows = (_replay_row(group, run, schedule), *_measured_rows(group, segments))
+            written = replay(_until(run, epsilon), schedule)
+            rows = (_replay_row(group, run, schedule, written), *_measured_rows(group, segments, written, epsilon))
             panel = panel_of(group, data, rows)
             panels.append(replace(panel, heading=f"{segments} segments · {panel.heading}"))
             kernels.append(run.measurement.kernel)
             schedules.append(rows[0].schedule)
-    return Info(Panels(tuple(panels)), tuple(dict.fromkeys(kernels)), next(iter(schedules), ""))
+    return Info(Panels(tuple(panels)), tuple(dict.fromkeys(kernels)), next(iter(schedules), ""), epsilon)
 
 
 def draw(info: Info) -> go.Figure:
-    """A panel a matrix and number of segments: the replay on top, below it the runs measured with as many."""
-    return draw_lines(info.panels, NOTHING)
+    """Of one graph a panel a number of segments: the replay on top, below it the runs measured with as many.
+
+    Of several graphs the predicted speed-ups, a row a kernel, a point a graph.
+    """
+    if info.graphs < 2:
+        return draw_lines(info.panels, NOTHING)
+    if not any(_dots(row) for panel in info.panels.panels for row in panel.rows):
+        return blank(NOTHING)
+    return dots.draw(info.panels, _dots, "speed-up over fp64, predicted")
 
 
 def table(info: Info) -> Table:
-    """A row per replay and measured run: its schedule and the iterations by segments."""
+    """A row per replay and measured run: its schedule, iterations and time, and what the replay makes of them."""
     heads = tuple(Head(text, numeric=False) for text in ("matrix", "device", "run", "schedule"))
     rows = [
-        (*panel.place, row.name, row.schedule, by_segments(row.counts), count(row.iterations))
+        (*panel.place, row.name, row.schedule, by_segments(row.counts), count(row.iterations), *_times(row))
         for panel in info.panels.panels
         for row in panel.rows
     ]
-    return Table((*heads, Head("iterations", "by segments"), Head("iterations")), tuple(rows))
+    measured = Head("iterations", "by segments"), Head("iterations"), Head("time", "measured")
+    predicted = Head("Δ iterations", "replayed"), Head("time", "predicted"), Head("faster", "than measured")
+    return Table((*heads, *measured, *predicted, Head("speed-up", "over fp64")), tuple(rows))
 
 
 def summary(info: Info) -> str:
-    """Which rule is replayed on what, and what a replay cannot know."""
+    """Which rule is replayed on what, what it would gain, and what a replay cannot know."""
     if not info.kernels:
         return NOTHING
-    rest = marks.omission(len(info.panels.drawn), len(info.panels.panels))
-    return f"{' and '.join(info.kernels)} replayed with {info.schedule}. {CAVEAT}{rest}"
+    until = f" until γ < {info.epsilon:g}" if info.epsilon else ""
+    return f"{' and '.join(info.kernels)} replayed with {info.schedule}{until}.{_best(info)} {CAVEAT}"
+
+
+def _best(info: Info) -> str:
+    """The kernel with the highest predicted mean over several graphs, beside its mean as measured."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in (row for panel in info.panels.panels for row in panel.rows):
+        own = row.predicted
+        if row.run and own and own.speed_up:
+            found.setdefault(row.run.measurement.kernel, []).append((own.speed_up, own.faster))
+    if info.graphs < 2 or not found:
+        return ""
+    means = {kernel: [geometric_mean(each) for each in zip(*pairs, strict=True)] for kernel, pairs in found.items()}
+    kernel, (speed_up, faster) = max(means.items(), key=lambda item: item[1][0])
+    said = f"{ratio(speed_up)} the speed of fp64 in the geometric mean, {ratio(faster)} that of what was measured"
+    return f" {PREDICTED} Highest is {kernel}: {said}."
+
+
+def _dots(row: Row) -> list[dots.Dot]:
+    if row.run is None or row.predicted is None or row.predicted.speed_up is None:
+        return []
+    m = row.run.measurement
+    return [dots.Dot(m.kernel, style(m.format).color, row.predicted.speed_up)]
+
+
+def _times(row: Row) -> tuple[str, ...]:
+    """The cells of a measured run's times."""
+    if row.run is None:
+        return ("",) * 5
+    own, measured = row.predicted, seconds(row.run.measurement.median_s)
+    if own is None:
+        return (measured, *(MISSING,) * 4)
+    return measured, f"{own.more:+d}", seconds(own.time_s), ratio(own.faster), ratio(own.speed_up)
 
 
 def chosen_schedule(what_if: Mapping[str, str], segments: int) -> Schedule | None:
@@ -103,6 +183,14 @@ def chosen_schedule(what_if: Mapping[str, str], segments: int) -> Schedule | Non
     values: dict[str, Any] = {name: _number(name, what_if[name]) for name in SCHEDULE if name in what_if}
     whole = parse_params(Schedule, {**values, "segments": max(SEGMENTS)})
     return parse_params(Schedule, {**values, "segments": segments}) if whole.first <= segments else None
+
+
+def chosen_epsilon(what_if: Mapping[str, str]) -> float:
+    """Where runs end; 0: each where it ended. Raises ParameterError for what is no number between 0 and 1."""
+    epsilon = _number(EPSILON, what_if[EPSILON]) if EPSILON in what_if else 0.0
+    if not 0 <= epsilon < 1:
+        raise ParameterError(f"{EPSILON} is {quote(what_if[EPSILON])}; expected a number from 0 to 1.")
+    return epsilon
 
 
 def _number(name: str, text: str) -> float | int:
@@ -127,8 +215,14 @@ def _replayed(group: RunGroup, kernel: str) -> Run | None:
     return next((run for run in known if run.measurement.kernel == kernel), known[0] if known and not kernel else None)
 
 
-def _replay_row(group: RunGroup, run: Run, schedule: Schedule) -> Row:
-    written = replay(run.array("gamma"), schedule)
+def _until(run: Run, epsilon: float) -> tuple[float, ...]:
+    """The γ of a run up to the first one under ε; all where none is."""
+    gammas = run.array("gamma")
+    end = next((number for number, gamma in enumerate(gammas, start=1) if gamma < epsilon), len(gammas))
+    return gammas[:end]
+
+
+def _replay_row(group: RunGroup, run: Run, schedule: Schedule, written: Sequence[int]) -> Row:
     levels = [level(f"{WORD_BITS // schedule.segments * number} bit") for number in written]
     rule = f"first {schedule.first}, near {schedule.near:g}, stall {schedule.stall:g}"
     counts = tuple(iterations_by_segments(written, schedule))
@@ -136,10 +230,28 @@ def _replay_row(group: RunGroup, run: Run, schedule: Schedule) -> Row:
     return Row("replayed", "replayed", True, tuple(stretches(levels)), name, rule, counts, len(written))
 
 
-def _measured_rows(group: RunGroup, segments: int) -> Iterator[Row]:
+def _measured_rows(group: RunGroup, segments: int, written: Sequence[int], epsilon: float) -> Iterator[Row]:
     for run in group.runs:
         if run.segments == segments and run.array("written"):
             own, axes, levels = run.measurement.details, run.measurement.axes, levels_of(run)
             rule = ", ".join(f"{name} {axes[name]}" for name in SCHEDULE if name in axes) or MISSING
             label, parts = group.label(run), tuple(stretches(levels))
-            yield Row(label, schedule_name(run), True, parts, label, rule, own.iterations_by_segments, own.iterations)
+            name, counts, predicted = (
+                schedule_name(run),
+                own.iterations_by_segments,
+                _predicted(group, run, written, epsilon),
+            )
+            yield Row(label, name, True, parts, label, rule, counts, own.iterations, run, predicted)
+
+
+def _predicted(group: RunGroup, run: Run, written: Sequence[int], epsilon: float) -> Prediction | None:
+    median_s, iterations = run.measurement.median_s, run.measurement.details.iterations
+    time_s = predicted_s(run, group.runs, written)
+    if time_s is None or not median_s or iterations is None:
+        return None
+    plain = group.plain(run)
+    fp64_s = plain.measurement.median_s if plain else None
+    # Every iteration in fp64 takes as long.
+    share = len(_until(plain, epsilon)) / max(1, len(plain.array("gamma"))) if plain else 0.0
+    speed_up = fp64_s * share / time_s if fp64_s and share else None
+    return Prediction(len(written) - iterations, time_s, median_s / time_s, speed_up)

@@ -31,7 +31,7 @@ LONE = {
 PANELS = tuple(figure for figure in FIGURES if figure.name not in ("pagerank-graphs", "pagerank-fusion"))
 """Those with a panel a graph of fused kernels; one has a row a graph, one needs the paper's kernels too."""
 
-DOTS = ("pagerank-total", "pagerank-pull")
+DOTS = ("pagerank-total", "pagerank-pull", "pagerank-what-if")
 """Those that have all graphs in one panel."""
 
 every_figure = pytest.mark.parametrize("figure", PANELS, ids=lambda figure: figure.name)

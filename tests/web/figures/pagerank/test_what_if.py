@@ -49,7 +49,31 @@ def test_a_replay_stands_above_the_runs_that_it_is_compared_with() -> None:
 def test_the_table_has_both_schedules() -> None:
     last = table(replayed(stall="0.5", replay="csr/thread+cpms2")).rows[-1]
     schedule = "first 1, near 16, stall 0.98"
-    assert last == ("luxembourg_osm", "cpu", "csr/thread+cpms2", schedule, by_segments((47, 66)), "113")
+    assert last[:6] == ("luxembourg_osm", "cpu", "csr/thread+cpms2", schedule, by_segments((47, 66)), "113")
+
+
+def test_a_larger_epsilon_takes_fewer_iterations_and_less_time() -> None:
+    found = replayed(epsilon="1e-5")
+    _, row = found.panels.panels[0].rows
+    assert row.predicted
+    assert row.predicted.more == 58 - 113, (
+        "γ falls by ten orders in 113 iterations, under 10⁻⁵ for the first time in 58"
+    )
+    assert row.predicted.speed_up == pytest.approx(58 * 1.1e-3 / row.predicted.time_s), "fp64 until the same ε"
+    assert table(found).rows[1][7] == "-55"
+    assert "stall 0.98 until γ < 1e-05." in summary(found)
+    same = replayed(epsilon="1e-30").panels.panels[0].rows[1].predicted
+    assert same
+    assert same.more == 0, "no trace knows a γ below its last"
+
+
+def test_several_graphs_are_points_of_what_is_predicted() -> None:
+    found = info(shown(*luxembourg(), *luxembourg(matrix="del")))
+    rows = [row for panel in found.panels.panels for row in panel.rows if row.predicted]
+    expected = {row.label.partition(",")[0]: row.predicted.speed_up for row in rows if row.predicted}
+    dots = [trace for trace in traces(draw(found), "level") if len(trace["x"]) == 2]
+    assert {trace["y"][0]: trace["x"][0] for trace in dots} == pytest.approx(expected)
+    assert f"Highest is {max(expected, key=lambda kernel: expected[kernel] or 0.0)}:" in summary(found)
 
 
 def test_the_summary_says_what_a_replay_cannot_know() -> None:
@@ -57,7 +81,9 @@ def test_the_summary_says_what_a_replay_cannot_know() -> None:
     assert said == f"csr/thread+fp64 replayed with first 1, near 4, stall 0.98. {CAVEAT}"
 
 
-@pytest.mark.parametrize(("name", "value"), [("near", "x"), ("near", "inf"), ("first", "0"), ("stall", "11")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("near", "x"), ("near", "inf"), ("first", "0"), ("stall", "11"), ("epsilon", "1")]
+)
 def test_a_schedule_that_is_none_is_refused(name: str, value: str) -> None:
     with pytest.raises(ParameterError, match=f"{name} is '{value}"):
         replayed(**{name: value})
