@@ -1,6 +1,7 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-bench tables lock update-constraints bom
+.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-bench tables page-bench lock \
+	update-constraints bom
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
 PYTHON ?= python3
@@ -15,6 +16,7 @@ help:
 	@echo "make gpu-test          test the engine on this machine's GPU, with PYTHON as it is"
 	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
 	@echo "make tables            write the tables of the recordings into docs/"
+	@echo "make page-bench        time the page of formats in a browser, over what is recorded and over 10⁴ and 10⁵ measurements"
 	@echo "make chaos [KILLS=200] kill processes and dispatchers under a queue, on SQLite and Postgres"
 	@echo "make lock              write locked/ for the versions of constraints.txt, after a change of pyproject.toml"
 	@echo "make update-constraints  take the newest versions, and test them"
@@ -82,3 +84,7 @@ gpu-bench:
 
 tables: install
 	.venv/bin/python -m gpu_engine.gpu_bench tables
+
+page-bench: install
+	@tools/package chromium chromium "the bench of the pages"
+	.venv/bin/python -m tools.page_bench

@@ -5,7 +5,7 @@ import dataclasses
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -162,6 +162,18 @@ def ready_twins(session: Session, row: MatrixRow) -> list[MatrixRow]:
     """The matrices with values that equal this one, the oldest first."""
     equal = select(MatrixRow).where(MatrixRow.fingerprint == row.fingerprint, MatrixRow.state == MatrixState.READY)
     return list(session.scalars(equal.order_by(MatrixRow.created_at, MatrixRow.id)))
+
+
+def with_values(session: Session, ids: Sequence[str]) -> dict[str, MatrixRow]:
+    """Each of these matrices that is here with its values, as itself or as the oldest that equals it."""
+    rows = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(ids)))}
+    equal = select(MatrixRow).where(
+        MatrixRow.fingerprint.in_([row.fingerprint for row in rows.values()]), MatrixRow.state == MatrixState.READY
+    )
+    newest_first = session.scalars(equal.order_by(MatrixRow.created_at.desc(), MatrixRow.id.desc()))
+    oldest = {row.fingerprint: row for row in newest_first}
+    here = {i: rows[i] if rows[i].state == MatrixState.READY else oldest.get(rows[i].fingerprint) for i in ids}
+    return {matrix_id: row for matrix_id, row in here.items() if row}
 
 
 def matrix_document(row: MatrixRow) -> dict[str, Any]:

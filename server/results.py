@@ -25,9 +25,10 @@ def measurements(
     job_ids: Sequence[str] = (),
     matrix_ids: Sequence[str] = (),
     devices: Sequence[str] = (),
+    caches: Sequence[str] = (),
     samples: bool = False,
 ) -> list[Measurement]:
-    """The measurements of these jobs, matrices and devices (empty: of all), in the order they were committed.
+    """The measurements of these jobs, matrices, devices and cache states (empty: of all), in the order of commits.
 
     Raw samples are left out unless asked for: they are most of the bytes.
     """
@@ -36,6 +37,7 @@ def measurements(
         (MeasurementRow.job_id, job_ids),
         (MeasurementRow.matrix_id, matrix_ids),
         (MeasurementRow.device, devices),
+        (MeasurementRow.cache, caches),
     )
     for column, values in wanted:
         if values:

@@ -1,6 +1,222 @@
-"""How heavy the page of formats is: `make page-bench` measures it in a browser, over what is recorded and much more.
+"""How heavy the page of formats is, in a browser: `make page-bench` prints a table.
 
-Each view is loaded nine times into a new context, and the medians are printed: until the page answers to input (its
-scripts have run), until the figures in view are drawn, and the bytes sent. The larger databases are made up: measurements
-of the recorded kernels on matrices of other names, put into a folder of their own that is removed at the end.
+Each view is loaded nine times into a new context without a cache. Printed are the medians of the time until the page
+answers to input (its scripts have run) and until every figure in view is drawn, and the bytes sent. The larger
+databases are made up, in a folder that is removed: what was recorded, again on matrices of other names by jobs.
 """
+
+import argparse
+import dataclasses
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import Browser, sync_playwright
+from sqlalchemy import insert
+from tabulate import tabulate
+
+from gpu_engine import recordings
+from gpu_engine.recordings import MatrixRecord, Recording
+from gpu_engine.records import Case, as_json
+from server import devices, import_recordings
+from server.db import Database
+from server.migrate import migrate
+from server.models import JobRow, JobState, MatrixRow, MatrixState, MeasurementRow
+from server.settings import Settings
+
+SIZES = (10_000, 100_000)
+"""Measurements of the databases that are made up."""
+
+LOADS, SCREEN = 9, (1280, 900)
+MATRICES_OF_A_JOB = 10
+START_S, DRAWN_MS = 60.0, 120_000
+
+NOTE_WHEN_DRAWN = """new MutationObserver(() => {
+  for (const figure of document.querySelectorAll("figure[data-figure][aria-busy=false]")) {
+    figure.dataset.drawn ??= performance.now();
+  }
+}).observe(document, { subtree: true, attributes: true, attributeFilter: ["aria-busy"] })"""
+
+IN_VIEW = """() => [...document.querySelectorAll("figure[data-figure]:not([hidden])")]
+    .filter((figure) => figure.getBoundingClientRect().top < innerHeight)
+    .map((figure) => figure.id)"""
+
+LOADED = """(ids) => {
+  const [page] = performance.getEntriesByType("navigation");
+  const drawn = ids.map((id) => Number(document.getElementById(id).dataset.drawn));
+  const sent = performance.getEntriesByType("resource").reduce((sum, each) => sum + each.transferSize, 0);
+  const { domContentLoadedEventEnd: interactive, responseEnd: answered, transferSize: html } = page;
+  return { answered, interactive, drawn: Math.max(interactive, ...drawn), html, sent: html + sent };
+}"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Load:
+    """Milliseconds from the start of the navigation until …, and bytes: of the HTML, and of all until then."""
+
+    answered: float
+    interactive: float
+    drawn: float
+    html: int
+    sent: int
+
+
+def load(browser: Browser, url: str) -> Load:
+    """The page once, as somebody sees it who was never here."""
+    with browser.new_context(viewport={"width": SCREEN[0], "height": SCREEN[1]}) as context:
+        page = context.new_page()
+        page.add_init_script(NOTE_WHEN_DRAWN)
+        page.goto(url)
+        shown = page.evaluate(IN_VIEW)
+        for name in shown:
+            page.locator(f"#{name}[data-drawn]").wait_for(state="attached", timeout=DRAWN_MS)
+        return Load(**page.evaluate(LOADED, shown))
+
+
+def fill(database: Database, recording: Recording, number: int) -> None:
+    """As many measurements of the recording again, each matrix under another name, by jobs of ten matrices."""
+    devices.register(database, [recording.device])
+    own: dict[str, list[dict[str, Any]]] = {}
+    for m in recording.measurements:
+        own.setdefault(m.matrix_id, []).append(as_json(m))
+    matrices = islice(cycle(recording.matrices), -(-number * len(recording.matrices) // len(recording.measurements)))
+    left = number
+    numbered = enumerate(matrices)
+    for job, several in enumerate(iter(lambda: list(islice(numbered, MATRICES_OF_A_JOB)), [])):
+        rows = [_measurement(row, job, place) for place, matrix in several for row in own[matrix.id]][:left]
+        left -= len(rows)
+        with database.write() as session:
+            session.add_all(_matrix(matrix, place) for place, matrix in several)
+            session.add(_job(recording, job, [_id(place) for place, _ in several], len(rows)))
+            session.flush()
+            session.execute(insert(MeasurementRow), rows)
+
+
+def _id(place: int) -> str:
+    return f"matrix{place}"
+
+
+def _matrix(matrix: MatrixRecord, place: int) -> MatrixRow:
+    return MatrixRow(
+        id=_id(place),
+        name=f"{matrix.name} {place}",
+        state=MatrixState.READY,
+        sha256=f"{place:064x}",
+        fingerprint=f"{place:064x}",
+        source={"kind": "upload", "filename": matrix.name, "bytes": 0},
+        n_rows=matrix.n_rows,
+        n_cols=matrix.n_cols,
+        nnz=matrix.nnz,
+        features=dict(matrix.features),
+        created_at=time.time(),
+    )
+
+
+def _job(recording: Recording, job: int, matrices: Sequence[str], cases: int) -> JobRow:
+    return JobRow(
+        id=f"job{job}",
+        study=recording.study,
+        matrix_ids=list(matrices),
+        device=recording.device.id,
+        state=JobState.SUCCEEDED,
+        attempt=1,
+        cases_done=cases,
+        cases_total=cases,
+        progress=cases,
+        created_at=time.time(),
+        started_at=time.time(),
+        finished_at=time.time(),
+    )
+
+
+def _measurement(record: dict[str, Any], job: int, place: int) -> dict[str, Any]:
+    case = dataclasses.replace(Case.parse(record["case"]), matrix_id=_id(place)).key
+    columns = {name: record[name] for name in ("device", "kernel", "cache", "state")}
+    return {
+        "job_id": f"job{job}",
+        "case_key": case,
+        "matrix_id": _id(place),
+        "record": {**record, "case": case, "matrix_id": _id(place)},
+        "created_at": time.time(),
+        **columns,
+    }
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """The address of a server of that folder, in a process of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = (sys.executable, "-m", "sparsight", "serve", "--no-worker", "--port", f"{port}")
+    with subprocess.Popen(command, env={**_environment(), "SPARSIGHT_HOME": f"{home}"}) as server:
+        try:
+            yield _answering(server, f"http://127.0.0.1:{port}")
+        finally:
+            server.terminate()
+
+
+def _environment() -> dict[str, str]:
+    """What of our own a server gets: no settings of a service that runs here."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("SPARSIGHT_")}
+
+
+def _answering(server: subprocess.Popen[bytes], address: str) -> str:
+    end = time.monotonic() + START_S
+    while server.poll() is None and time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"{address}/healthz"):
+                return address
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("The server did not start; its words are above.")
+
+
+def measured(browser: Browser, recording: Recording, number: int) -> list[object]:
+    """A row of the table: of the recorded results, or of so many measurements of this service."""
+    with tempfile.TemporaryDirectory(prefix="sparsight-bench-") as folder:
+        home = Path(folder)
+        settings = Settings(home=home)
+        migrate(settings.resolved_database_url)
+        database = Database(settings.resolved_database_url)
+        import_recordings.run(database)
+        if number:
+            fill(database, recording, number)
+        database.engine.dispose()
+        with served(home) as address:
+            url = f"{address}/{recording.study}"
+            # The first answer of a server also compiles templates and reads what it keeps.
+            load(browser, url)
+            loads = [load(browser, url) for _ in range(LOADS)]
+    of = {field.name: median(getattr(each, field.name) for each in loads) for field in dataclasses.fields(Load)}
+    seconds = (f"{of[name] / 1000:.2f}" for name in ("answered", "interactive", "drawn"))
+    return [number or "recorded", *seconds, *(f"{of[name] / 1000:.0f}" for name in ("html", "sent"))]
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sizes", nargs="*", type=int, default=(0, *SIZES), help="measurements; 0: the recorded ones")
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    sizes = parser.parse_args().sizes
+    recording = recordings.read(recordings.RECORDED / "h200/formats.json.gz")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        rows = [measured(browser, recording, number) for number in sizes]
+        browser.close()
+    heads = ("measurements", "answered, s", "interactive, s", "figures in view, s", "HTML, kB", "all, kB")
+    print(tabulate(rows, heads, tablefmt="github", disable_numparse=True))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -49,7 +49,7 @@ class Results:
     study         whose results they are
     selection     with the page's own choice of device, cache and matrices filled in
     jobs          the jobs behind the measurements, one per matrix and device; what was recorded has none
-    measurements  of the selection; all_caches: the same in every cache state
+    measurements  of the selection
     features      matrix id → name, shape and row lengths
     names         device id → its name, which the measurements have instead
     kernels       that have a record here, whichever are chosen
@@ -59,7 +59,6 @@ class Results:
     selection: Selection
     jobs: tuple[JobRow, ...]
     measurements: tuple[Measurement, ...]
-    all_caches: tuple[Measurement, ...]
     features: Mapping[str, MatrixFeatures]
     kernels: tuple[str, ...]
     devices: tuple[str, ...]
@@ -126,10 +125,11 @@ def results_of(session: Session, study: str, selection: Selection, named: bool =
     known = available(session, study, selection)
     matrices = selection.matrix or known.matrices[:VALUES_MAX]
     chosen = selection.with_(device=known.chosen, cache=selection.cache or CACHE_DEFAULT, matrix=matrices)
-    sources, mixtures = _sources(known.jobs, matrices, known.chosen), _mixtures(session, known.jobs, matrices)
-    found = [m for job, wanted in sources.items() for m in _of_job(session, job, wanted) if MIXTURE not in m.axes]
+    sources, mixtures = _sources(known.jobs, matrices, known.chosen), _mixtures(session, known.jobs, chosen)
+    found = [m for job, own in sources.items() for m in _of_job(session, job, own, chosen) if MIXTURE not in m.axes]
     found += (m for of_job in mixtures.values() for m in of_job)
-    found += recorded_results.measurements(session, study, matrices, known.recorded)
+    recorded = recorded_results.measurements(session, study, matrices, known.recorded)
+    found += (m for m in recorded if m.cache in chosen.cache)
     names = device_names(session) if named else {}
     kernels = tuple(dict.fromkeys(m.kernel for m in found))
     found = [_renamed(m, names) for m in found if not chosen.kernel or m.kernel in chosen.kernel]
@@ -137,7 +137,6 @@ def results_of(session: Session, study: str, selection: Selection, named: bool =
         study,
         chosen,
         tuple(job for job in known.jobs if job.id in sources or job.id in mixtures),
-        tuple(m for m in found if m.cache in chosen.cache),
         tuple(found),
         matrix_features(session, (*known.matrices, *matrices)),
         kernels,
@@ -183,9 +182,10 @@ def _sources(jobs: Sequence[JobRow], matrices: Sequence[str], devices: Sequence[
     return sources
 
 
-def _mixtures(session: Session, jobs: Sequence[JobRow], matrices: Sequence[str]) -> dict[str, list[Measurement]]:
-    """Job id → what it says of mixtures of these matrices alone: of a mixture on a device one job, as in `_sources`."""
-    several = [job for job in jobs if len({*job.matrix_ids} & {*matrices}) > 1]
+def _mixtures(session: Session, jobs: Sequence[JobRow], chosen: Selection) -> dict[str, list[Measurement]]:
+    """Job id → what it says of mixtures of the chosen matrices alone: of a mixture on a device one job."""
+    matrices = {*chosen.matrix}
+    several = [job for job in jobs if len({*job.matrix_ids} & matrices) > 1]
     known = results.mixtures(session, [job.id for job in several]) if several else {}
     sources: dict[tuple[str, str], str] = {}
     for job in sorted(several, key=lambda job: job.state != JobState.SUCCEEDED):
@@ -193,13 +193,13 @@ def _mixtures(session: Session, jobs: Sequence[JobRow], matrices: Sequence[str])
             sources.setdefault((job.device, mixture), job.id)
     found: dict[str, list[Measurement]] = {}
     for (_, mixture), job_id in sources.items():
-        of_matrix = results.measurements(session, (job_id,), (known[job_id][mixture],))
-        own = [m for m in of_matrix if m.axes.get(MIXTURE) == mixture and {*m.members} <= {*matrices}]
+        of_matrix = results.measurements(session, (job_id,), (known[job_id][mixture],), caches=chosen.cache)
+        own = [m for m in of_matrix if m.axes.get(MIXTURE) == mixture and {*m.members} <= matrices]
         if own:
             found.setdefault(job_id, []).extend(own)
     return found
 
 
-def _of_job(session: Session, job_id: str, matrices: Sequence[str]) -> list[Measurement]:
-    found = results.measurements(session, job_ids=(job_id,), matrix_ids=tuple(matrices))
+def _of_job(session: Session, job_id: str, matrices: Sequence[str], chosen: Selection) -> list[Measurement]:
+    found = results.measurements(session, (job_id,), tuple(matrices), caches=chosen.cache)
     return sorted(found, key=lambda m: matrices.index(m.matrix_id))

@@ -94,10 +94,11 @@ def test_home_reads_the_measurements_that_it_shows_and_no_others(
     add_job(lab.database, "j9", "cpu", JobState.SUCCEEDED, [m for matrix in many for m in study_of(matrix)])
     asked: list[str] = []
 
-    def read(session: Session, job_ids: Sequence[str] = (), matrix_ids: Sequence[str] = ()) -> list[Measurement]:
-        assert matrix_ids, "all of them"
+    def read(
+        session: Session, job_ids: Sequence[str], matrix_ids: Sequence[str], caches: Sequence[str]
+    ) -> list[Measurement]:
         asked.extend(matrix_ids)
-        return measurements(session, job_ids, matrix_ids)
+        return measurements(session, job_ids, matrix_ids, caches=caches)
 
     monkeypatch.setattr(results, "measurements", read)
     assert "n3" in get(client, "/").text

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from gpu_engine.findings import units
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.parameters import parse_params
-from gpu_engine.records import TIMED, Measurement
+from gpu_engine.records import CACHES, TIMED, Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from server.db import clock
@@ -66,8 +66,8 @@ def job_page(session: Session, job_id: str) -> JobPage:
     document = queue.job_document(session, row)
     study = page_of(row.study)
     selection = Selection(job=(row.id,))
-    results = results_of(session, row.study, selection)
-    findings = finding_lines(study, results, results.data_of(results.all_caches))
+    results = results_of(session, row.study, selection.with_(cache=CACHES))
+    findings = finding_lines(study, results)
     (line,) = job_lines(session, [row])
     over = row.state in TERMINAL
     return JobPage(
@@ -81,8 +81,8 @@ def job_page(session: Session, job_id: str) -> JobPage:
         again=f"/measure?{urlencode({'again': row.id})}",
         error=str(document["error"]["detail"]) if document["error"] else "",
         retry_of=row.retry_of or "",
-        counts=_counts(row, results.all_caches),
-        why=_why(results.all_caches),
+        counts=_counts(row, results.measurements),
+        why=_why(results.measurements),
         chart=_chart(study, results),
         findings=findings,
         page=Link(f"Open in {study.link}", study_url(row.study, selection)) if findings else None,
@@ -95,20 +95,20 @@ def job_page(session: Session, job_id: str) -> JobPage:
 
 def _caches(results: Results) -> tuple[str, ...]:
     """The cache states measured."""
-    return tuple(dict.fromkeys(m.cache for m in results.all_caches))
+    return tuple(dict.fromkeys(m.cache for m in results.measurements))
 
 
 def _chart(study: StudyPage, results: Results) -> Chart:
     """The first of the figures for jobs that has something to show, of one cache state."""
     caches = _caches(results)
     cache = CACHE_DEFAULT if CACHE_DEFAULT in caches or not caches else caches[0]
-    data = results.data_of([m for m in results.all_caches if m.cache == cache])
+    data = results.data_of([m for m in results.measurements if m.cache == cache])
     selection, charts = Selection(job=results.selection.job, cache=(cache,)), []
     for name in study.job_figures:
         figure = study.figure(name)
-        caption, _, version = contents(figure, data, len(results.all_caches), figure.matrices_min)
+        caption, _, version = contents(figure, data, len(results.measurements), figure.matrices_min)
         # Bars without a length are no picture.
-        timed = any(m.state in TIMED for m in results.all_caches)
+        timed = any(m.state in TIMED for m in results.measurements)
         charts.append(chart(name, selection, version if timed else 0, caption))
     return next((each for each in charts if each.version != "0"), charts[0])
 

@@ -11,10 +11,10 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import join
 from gpu_engine.findings.tables import Table
 from server import catalogue
-from server.models import MatrixRow, MatrixState
+from server.models import MatrixRow
 from web import contexts, kernels
 from web.figures.base import Figure
-from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection, TitledTable
+from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection
 from web.provenance import provenance_of
 from web.results import Results, results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection
@@ -167,11 +167,9 @@ def _few(figures: Sequence[FigureSection]) -> str:
 def _pictured(session: Session, results: Results) -> dict[str, MatrixRow]:
     """The matrices shown, by ascending sigma, that are here with their values: themselves, or as another one."""
     found: dict[str, MatrixRow] = {}
-    for matrix_id in by_sigma(results):
-        row = catalogue.get_matrix(session, matrix_id)
-        here = [row] if row.state == MatrixState.READY else catalogue.ready_twins(session, row)
-        if here and here[0] not in found.values():
-            found[matrix_id] = here[0]
+    for matrix_id, row in catalogue.with_values(session, by_sigma(results)).items():
+        if row not in found.values():
+            found[matrix_id] = row
     return found
 
 
