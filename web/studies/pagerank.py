@@ -6,6 +6,7 @@ from dataclasses import replace
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank import conclusions, contests, findings, top_pages
+from gpu_engine.findings.pagerank.adaptive import pays
 from gpu_engine.findings.pagerank.runs import SCHEDULE, run_groups
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.pagerank import Schedule
@@ -115,6 +116,7 @@ PAGERANK = StudyPage(
     figures=FIGURES,
     job_figures=("pagerank-total",),
     contests=contests,
+    overview=pays,
     what="graphs",
     of_paper=lambda kernel: kernel.partition("+")[0] in ("csr/thread", "ell/thread"),
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",

@@ -27,6 +27,9 @@ CHOICES_MAX = 24
 
 PICTURES_MAX = 6
 
+ALL = "all"
+"""Devices, beside each other."""
+
 NO_PICTURES = (
     "None of these matrices is here with its values, so there is no picture of them. The page of a recorded matrix "
     "says how its values get here."
@@ -206,6 +209,10 @@ def _selects(study: StudyPage, results: Results) -> tuple[Choices, ...]:
 def _devices(study: StudyPage, results: Results, asked: Selection) -> tuple[LinkSwitch, ...]:
     links = _links(study.name, asked, "device", results.devices, results.selection.device)
     links = tuple(replace(link, text=results.names.get(link.text, link.text)) for link in links)
+    if len(results.devices) > 1:
+        every = len(results.selection.device) == len(results.devices)
+        links = tuple(replace(link, current=link.current and not every) for link in links)
+        links += (Link(ALL, study_url(study.name, asked.with_(device=results.devices)), every),)
     return (LinkSwitch("Device", links),) if links else ()
 
 

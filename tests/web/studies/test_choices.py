@@ -8,17 +8,30 @@ from server.db import Database
 from tests.web.conftest import ON_GPU, add_study, get
 from tests.web.studies.reader import Reader, every_page, query_of
 from web.studies.base import StudyPage
+from web.views.study import ALL
 
 
 @every_page
 def test_it_starts_with_the_newest_device_and_mixes_none(client: TestClient, measured: StudyPage) -> None:
     context = get(client, f"/{measured.name}").context
     (choice,) = (switch for switch in context["switches"] if switch.label == "Device")
-    assert [(link.text, link.current) for link in choice.links] == [(ON_GPU, True), ("cpu", False)]
+    assert [(link.text, link.current) for link in choice.links] == [(ON_GPU, True), ("cpu", False), (ALL, False)]
     assert {line.finding.device for line in context["findings"]} == {ON_GPU}
     assert {row.measurement.device for line in context["findings"] for row in line.finding.rows} == {ON_GPU}
     assert [link.href for link in context["jobs"]] == ["/jobs/j2"]
     assert context["title"] == measured.title
+
+
+@every_page
+def test_all_devices_stand_beside_each_other_with_the_chosen_matrices(client: TestClient, measured: StudyPage) -> None:
+    address = f"/{measured.name}?matrix=m1&device=cpu"
+    (choice,) = (switch for switch in get(client, address).context["switches"] if switch.label == "Device")
+    (every,) = (link for link in choice.links if link.text == ALL)
+    there = get(client, every.href).context
+    assert {line.finding.device for line in there["findings"]} == {"cpu", ON_GPU}
+    assert {line.finding.matrix_id for line in there["findings"]} == {"m1"}
+    (choice,) = (switch for switch in there["switches"] if switch.label == "Device")
+    assert [link.text for link in choice.links if link.current] == [ALL]
 
 
 @every_page
@@ -28,7 +41,7 @@ def test_a_switch_changes_its_parameter_alone(client: TestClient, measured: Stud
     parameters = [*(switch.parameter for switch in measured.switches if not switch.figure), "device"]
     assert len(switches) <= len(parameters)
     for switch in switches:
-        for link in switch.links:
+        for link in (each for each in switch.links if each.text != ALL):
             added, lost = query_of(link.href) - query_of(address), query_of(address) - query_of(link.href)
             (parameter,) = {name for name, _ in added}
             values = next((each.values for each in measured.switches if each.label == switch.label), {})

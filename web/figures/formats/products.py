@@ -25,8 +25,8 @@ from web.figures.formats.groups import (
 from web.palette import style
 
 ROW_PX, ROWS_MAX, SLIDER_PX = 22, 12, 96
-PRODUCTS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
-SHOWN = 3
+PRODUCTS = (1, 10, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 100_000, 1_000_000)
+SHOWN = PRODUCTS.index(1_000)
 """The place in PRODUCTS that the slider begins at: the iterations of a solver."""
 
 

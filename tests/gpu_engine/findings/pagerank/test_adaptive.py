@@ -1,0 +1,25 @@
+from gpu_engine.findings.pagerank.adaptive import pays
+from gpu_engine.findings.units import THIN
+from tests.samples.pagerank import luxembourg, ran, shown, stopped
+
+
+def said(*runs: object) -> list[str]:
+    return [sentence.replace(THIN, " ") for sentence in pays(shown(*runs))]  # type: ignore[arg-type]
+
+
+def test_the_fastest_run_in_segments_is_held_against_the_fastest_in_fp64() -> None:
+    quick = ran("csr/thread+fp64", 113, 0.1), ran("csr/thread+cpms2", (47, 66), 0.08)
+    slow = ran("csr/thread+fp64", 113, 0.1, "del"), ran("csr/thread+cpms4", (1, 46, 61, 5), 0.16, "del")
+    assert said(*quick, *slow) == [
+        "Adaptive precision on cpu: the fastest run in segments runs at 0.88 × the speed of the fastest in fp64, from "
+        "0.62 × to 1.25 ×: it pays on 1 of 2 graphs and costs on 1."
+    ]
+
+
+def test_what_is_wrong_or_in_full_bits_is_no_run_in_segments() -> None:
+    full = ran("csr/thread+fp64", 113, 0.1)
+    wrong = ran("csr/thread+cpms2", (47, 66), 0.05, residual=1e-3)
+    whole = ran("csr/thread+cpms4", (0, 0, 0, 113), 0.05)
+    assert said(full, wrong, whole) == []
+    assert said(full, stopped("csr/thread+cpms2", "skipped", "too large")) == []
+    assert len(said(*luxembourg(), *luxembourg("cuda:0"))) == 2, "a sentence a device"
