@@ -5,7 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.browser.conftest import LIMIT_MS, Open, settle
-from tests.browser.test_pages import LOOKS, PATHS
+from tests.browser.test_pages import LOOKS, PATHS, READ
 from tests.browser.test_pages import batches as batches
 from tests.browser.test_pages import runs as runs
 from tests.browser.test_pages import works as works
@@ -25,7 +25,7 @@ OTHERS = {
 @LOOKS
 def test_no_page_keeps_anybody_out(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
     found = {}
-    for name, path in {**PATHS, **OTHERS}.items():
+    for name, path in {**PATHS, **READ, **OTHERS}.items():
         page = open_page(path, width, scheme)
         page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
         expect(page.locator("details > [data-table]:not([data-filled])")).to_have_count(0, timeout=LIMIT_MS)

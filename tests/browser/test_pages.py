@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import LIMIT_MS, Open, drawn, settle
-from tests.web.conftest import Lab, add_study
+from tests.samples.formats import study_of
+from tests.web.conftest import Lab, add_measurement, add_study
 
 PATHS = {
     "home": "/",
@@ -22,6 +23,17 @@ PATHS = {
     "measure": "/measure?again=j1",
     "devices": "/devices",
 }
+
+READ = {
+    "products": "/products",
+    "papers": "/papers",
+    "paper": "/papers/pellr",
+    "documents": "/docs",
+    "document": "/docs/measuring",
+    "glossary": "/glossary",
+    "reference": "/reference",
+}
+"""Pages of text, links and what unfolds."""
 
 OTHER_LOOKS = pytest.mark.full("web/static/*", "web/templates/*", "tests/browser/test_pages.py")
 """A page is as wide in the light as in the dark: the other two are looked at when the pages changed."""
@@ -59,12 +71,12 @@ def works(lab: Lab) -> str:
 @LOOKS
 def test_no_page_is_wider_than_the_screen(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
     wider = {}
-    for name, path in PATHS.items():
+    for name, path in {**PATHS, **READ}.items():
         page = open_page(path, width, scheme)
         wider[name] = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         if folder := os.environ.get("SCREENSHOTS"):
             page.screenshot(path=str(Path(folder, f"{name}-{width}-{scheme}.png")), full_page=True)
-    assert wider == dict.fromkeys(PATHS, 0)
+    assert wider == dict.fromkeys({**PATHS, **READ}, 0)
 
 
 def test_the_theme_can_be_chosen_and_stays(lab: Lab, open_page: Open) -> None:
@@ -163,6 +175,52 @@ def test_phases_are_shown_as_shares_and_a_number_of_devices_is_chosen(lab: Lab, 
     page.locator("#verdicts", has_text="with 2 virtual devices").wait_for()
     page.go_back()
     page.locator("#verdicts", has_text="with 4 virtual devices").wait_for()
+
+
+def test_figures_stand_in_two_columns_on_a_wide_screen(lab: Lab, open_page: Open) -> None:
+    page = open_page("/formats?job=j1", 1600)
+    shown = page.locator(".figures > section:has(figure[data-figure]:not([hidden]))")
+    boxes = [box for box in (section.bounding_box() for section in shown.all()) if box]
+    assert len({round(box["x"]) for box in boxes}) == 2
+    for place, upper in enumerate(boxes):
+        for lower in boxes[place + 1 :]:
+            if round(lower["x"]) == round(upper["x"]):
+                assert lower["y"] >= upper["y"] + upper["height"], "none lies over another"
+
+
+def tab_to(page: Page, wanted: Locator) -> None:
+    """Goes there as somebody without a mouse does."""
+    for _ in range(200):
+        if wanted.evaluate("(element) => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail(f"no Tab leads to {wanted}")
+
+
+def test_the_keyboard_alone_leads_from_home_to_a_comparison(lab: Lab, open_page: Open) -> None:
+    page = open_page("/")
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to content")
+    expect(skip).to_be_focused()
+    page.keyboard.press("Enter")
+    tab_to(page, page.get_by_role("link", name="All matrices"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/matrices")
+    tab_to(page, page.get_by_role("link", name="cnr-2000"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/matrices/m1")
+    tab_to(page, page.get_by_role("button", name="Measure"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/jobs/*")
+    job = page.url.rpartition("/")[2]
+    for measurement in study_of(lab.matrix):
+        add_measurement(lab.database, job, measurement)
+    open_results = page.get_by_role("link", name="Open in Formats")
+    expect(open_results).to_be_visible(timeout=LIMIT_MS)
+    tab_to(page, open_results)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/formats?job={job}")
+    expect(page.locator("#answer")).to_contain_text("csr/vector")
 
 
 @pytest.mark.usefixtures("runs", "batches", "works")
