@@ -188,6 +188,8 @@ def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     for kind, rule in {"table_open": _table, "fence": _code, "code_block": _code, "anchor": _anchor}.items():
         markdown.add_render_rule(kind, rule)
+    # A document has pictures of these very pages: they are for readers elsewhere.
+    markdown.add_render_rule("image", lambda *_: "")
     markdown.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return markdown
 

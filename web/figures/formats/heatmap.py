@@ -204,6 +204,7 @@ def _cells(panel: Panel, scale: bool) -> go.Heatmap:
     rows = [[line.cells.get(kernel) for kernel in panel.drawn] for line in panel.lines]
     bar = {
         "tickvals": [math.log(step) for step in STEPS],
+        "ticklabeloverflow": "allow",
         "ticktext": [*(f"{step:g}" for step in STEPS[:-1]), f"≥ {FACTOR_MAX:g}"],
         "orientation": "h",
         "thickness": 10,
