@@ -111,6 +111,7 @@ class StudyPage:
     """`/formats`, `/pagerank` …: the results of a study; every choice is in the address.
 
     study        its name; heading, lead: above all; invitation: where there are no results
+    elsewhere    pages of other studies that have results of the chosen matrices, where this one has none
     query        what the address says
     answers      first of all; overview: more sentences on all findings together; caveat: what times there do not say
     kernels      the choice of them, None where there is none; contents: the parts of the page
@@ -131,6 +132,7 @@ class StudyPage:
     query: str
     lead: str
     invitation: str
+    elsewhere: tuple[Link, ...]
     answers: tuple[AnswerSection, ...]
     kernels: KernelChooser | None
     contents: tuple[Link, ...]

@@ -16,8 +16,9 @@ from web import contexts, kernels
 from web.figures.base import Figure
 from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection
 from web.provenance import provenance_of
-from web.results import Results, results_of, with_traces
+from web.results import Results, available, results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection
+from web.studies import PAGES
 from web.studies.base import Section, StudyPage, by_sigma
 from web.views import answer, tables
 from web.views.lines import finding_lines, study_url
@@ -56,6 +57,7 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         query=asked.query,
         lead=study.lead,
         invitation=study.invitation,
+        elsewhere=() if findings else _elsewhere(session, study, asked),
         answers=answer.sections(study, answered, results),
         kernels=chooser,
         contents=_contents(figures, conclusions, below, study) if findings else (),
@@ -79,6 +81,18 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         jobs=tuple(Link(job.id[:8], f"/jobs/{job.id}") for job in results.jobs),
         provenance=provenance_of(session, results) if results.measurements else None,
     )
+
+
+def _elsewhere(session: Session, study: StudyPage, asked: Selection) -> tuple[Link, ...]:
+    """The pages of other studies with results of the chosen matrices."""
+    found = []
+    for other in PAGES if asked.matrix else ():
+        devices = available(session, other.name, Selection()).devices
+        known = available(session, other.name, Selection(device=devices)).matrices
+        own = tuple(matrix for matrix in asked.matrix if matrix in known)
+        if own and other.name != study.name:
+            found.append(Link(other.link, study_url(other.name, Selection(matrix=own))))
+    return tuple(found)
 
 
 def _downloads(study: StudyPage, asked: Selection) -> tuple[Link, ...]:

@@ -5,7 +5,7 @@ from collections import Counter
 from fastapi.testclient import TestClient
 
 from server.db import Database
-from tests.web.conftest import ON_GPU, add_study, get
+from tests.web.conftest import ON_GPU, Lab, add_study, get
 from tests.web.studies.reader import Reader, every_page, query_of
 from web.studies.base import StudyPage
 from web.views.study import ALL
@@ -112,3 +112,12 @@ def test_what_cannot_be_chosen_is_refused(client: TestClient, page: StudyPage) -
 def test_studies_do_not_mix(client: TestClient, measured: StudyPage) -> None:
     assert get(client, f"/{measured.name}?job=j0").context["findings"] == ()
     assert get(client, f"/{measured.name}?job=j1").context["findings"] != ()
+
+
+def test_a_study_without_results_of_what_is_chosen_says_which_study_has_them(client: TestClient, lab: Lab) -> None:
+    page = get(client, f"/batched?matrix={lab.matrix}")
+    assert page.context["findings"] == ()
+    assert [(link.text, link.href) for link in page.context["elsewhere"]] == [
+        ("Formats", f"/formats?matrix={lab.matrix}")
+    ]
+    assert get(client, page.context["elsewhere"][0].href).context["elsewhere"] == ()
