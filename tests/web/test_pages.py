@@ -19,7 +19,7 @@ from server.results import measurements
 from server.settings import Settings
 from tests.conftest import AddMatrix
 from tests.samples.formats import study_of
-from tests.web.conftest import CPU, ON_EVERY_PAGE, ON_GPU, Lab, add_job, get, sample_matrix, words
+from tests.web.conftest import CPU, ON_EVERY_PAGE, Lab, add_job, get, sample_matrix, words
 from web import contexts, job_contexts
 from web.papers import PAPERS
 from web.studies import PAGES as STUDY_PAGES
