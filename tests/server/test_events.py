@@ -190,8 +190,10 @@ def test_streams_end_when_the_server_stops(site: Site) -> None:
 def test_a_stream_too_many_is_refused_and_a_closed_one_makes_room(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "STREAMS_MAX", 1)
     with listen(site, "jobs") as response:
-        Listener(response)
-        refused = httpx.get(f"{site.url}/events", params={"topics": "jobs"})
+        # Who lets go of it closes the connection.
+        listener = Listener(response)
+        refused = httpx.get(f"{site.url}/events", params={"topics": "jobs"}, timeout=PATIENCE_S)
+        assert "retry" in listener.start
         assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
         assert "Retry-After" in refused.headers
     room = threading.Event()

@@ -14,6 +14,7 @@ from tests.conftest import AddMatrix
 from tests.samples.formats import study_of
 from tests.samples.recording import GRID, grid, sample
 from tests.web.conftest import CPU, Lab, add_job, get, words
+from web.views.study import ALL
 
 H200, NAMED = "recorded:h200", "NVIDIA H200 (recorded)"
 """A device in addresses and data, and as pages call it."""
@@ -120,7 +121,7 @@ def test_home_says_nothing_of_recordings_where_there_are_none(client: TestClient
 def test_the_newest_job_comes_before_recordings(client: TestClient, own: str) -> None:
     context = get(client, "/formats").context
     (choice,) = (switch for switch in context["switches"] if switch.label == "Device")
-    assert [(link.text, link.current) for link in choice.links] == [("cpu", True), (NAMED, False)]
+    assert [(link.text, link.current) for link in choice.links] == [("cpu", True), (NAMED, False), (ALL, False)]
     assert facets(context) == [(own, "cpu", "warm")]
     assert {device for _, device, _ in facets(get(client, "/").context)} == {"cpu"}
 

@@ -8,9 +8,11 @@ from typing import Any, get_args
 import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from tests.samples.recording import PROFILE
 from tests.samples.scaling import MATRICES, swept
 from tests.samples.studies import records_of
 from web.api import FIGURES
+from web.figures.bandwidth import BANDWIDTH
 from web.figures.base import Role
 from web.pictures import Picture
 from web.studies.base import StudyPage
@@ -27,7 +29,8 @@ def test_the_script_paints_every_role_and_no_other() -> None:
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_trace_of_a_figure_has_a_role(name: str) -> None:
     page, figure = FIGURES[name]
-    drawn = json.loads(figure.draw(figure.info(_data(page)) if page else PICTURE).to_json())["data"]
+    shown = figure.info(_data(page)) if page else PROFILE if figure is BANDWIDTH else PICTURE
+    drawn = json.loads(figure.draw(shown).to_json())["data"]
     # These samples lack two matrices of one kind, ELLR beside PELLR, and anything beside cuSPARSE.
     assert drawn or name in ("batched-density", "headline", "iterations")
     assert {trace["meta"]["role"] for trace in drawn} <= set(get_args(Role))

@@ -69,7 +69,9 @@ def fill(database: Database) -> None:
         session.add(EventCounterRow(id=1, value=0))
         for name in ("a", "b"):
             now = session.execute(select(clock())).scalar_one()
-            session.add(MatrixRow(id=name * 32, name=name, state="ready", sha256=name * 64, created_at=now))
+            row = MatrixRow(id=name * 32, name=name, state="ready", sha256=name * 64, created_at=now)
+            row.n_rows = row.n_cols = row.nnz = 1
+            session.add(row)
     devices.register(database, [CPU])
 
 
