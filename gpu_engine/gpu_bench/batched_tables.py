@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from gpu_engine.competitors import BEST
 from gpu_engine.findings.batched import PAPER_GAIN
+from gpu_engine.findings.batched.conclusions import table as papers_conclusions
 from gpu_engine.findings.batched.groups import (
     ADDED,
     LOOPS,
@@ -22,6 +23,12 @@ from gpu_engine.gpu_bench.subjects import STAND_IN
 from gpu_engine.records import CACHES, Cache, Measurement
 
 CHAIN, BRANCHES = "cusparse/chain", "cusparse/branches"
+
+
+def conclusions(data: BenchmarkData) -> Iterator[Section]:
+    """What the paper concludes, and whether it holds."""
+    if (found := papers_conclusions(data.study)).rows:
+        yield Section("Beside the paper's conclusions, each judged (on a P100)", found, ())
 
 
 def random_matrices(data: BenchmarkData) -> Iterator[Section]:
@@ -213,5 +220,6 @@ def _rate(m: Measurement | None) -> str:
 
 
 TABLES: Tables = {
-    table.__name__: table for table in (random_matrices, growing, row_lengths, collection, mixed, auto, winners)
+    table.__name__: table
+    for table in (conclusions, random_matrices, growing, row_lengths, collection, mixed, auto, winners)
 }

@@ -36,7 +36,7 @@ PRINTED = {
 }
 """Paper → first and last number of what its print numbers."""
 
-ROMAN = {"I": 1, "II": 2}
+ROMAN = {"I": 1, "II": 2, "IV": 4}
 
 
 def numbered(exhibit: Exhibit) -> list[str]:

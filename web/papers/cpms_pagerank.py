@@ -40,6 +40,13 @@ CPMS_PAGERANK = Paper(
             why="The layout is the same here; blocks of other sizes are measured beside it.",
         ),
         Exhibit(
+            "Section IV",
+            "How many threads share a row in CSR.",
+            "One: several decrease the performance slightly, perhaps because rows have few nonzeros.",
+            (Place("pagerank", "pagerank-total"),),
+            why="Where rows are long or unlike, several threads read neighbouring addresses and share the wait.",
+        ),
+        Exhibit(
             "Table I",
             "Ten matrices of the SuiteSparse collection: rows, nonzeros, empty rows.",
             "0.3 to 50.9 million rows, 2.3 to 132.6 million nonzeros.",

@@ -66,6 +66,26 @@ def _coo_is_best_mixed(group: BatchGroup, data: StudyData) -> Trial | None:  # n
     return _leads(group, COO, PAPER) if group.compose == "mixed" else None
 
 
+def _coo_is_best_or_next(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
+    """Of copies: whether at most one other kernel of the paper is faster."""
+    trial = _leads(group, COO, PAPER) if group.compose == "copies" else None
+    if trial is None:
+        return None
+    return Trial(trial.holds or COO in [m.kernel for m in group.among(PAPER)[:2]], trial.number)
+
+
+def _coo_before_csr(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
+    return _leads(group, COO, ON_CSR) if group.compose == "copies" else None
+
+
+def _csri_or_smart(group: BatchGroup, data: StudyData) -> Trial | None:  # noqa: ARG001
+    """Whether one of the two is the best of the CSR kernels."""
+    if group.compose != "copies":
+        return None
+    trials = [trial for kernel in (CSRI, SMART) if (trial := _leads(group, kernel, ON_CSR))]
+    return max(trials, key=lambda trial: trial.holds, default=None)
+
+
 def _ell_is_best_balanced(group: BatchGroup, data: StudyData) -> Trial | None:
     return _leads(group, ELL, PAPER) if _balanced(group, data) else None
 
@@ -114,6 +134,25 @@ STATEMENTS: tuple[Statement[BatchGroup], ...] = (
         "ELL is the best kernel for balanced matrices.",
         "balanced matrix",
         _ell_is_best_balanced,
+        source="Figure 5",
+    ),
+    Statement(
+        "COO is the best or the second-best kernel for copies of one matrix.",
+        "batch of copies",
+        _coo_is_best_or_next,
+        source="Figure 3",
+    ),
+    Statement(
+        "No CSR kernel is as fast as COO for copies of one matrix.",
+        "batch of copies",
+        _coo_before_csr,
+        source="Figure 5",
+    ),
+    Statement(
+        "CSR-I or CSR-smart is the best CSR kernel for copies in most cases.",
+        "batch of copies",
+        _csri_or_smart,
+        mostly=True,
         source="Figure 5",
     ),
     Statement(

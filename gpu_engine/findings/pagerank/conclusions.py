@@ -25,6 +25,9 @@ from gpu_engine.verdict import compare
 LAYOUTS = ("csr/thread", "ell/thread")
 """Those of the paper: one thread a row."""
 
+SEVERAL_THREADS = "csr/vector"
+"""The layout in which several threads take a row, which the paper mentions (§IV.C)."""
+
 SCHEDULE = {"first": f"{Schedule().first}", "near": f"{Schedule().near:g}", "stall": f"{Schedule().stall:g}"}
 """Of the runs that are judged: the rule as it is, and segments that become fp64 at the end, as in the paper."""
 
@@ -159,6 +162,18 @@ def _alike_in_both(runs: Realizations, data: StudyData) -> Trial | None:
     return Trial(abs(csr / ell - 1) <= ALIKE, f"{units.ratio(csr)} and {units.ratio(ell)} in ell")
 
 
+def _several_threads_are_no_faster(runs: Realizations, data: StudyData) -> Trial | None:
+    """Of fused kernels: there are no others with several threads."""
+    if runs.layout != LAYOUTS[0]:
+        return None
+    full = {run.layout: run for run in runs.group.converged if run.precision == FP64 and has_right_ranks(run, data)}
+    one, several = (full.get(layout) for layout in (runs.layout, SEVERAL_THREADS))
+    if one is None or several is None:
+        return None
+    verdict = compare(one.measurement, several.measurement)
+    return Trial(verdict.kind != "faster", f"{units.ratio(verdict.ratio)} ({verdict.kind})", verdict.ratio)
+
+
 STATEMENTS: tuple[Statement[Realizations], ...] = (
     Statement(
         "Segments cost at most one iteration more than fp64.",
@@ -214,5 +229,11 @@ STATEMENTS: tuple[Statement[Realizations], ...] = (
         True,
         source="Figure 6",
     ),
+    Statement(
+        "Several threads a row do not make CSR faster (here: in fp64, with fused kernels).",
+        "graph",
+        _several_threads_are_no_faster,
+        source="Section IV",
+    ),
 )
-"""As §V of the paper has them, on a V100; a single case against one that speaks of most does not refute it."""
+"""As §IV and §V of the paper have them, on a V100; a single case against one that speaks of most does not refute it."""

@@ -301,6 +301,13 @@ def test_what_chooses_by_itself_is_held_against_the_fastest_that_does_not() -> N
     assert rows(text, "Which kernel is the fastest where, warm") == [["batch paper", "csr/smart 1, coo/segmented 1"]]
 
 
+def test_the_papers_conclusions_stand_in_the_tables() -> None:
+    text = tables(measurement("nos3", "coo/segmented", 40.0), measurement("nos3", "csri/warp", 50.0))
+    said = {row[0]: row[1] for row in rows(text, "Beside the paper's conclusions, each judged (on a P100)")}
+    assert said["No CSR kernel is as fast as COO for copies of one matrix."] == "agrees"
+    assert said["COO is the best kernel for heterogeneous batches."] == "no data"
+
+
 def test_what_has_no_time_is_in_no_table() -> None:
     failed = dataclasses.replace(measurement("nos3", "csr/smart", 1.0), state="failed", median_s=None)
     assert "##" not in tables(failed)

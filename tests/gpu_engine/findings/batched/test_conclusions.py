@@ -9,7 +9,7 @@ from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
 from tests.samples.batched import copies, mixed, multiplied, refused, shown
 
-COO, ELL, SCALAR, CSRI, SMART, LOOP = (statement.text for statement in STATEMENTS)
+COO, ELL, NEXT, BEFORE_CSR, BALANCED, SCALAR, CSRI, SMART, LOOP = (statement.text for statement in STATEMENTS)
 
 
 def judged(found: Sequence[Measurement], **choices: int) -> dict[str, tuple[str, str]]:
@@ -44,6 +44,20 @@ def test_ell_on_balanced_matrices_alone() -> None:
         "seldom",
         "Holds for 1 of 2. Not for rows_2 0.50 × coo/segmented.",
     )
+
+
+def test_coo_on_copies_beside_all_and_beside_csr() -> None:
+    found = judged([*rated("west", coo=5, csri=4), *rated("nos3", ell=9, coo=5), *rated("r2", ell=9, csri=8, coo=5)])
+    assert found[NEXT] == ("mostly", "Holds for 2 of 3. Not for rows_2 0.56 × ell/thread.")
+    assert found[BEFORE_CSR] == ("mostly", "Holds for 2 of 3. Not for rows_2 0.62 × csri/warp.")
+    mixture = judged(rated("west", "mixed", coo=5))
+    assert {mixture[text][0] for text in (NEXT, BEFORE_CSR, BALANCED)} == {"no data"}
+
+
+def test_csri_or_smart_is_the_best_on_csr() -> None:
+    found = [*rated("west", csri=5, coo=50), *rated("nos3", smart=3), *rated("r2", scalar=6, smart=3)]
+    assert judged(found)[BALANCED] == ("agrees", "Holds for 2 of 3. Not for rows_2 0.17 × csr/scalar.")
+    assert judged(rated("west", vector=6))[BALANCED][0] == "disagrees"
 
 
 def test_scalar_is_the_best_up_to_four_and_not_beyond() -> None:

@@ -9,7 +9,7 @@ from tests.samples.pagerank import luxembourg, ran, shown
 
 SEGMENTS_AT_END = (("first", "1"), ("near", "16"), ("stall", "0.98"), ("at_end", "segments"))
 TEXTS = tuple(statement.text for statement in STATEMENTS)
-MORE, SINGLE, FEW, FULL, HEADS_OF_TWO, HEADS_OF_FOUR, TWO_OF_FOUR, THREE, NEVER, TENTH, BETTER, ALIKE = TEXTS
+MORE, SINGLE, FEW, FULL, HEADS_OF_TWO, HEADS_OF_FOUR, TWO_OF_FOUR, THREE, NEVER, TENTH, BETTER, ALIKE, THREADS = TEXTS
 
 Given = tuple[Measurement, Trace] | Measurement
 
@@ -44,7 +44,7 @@ def test_what_the_sample_says_of_every_statement() -> None:
     assert {text: says for text, (says, _) in found.items()} == {
         **dict.fromkeys((MORE, SINGLE, FEW, FULL, HEADS_OF_TWO, HEADS_OF_FOUR, NEVER, TENTH), "agrees"),
         **dict.fromkeys((TWO_OF_FOUR, THREE, BETTER), "disagrees"),
-        ALIKE: "no data",
+        **dict.fromkeys((ALIKE, THREADS), "no data"),
     }
     assert found[MORE][1] == "Holds for 1 of 1. For luxembourg_osm in csr 113 in fp64, 113 and 113 in segments."
     assert found[HEADS_OF_TWO][1].endswith("luxembourg_osm in csr 1.67 ×.")
@@ -89,6 +89,16 @@ def test_whole_runs() -> None:
     both = (*three(), *three(layout="ell/thread", times=(1.0, 0.85, 0.9)))
     assert judged(*both)[ALIKE] == ("agrees", "Holds for 1 of 1. For luxembourg_osm in csr 1.11 × and 1.18 × in ell.")
     assert judged(*three(), *three(layout="ell/thread", times=(1.0, 0.7, 0.9)))[ALIKE][0] == "disagrees"
+
+
+def test_several_threads_a_row_against_one() -> None:
+    several = ran("csr/vector+fp64", 113, 1.2)
+    assert judged(*three(), *three(layout="ell/thread"), several)[THREADS] == (
+        "agrees",
+        "Holds for 1 of 1. For luxembourg_osm in csr 0.83 × (slower).",
+    )
+    assert judged(*three(), ran("csr/vector+fp64", 113, 0.8))[THREADS][0] == "disagrees"
+    assert judged(*three(), ran("csr/vector+fp64", 113, 0.8, residual=1e-9))[THREADS][0] == "no data"
 
 
 def test_ratios_of_several_have_a_geometric_mean() -> None:
