@@ -5,8 +5,10 @@ from fastapi.testclient import TestClient
 
 from server import devices
 from server.db import Database
+from server.models import JobState
 from tests.conftest import AddMatrix
-from tests.web.conftest import CPU, GPU, ON_GPU, add_study, get, sample_matrix, words
+from tests.samples.pagerank import ran
+from tests.web.conftest import CPU, GPU, ON_GPU, add_job, add_study, get, sample_matrix, words
 
 
 @pytest.fixture
@@ -44,6 +46,16 @@ def test_graphs_say_how_many_pages_dangle(client: TestClient, ranked: str) -> No
     heads = [head.text for head in graphs.table.heads]
     assert graphs.table.rows[0][heads.index("dangling pages")] == str(empty)
     assert [chart.url for chart in context["structure"]] == ["/api/v1/figures/row-lengths?matrix=m1"]
+
+
+def test_graphs_say_what_was_multiplied(client: TestClient, database: Database, add_matrix: AddMatrix) -> None:
+    devices.register(database, [CPU])
+    add_matrix(sample_matrix(), "luxembourg", "m1")
+    whole = ran("csr/thread+fp64", 9, matrix="m1", links=14, dangling_pages=1)
+    lower = ran("csr/thread+fp64", 9, matrix="m1", axes=(("part", "lower"),), links=7, dangling_pages=2)
+    add_job(database, "j1", "cpu", JobState.SUCCEEDED, [whole[0], lower[0]], study="pagerank")
+    (graphs,) = get(client, "/pagerank?job=j1").context["features"].tables
+    assert graphs.table.rows[0][-2:] == ("14 / 7", "1 / 2")
 
 
 def test_the_address_chooses_the_schedule_that_is_replayed(client: TestClient, ranked: str) -> None:

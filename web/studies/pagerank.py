@@ -74,13 +74,22 @@ FIGURE_4 = (
 
 def _graphs(results: Results) -> Table:
     texts = ("pages", "links", "dangling pages", "ave", "σ", "max − min")
+    taken = Head("links", "multiplied"), Head("dangling pages", "among them")
     rows = []
     for matrix_id in by_sigma(results):
         known = results.features[matrix_id]
         counts = (units.count(value) for value in (known.n_rows, known.nnz, known.empty_rows))
         lengths = units.number(known.ave), units.number(known.sigma), units.count(known.max_min)
-        rows.append((known.name, *counts, *lengths))
-    return Table((Head("matrix", numeric=False), *(Head(text) for text in texts)), tuple(rows))
+        rows.append((known.name, *counts, *lengths, *_operator(results, matrix_id)))
+    return Table((Head("matrix", numeric=False), *(Head(text) for text in texts), *taken), tuple(rows))
+
+
+def _operator(results: Results, matrix_id: str) -> tuple[str, str]:
+    """Links and dangling pages of what runs multiplied by; of several operators, one after the other."""
+    own = (m.details for m in results.measurements if m.matrix_id == matrix_id)
+    found = dict.fromkeys((run.links, run.dangling_pages) for run in own if run.links is not None)
+    links, dangling = zip(*found, strict=True) if found else ((None,), (None,))
+    return " / ".join(map(units.count, links)), " / ".join(map(units.count, dangling))
 
 
 UNTIL = "The change γ under which a run ends; empty: where it ended."
@@ -155,7 +164,8 @@ PAGERANK = StudyPage(
     features=Features(
         "Graphs",
         "Of the matrices as they are stored: a row is a page, its entries are its links, an empty row is a dangling "
-        "page. Where a study takes the lower triangle of a symmetric matrix, it has other rows.",
+        "page. Where a study takes the lower triangle of a symmetric matrix, it has other rows: the last columns count "
+        "what was multiplied.",
         _graphs,
         "row-lengths",
     ),
