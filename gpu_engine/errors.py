@@ -16,6 +16,7 @@ SparsightError
 ├── KernelError                a kernel cannot be compiled or computes a wrong result: the case fails
 └── DeviceError                the device failed
     ├── DeviceMemoryError      out of device memory; the process can go on
+    ├── HostLostError          devices of a cluster are gone; knows their hosts
     └── DeviceLostError        the device context is broken; the process must end
 
 A message says what was wrong, what was expected and what to do, and never quotes more than
@@ -166,6 +167,19 @@ class DeviceMemoryError(DeviceError):
     """The device has too little free memory; nothing else is harmed."""
 
     code = "out_of_device_memory"
+
+
+class HostLostError(DeviceError):
+    """Devices of a cluster are gone, or do not answer; `hosts` are the names of those that they belonged to."""
+
+    code = "host_lost"
+
+    def __init__(self, message: str, hosts: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.hosts = hosts
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message, self.hosts)
 
 
 class DeviceLostError(DeviceError):

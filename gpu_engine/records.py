@@ -78,12 +78,14 @@ class MatrixInfo:
 class DeviceInfo:
     """A device that can be measured on.
 
-    id            `cpu`, `cuda:0` …; `cuda:all` is all GPUs together, for studies that share a matrix among them
+    id            `cpu`, `cuda:0` …; `cuda:all` is all GPUs together, `cluster` those of several hosts, for studies
+                  that share a matrix among them
     backend       which kernels run there
     memory_bytes  memory that a study may fill, of each GPU
     cache_bytes   last-level cache
     uuid          of the GPU, of several with commas between, for CUDA_VISIBLE_DEVICES; empty on a CPU
     details       driver, compute capability, cores: strings for people
+    hosts         of a cluster, how many devices each of its hosts gives; empty of a device of one host
     """
 
     id: str
@@ -93,6 +95,7 @@ class DeviceInfo:
     cache_bytes: int
     uuid: str = ""
     details: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[int, ...] = ()
 
     @property
     def uuids(self) -> tuple[str, ...]:
@@ -101,8 +104,8 @@ class DeviceInfo:
 
     @property
     def is_several(self) -> bool:
-        """Whether it is several GPUs."""
-        return len(self.uuids) > 1
+        """Whether it is several devices: GPUs of this host, or those of a cluster."""
+        return len(self.uuids) > 1 or bool(self.hosts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,15 +114,22 @@ class Bench:
     """A device that is open for measuring.
 
     layout_bytes  most memory that one layout may take
+    cluster       of a device of several hosts: what reaches them, a `multigpu.crew.Cluster`
     """
 
     def __init__(
-        self, device: DeviceInfo, stopwatch: Stopwatch, profile: DeviceProfile | None, layout_bytes: int
+        self,
+        device: DeviceInfo,
+        stopwatch: Stopwatch,
+        profile: DeviceProfile | None,
+        layout_bytes: int,
+        cluster: Any = None,
     ) -> None:
         self.device = dataclasses.replace(device, cache_bytes=stopwatch.cache_bytes)
         self.stopwatch = stopwatch
         self.layout_bytes = layout_bytes or int(stopwatch.memory_bytes * LAYOUT_SHARE[stopwatch.backend])
         self.xp = stopwatch.xp
+        self.cluster = cluster
         self._profile = profile
         self._environment: dict[str, str] | None = None
 
@@ -190,9 +197,12 @@ class Bench:
 
 
 @contextmanager
-def open_bench(device: DeviceInfo, profile: DeviceProfile | None = None, layout_bytes: int = 0) -> Iterator[Bench]:
+def open_bench(
+    device: DeviceInfo, profile: DeviceProfile | None = None, layout_bytes: int = 0, cluster: Any = None
+) -> Iterator[Bench]:
     """Opens a device for measuring; a profile spares the measuring of its bandwidth; layout_bytes 0: LAYOUT_SHARE.
 
+    Of a cluster it opens the first device of this host, whose bandwidth stands for that of each.
     Raises DeviceError when the device does not answer.
     """
     stopwatch: Stopwatch
@@ -204,6 +214,6 @@ def open_bench(device: DeviceInfo, profile: DeviceProfile | None = None, layout_
         stopwatch = CudaStopwatch(device)
     try:
         with stopwatch.guard():
-            yield Bench(device, stopwatch, profile, layout_bytes)
+            yield Bench(device, stopwatch, profile, layout_bytes, cluster)
     finally:
         stopwatch.close()

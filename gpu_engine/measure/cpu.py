@@ -13,6 +13,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceMemoryError
+from gpu_engine.measure.stopwatch import now
 from gpu_engine.records import Cache, DeviceInfo
 
 SAMPLE_S = 4e-3
@@ -110,7 +111,7 @@ class CpuStopwatch:
 
     def now(self) -> float:
         """Seconds on the clock of the host, since any moment."""
-        return time.perf_counter_ns() / 1e9
+        return now()
 
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
         """The result of `work` and its seconds."""

@@ -16,6 +16,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import DeviceError
 from gpu_engine.measure.cuda_errors import translated
+from gpu_engine.measure.stopwatch import now
 from gpu_engine.records import Cache, DeviceInfo
 
 COPY, READ, GATHER = "copy_probe<1>", "read_probe<4>", "gather_probe<4>"
@@ -188,7 +189,7 @@ class CudaStopwatch:
 
     def now(self) -> float:
         """Seconds on the clock of the host, since any moment."""
-        return time.perf_counter_ns() / 1e9
+        return now()
 
     def time_once(self, work: Callable[[], Any]) -> tuple[Any, float]:
         """The result of `work` and its seconds on the host's clock, the device's work included."""

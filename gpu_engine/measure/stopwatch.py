@@ -1,11 +1,17 @@
 """Stopwatch: what a backend brings to the bench."""
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.records import Cache
+
+
+def now() -> float:
+    """Seconds on the clock of the host, since any moment."""
+    return time.perf_counter_ns() / 1e9
 
 
 class Stopwatch(Protocol):

@@ -16,11 +16,13 @@ from gpu_engine.errors import InputError, quote
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.blocks import Block
 from gpu_engine.multigpu.exchange import ExchangeName, Halo, Transfer, halo_of
-from gpu_engine.multigpu.fetches import Outbox
-from gpu_engine.multigpu.iteration import iterate, member_of
+from gpu_engine.multigpu.iteration import Member, iterate, member_of
+from gpu_engine.multigpu.moves import Moves
 from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning, localize, part_of
 from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Mailbox, Transport, TransportName
 from gpu_engine.multigpu.virtual import VirtualDevice
+
+PARTITIONING = find_partitioning("pCSR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,11 @@ class PartInfo:
 
     halo: Halo
     n_bytes: int
+
+    @staticmethod
+    def of(member: Member) -> "PartInfo":
+        """What the actor of this member says of it."""
+        return PartInfo(member.halo, member.stored_bytes)
 
 
 def open_stored(folder: Path) -> StoredMatrix:
@@ -53,7 +60,17 @@ def open_stored(folder: Path) -> StoredMatrix:
         ) from error
     if (indptr.shape, indices.shape) != ((n_rows + 1,), values.shape) or (indices.dtype, values.dtype) != ("i4", "f8"):
         raise InputError(f"The arrays in {quote(folder)} are not those of a matrix of {n_rows} × {n_cols} in CSR.")
-    return StoredMatrix(find_partitioning("pCSR"), n_rows, n_cols, indptr, indices, values)
+    return StoredMatrix(PARTITIONING, n_rows, n_cols, indptr, indices, values)
+
+
+def read_member(
+    device: Device, folder: Path, spans: Sequence[Span], number: int, exchange: ExchangeName, overlap: bool
+) -> Member:
+    """Reads one part of the matrix of a folder, and no more, onto a device; raises InputError."""
+    stored, span = open_stored(folder), spans[number]
+    part = part_of(stored, span, localize(stored, span))
+    halo = halo_of(spans, number, part, stored.n_rows, exchange)
+    return member_of(device, PARTITIONING, part, halo, stored.n_rows, overlap)
 
 
 def open_device(name: str) -> Device:
@@ -88,14 +105,11 @@ class PartActor:
 
         Raises InputError and what the device raises.
         """
-        device, stored, span = open_device(name), open_stored(folder), spans[number]
-        self._device, self._partitioning, self._number = device, stored.partitioning, number
-        part = part_of(stored, span, localize(stored, span))
-        halo = halo_of(spans, number, part, stored.n_rows, exchange)
-        self._member = member_of(device, stored.partitioning, part, halo, stored.n_rows, overlap)
-        self._vectors = tuple(device.allocate(halo.size, np.float64) for _ in "xy")
-        self._shift = halo.own.start - span.own.start
-        return PartInfo(halo, sum(block.stored_bytes for block in self._member.blocks))
+        self._device, self._number = open_device(name), number
+        self._member = member = read_member(self._device, folder, spans, number, exchange, overlap)
+        self._vectors = tuple(self._device.allocate(member.halo.size, np.float64) for _ in "xy")
+        self._shift = member.halo.own.start - spans[number].own.start
+        return PartInfo.of(member)
 
     def new_rendezvous_id(self, transport: TransportName) -> Any:
         """What the members of a group need to find each other."""
@@ -118,8 +132,8 @@ class PartActor:
         stream = self._member.copy_stream
         endpoint = Endpoint(number, peers, stream, self._put, self._mailbox)
         self._transport = TRANSPORTS[transport](endpoint, rendezvous_id)
-        self._transfers, self._shares = transfers, shares
-        self._outbox = Outbox(stream, [each for each in (*transfers, *shares) if each.source == number])
+        self._shares, self._moves = shares, Moves(stream, number, transfers)
+        self._settling = Moves(stream, number, shares)
         self._inbox = self._device.allocate(sum(share.target == number for share in shares), np.float64)
 
     def load(self, begin: int, values: Any) -> None:
@@ -131,9 +145,9 @@ class PartActor:
     def step(self) -> None:
         """x := A·x: fetches what it reads, multiplies, adds the shares of its last row that others have."""
         member, x, y = self._member, self._vectors[self._current], self._vectors[1 - self._current]
-        iterate([member], self._multiply, [y[member.halo.lines]], lambda: self._exchange(self._transfers, x, x))
+        iterate([member], self._multiply, [y[member.halo.lines]], lambda: self._exchange(self._moves, x, x))
         member.start()
-        self._exchange(self._shares, y, self._inbox)
+        self._exchange(self._settling, y, self._inbox)
         member.wait()
         last = y[member.halo.own.stop - 1 : member.halo.own.stop]
         for share in self._shares:
@@ -158,13 +172,7 @@ class PartActor:
 
     def _multiply(self, _number: int, block: Block, y: Any) -> None:
         x = self._vectors[self._current]
-        self._device.call(self._device.operations.multiply, self._partitioning, block.part, x, y)
+        self._device.call(self._device.operations.multiply, PARTITIONING, block.part, x, y)
 
-    def _exchange(self, transfers: Sequence[Transfer], vector: Any, target: Any) -> None:
-        """Launches the moves that begin or end here; what they bring goes to `target`."""
-        self._transport.exchange(
-            [
-                (each, self._outbox.sent(each, vector) if each.source == self._number else target[each.here])
-                for each in transfers
-            ]
-        )
+    def _exchange(self, moves: Moves, vector: Any, target: Any) -> None:
+        self._transport.exchange(moves.pack(vector, target))

@@ -18,7 +18,9 @@ VIRTUAL_MAX = 64
 
 
 def device_count(device: DeviceInfo) -> int:
-    """One GPU, or all those of a device of several; of a CPU as many as VIRTUAL_MAX."""
+    """One GPU, or all those of a device of several; of a CPU as many as VIRTUAL_MAX; of a cluster those it has."""
+    if device.hosts:
+        return sum(device.hosts)
     return VIRTUAL_MAX if device.backend == "cpu" else max(1, len(device.uuids))
 
 

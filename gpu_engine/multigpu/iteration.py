@@ -34,6 +34,11 @@ class Member:
     blocks: tuple[Block, ...]
     halo: Halo
 
+    @property
+    def stored_bytes(self) -> int:
+        """Of the blocks."""
+        return sum(block.stored_bytes for block in self.blocks)
+
     def start(self) -> None:
         """Has the copy stream wait until what is sent is written, and what is overwritten read."""
         if self.copy_stream is not self.device:
@@ -65,19 +70,28 @@ def member_of(
 
 
 def iterate(
-    members: Sequence[Member], product: Product, results: Sequence[Any], exchange: Callable[[], None] | None
+    members: Sequence[Member],
+    product: Product,
+    results: Sequence[Any],
+    exchange: Callable[[], None] | None,
+    *,
+    ahead: bool = False,
 ) -> None:
     """Launches the exchange and the products of all members; without exchange those of what was fetched before.
 
     results   y of each member: float64, the lines of its part
     exchange  launches on the copy streams; it may wait for other processes
+    ahead     launches it before all products: kernels of NCCL would wait for multiprocessors behind one that has them
+              all, while an exchange for which the host waits would keep it from launching any
     """
     for member in members:
         member.start()
+    if exchange is not None and ahead:
+        exchange()
     for i, (member, y) in enumerate(zip(members, results, strict=True)):
         for block in member.blocks[:-1]:
             product(i, block, y)
-    if exchange is not None:
+    if exchange is not None and not ahead:
         exchange()
     for i, (member, y) in enumerate(zip(members, results, strict=True)):
         block, device = member.blocks[-1], member.device

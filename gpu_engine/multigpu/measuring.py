@@ -16,7 +16,7 @@ from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.device_group import ProductName, device_count, open_devices
-from gpu_engine.multigpu.workload import Setting, Workload, WorkloadData
+from gpu_engine.multigpu.workload import Clock, Setting, Workload, WorkloadData
 from gpu_engine.multigpu.workloads import WORKLOADS
 from gpu_engine.records import Cache, Case, Details, described
 
@@ -104,13 +104,17 @@ class ScalingExperiment(Experiment):
     def load(self) -> Sequence[Candidate]:
         """The matrix on the host and the expected product; of each kind first one with the most devices."""
         self.data = self._data()
-        candidates = [ScalingCandidate(self, case, self.plan.settings[case.key]) for case in self.cases]
+        candidates = [self.candidate(case, self.plan.settings[case.key]) for case in self.cases]
         ordered: list[Candidate] = []
         for _, alike in groupby(candidates, lambda c: c.kind):
             group = list(alike)
             reference = max(group, key=lambda c: c.setting.devices)
             ordered += [reference, *(c for c in group if c is not reference)]
         return ordered
+
+    def candidate(self, case: Case, setting: Setting) -> "ScalingCandidate":
+        """A setting on its device group."""
+        return ScalingCandidate(self, case, setting)
 
     @contextmanager
     def group(self) -> Iterator[None]:
@@ -168,11 +172,7 @@ class ScalingCandidate(Candidate):
     def prepare(self) -> Callable[[], Fields]:
         """Runs the workload once and checks what comes out."""
         check_room(self._experiment.bytes_needed(self.setting), self._bench.layout_bytes)
-        self._devices = self._experiment.devices(self.setting)
-        clock = self._bench.stopwatch.now
-        self._workload = workload = WORKLOADS[self.setting.workload](
-            self._experiment.data, self.setting, self._devices, clock
-        )
+        self._workload = workload = self._start(self._bench.stopwatch.now)
         workload.check()
         return workload.fields
 
@@ -209,9 +209,14 @@ class ScalingCandidate(Candidate):
         """Gives back what the workload holds."""
         self._workload = None
 
+    def _start(self, clock: Clock) -> Workload:
+        """The workload on its devices, not yet checked."""
+        self._devices = self._experiment.devices(self.setting)
+        return WORKLOADS[self.setting.workload](self._experiment.data, self.setting, self._devices, clock)
+
     @property
     def _is_virtual(self) -> bool:
-        return any(device.virtual for device in self._devices)
+        return self._bench.device.backend == "cpu"
 
     def _ready(self) -> Workload:
         if self._workload is None:

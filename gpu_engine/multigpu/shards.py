@@ -1,20 +1,34 @@
 """Shards: what each of several devices has of PageRank, its pages, the links to them, and ranks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gpu_engine.cpms import Segmented
-from gpu_engine.cpms.layout import padded_size
+from gpu_engine.cpms.layout import group_size, padded_size
 from gpu_engine.multigpu.base import Device, copied
 from gpu_engine.multigpu.cut import cut_by_entries
-from gpu_engine.multigpu.exchange import Halo
+from gpu_engine.multigpu.exchange import ExchangeName, Halo, halo_of
 from gpu_engine.multigpu.iteration import Member, member_of
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, find_partitioning
-from gpu_engine.pagerank.graph import TransitionMatrix
 
 PARTITIONING = find_partitioning("pCSR")
+
+
+class Pages(Protocol):
+    """What has to be known of the whole graph wherever a shard is: a TransitionMatrix says it."""
+
+    @property
+    def n(self) -> int:
+        """Number of pages."""
+        ...
+
+    @property
+    def dangling(self) -> Any:
+        """The dangling pages: int [dangling], ascending."""
+        ...
 
 
 @dataclass(slots=True)
@@ -56,10 +70,15 @@ class Shard:
     def stored_bytes(self) -> int:
         """Links, their values and ranks."""
         ranks = (vector.storage if isinstance(vector, Segmented) else vector for vector in (self.p, self.new))
-        return sum(int(array.nbytes) for array in ranks) + sum(block.stored_bytes for block in self.member.blocks)
+        return sum(int(array.nbytes) for array in ranks) + self.member.stored_bytes
 
 
-def shard_of(device: Device, part: Part, halo: Halo, graph: TransitionMatrix, segments: int, overlap: bool) -> Shard:
+def rank_halo(spans: Sequence[Span], number: int, part: Part, n: int, exchange: ExchangeName, segments: int) -> Halo:
+    """The halo of the ranks of a part's pages: blocks of segments are copied to the same places of theirs."""
+    return halo_of(spans, number, part, n, exchange, group_size(segments) if segments else 1)
+
+
+def shard_of(device: Device, part: Part, halo: Halo, graph: Pages, segments: int, overlap: bool) -> Shard:
     """A part of the graph's links, on the host, copied to its device; segments: 0 for fp64."""
 
     def room(device: Device, size: int) -> Any:

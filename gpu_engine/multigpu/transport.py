@@ -71,7 +71,12 @@ class Endpoint:
 
 
 class Transport(Protocol):
-    """One member's end of the exchanges of a group."""
+    """One member's end of the exchanges of a group.
+
+    ordered  whether streams alone order what is launched, so that it can be captured; else the host waits for others
+    """
+
+    ordered: bool
 
     def __init__(self, endpoint: Endpoint, rendezvous_id: Any) -> None: ...
 
@@ -87,12 +92,18 @@ class Transport(Protocol):
         """
         ...
 
+    def launch(self, moves: Sequence[Move]) -> None:
+        """The same without waiting, where it is `ordered`: only once an exchange with these members is behind it."""
+        ...
+
 
 class ObjectStore:
     """By calls of Ray: owners put slices into its object store, and Ray moves them to the readers of the references.
 
     For devices of any kind; what lies on a GPU goes by way of the host.
     """
+
+    ordered = False
 
     def __init__(self, endpoint: Endpoint, rendezvous_id: None) -> None:  # noqa: ARG002
         self._endpoint = endpoint
@@ -121,6 +132,10 @@ class ObjectStore:
                 endpoint.device.upload(values, array)
                 endpoint.device.synchronize()
 
+    def launch(self, moves: Sequence[Move]) -> None:
+        """The exchange: messages arrive on the host, which waits for them."""
+        self.exchange(moves)
+
     def _message(self, array: Any) -> Any:
         """A copy on the host, or the reference to one in the object store."""
         host = np.empty(array.size, array.dtype)
@@ -136,6 +151,8 @@ class NcclGroup:
     reach each other by. CuPy's own binding: `ray.util.collective` sends and receives tensors of Torch alone. Raises
     DeviceError where NCCL fails.
     """
+
+    ordered = True
 
     def __init__(self, endpoint: Endpoint, rendezvous_id: Any) -> None:
         """Waits until all members are there."""
@@ -154,10 +171,15 @@ class NcclGroup:
 
     def exchange(self, moves: Sequence[Move]) -> None:
         """All moves at once on the stream of the device; returns when they are done."""
+        self.launch(moves)
         with self._translated():
-            self._endpoint.device.call(self._launch, moves)
             # CUDA may wait for all that runs before it loads a kernel: nothing is launched while a peer is awaited.
             self._endpoint.device.synchronize()
+
+    def launch(self, moves: Sequence[Move]) -> None:
+        """All moves at once on the stream of the device, possibly into a graph."""
+        with self._translated():
+            self._endpoint.device.call(self._launch, moves)
 
     def _join(self, rendezvous_id: Any) -> None:
         self._communicator = self._nccl.NcclCommunicator(
@@ -167,13 +189,13 @@ class NcclGroup:
     def _launch(self, moves: Sequence[Move]) -> None:
         import cupy
 
-        stream, double = cupy.cuda.get_current_stream().ptr, self._nccl.NCCL_FLOAT64
+        stream, byte = cupy.cuda.get_current_stream().ptr, self._nccl.NCCL_INT8
         self._nccl.groupStart()
         for transfer, array in moves:
             if transfer.source == self._endpoint.number:
-                self._communicator.send(array.data.ptr, array.size, double, transfer.target, stream)
+                self._communicator.send(array.data.ptr, array.nbytes, byte, transfer.target, stream)
             else:
-                self._communicator.recv(array.data.ptr, array.size, double, transfer.source, stream)
+                self._communicator.recv(array.data.ptr, array.nbytes, byte, transfer.source, stream)
         self._nccl.groupEnd()
 
     @contextmanager

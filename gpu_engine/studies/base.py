@@ -63,9 +63,13 @@ class Study(Protocol):
 
 
 def check_device(study: Study, device: DeviceInfo) -> None:
-    """Raises ParameterError where the device is several GPUs and the study measures one."""
+    """Raises ParameterError where the device is several devices and the study measures one."""
     if device.is_several and not study.several:
+        together = (
+            f"{sum(device.hosts)} devices of {len(device.hosts)} hosts"
+            if device.hosts
+            else (f"{len(device.uuids)} GPUs")
+        )
         raise ParameterError(
-            f"{device.id} is {len(device.uuids)} GPUs together, and the study {study.name} measures one. "
-            f"Choose one of them, or auto."
+            f"{device.id} is {together} together, and the study {study.name} measures one. Choose one of them, or auto."
         )

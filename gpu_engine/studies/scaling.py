@@ -10,6 +10,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import scaling
 from gpu_engine.measure import Bench
+from gpu_engine.multigpu.cluster_study import CLUSTER_WORKS, measure_cluster
 from gpu_engine.multigpu.device_group import VIRTUAL_MAX, ProductName, device_count
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.measuring import ScalingDetails, ScalingExperiment, ScalingPlan
@@ -139,12 +140,16 @@ class ScalingStudy:
         chosen = settings(dataclasses.replace(params, devices=counts), bench.device)
         known = {(setting.kernel, setting.axes): setting for setting in chosen}
         plan = ScalingPlan({case.key: known[case.kernel, case.axes] for case in todo}, params.rounds, params.nodes)
+        if bench.device.hosts:
+            return measure_cluster(plan, todo, matrices, bench)
         found = (ScalingExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
         return measure(bench, found)
 
 
 def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:
     """What is measured of each matrix, each once; raises ParameterError where that is nothing."""
+    if device.hosts:
+        params = _on_cluster(params, device)
     counts = params.devices or default_devices(device)
     found = [
         setting
@@ -161,6 +166,17 @@ def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _on_cluster(params: ScalingParams, device: DeviceInfo) -> ScalingParams:
+    """What of it members of a cluster do; raises ParameterError where that is nothing."""
+    works = tuple(work for work in params.work if work in CLUSTER_WORKS)
+    if not works or "pCSR" not in params.partitionings or "ours" not in params.product:
+        raise ParameterError(
+            f"{device.id} measures {' and '.join(CLUSTER_WORKS)}, cut as pCSR, with our products. "
+            "Choose one of these works, pCSR and ours."
+        )
+    return dataclasses.replace(params, work=works, partitionings=("pCSR",), product=("ours",))
+
+
 def _placement(strategy: Strategy, wanted: WantedPlacement) -> Placement | None:
     """What overrides a strategy, if anything does."""
     return None if wanted == "paper" or wanted == strategy.placement else wanted
@@ -173,9 +189,9 @@ def _affinity(strategy: Strategy, affinity: Literal["paper", "on", "off"]) -> bo
 
 
 def default_devices(device: DeviceInfo) -> tuple[int, ...]:
-    """1, 2 and 4 virtual devices; powers of two up to all GPUs, and all of them."""
+    """1, 2 and 4 virtual devices, of a cluster as far as it has them; powers of two up to all GPUs, and all of them."""
     if device.backend == "cpu":
-        return CPU_DEVICES
+        return tuple(count for count in CPU_DEVICES if not device.hosts or count <= sum(device.hosts))
     there = max(device_count(device), 1)
     return tuple(sorted({*(2**i for i in range(there.bit_length())), there}))
 

@@ -1,22 +1,31 @@
 """Actors with CUDA devices, which exchange by way of the host and through NCCL; threads stand for their processes."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from gpu_engine.generators import generate
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cluster import ClusterMatrix
+from gpu_engine.multigpu.crew import Cluster, open_crew
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.placement import find_places
 from gpu_engine.multigpu.transport import TRANSPORTS, TransportName
+from gpu_engine.pagerank import PageRankParams, transition_matrix
+from gpu_engine.pagerank.cpu_ranks import PlainRanks, SegmentedRanks
+from gpu_engine.pagerank.run import iterate
+from tests.gpu_engine.multigpu.members import load, product, ranking
 from tests.gpu_engine.multigpu.stored import crossed, stored
 from tests.gpu_engine.multigpu.test_exchange import iterated, overlaps
+from tests.gpu_engine.multigpu.test_pagerank import schedule_of
 from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
 N, COUNT = 1200, 2
+PARAMS = PageRankParams()
 
 
 @overlaps
@@ -51,3 +60,57 @@ def test_iterations(tmp_path: Path, transport: TransportName, exchange: Exchange
             matrix.advance(iterations)
             matrix.read(found)
             np.testing.assert_array_equal(found, iterated(crossed(N), x, iterations)[0])
+
+
+@overlaps
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_members_lead_themselves(tmp_path: Path, transport: TransportName, overlap: bool) -> None:
+    """Nine iterations in one call: two captured batches, where NCCL exchanges, and one more; timed, then by value."""
+    folder, x, found = stored(tmp_path / "matrix", crossed(N)), np.arange(float(N)) % 7 - 3, np.full(N, np.nan)
+    with open_crew(cluster_of_gpus(folder, transport), COUNT) as crew:
+        team, spans = product(crew, crossed(N), COUNT, "image", overlap)
+        load(team, spans, x)
+        for act in ("advance", "exchange", "multiply", "advance"):
+            assert min(team.together("sample", act, 9)) > 0
+        team.together("run", "advance", 9)
+        team.read(spans, found)
+    np.testing.assert_array_equal(found, iterated(crossed(N), x, 9)[0])
+
+
+@overlaps
+@pytest.mark.parametrize("segments", [0, 2, 4])
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_ranks_of_members(transport: TransportName, segments: int, overlap: bool) -> None:
+    """Against one device, twice the same steps; γ is the same for all members."""
+    graph = transition_matrix(generate("web", {"n": 3000, "mean": 3.0, "seed": 3}), PARAMS)
+    schedule, found = schedule_of(segments), np.full(graph.n, np.nan)
+    single: Any = PlainRanks(graph, PARAMS, "csr", np.float64)
+    if segments:
+        single = SegmentedRanks(graph, PARAMS, "csr", segments)
+    expected = iterate(single, PARAMS, schedule)
+    with open_crew(cluster_of_gpus(Path(), transport), COUNT) as crew:
+        team, spans = ranking(crew, graph, COUNT, segments, "all-gather", overlap)
+        runs = team.together("find", schedule)
+        for apart in (True, False):
+            team.together("times", schedule, expected.steps, apart)
+        team.read(spans, found)
+    assert runs[0] == runs[1]
+    assert [run.read for run in runs] == [expected.read] * COUNT
+    assert np.abs(found - single.ranks()).sum() < 1e-12
+
+
+def cluster_of_gpus(folder: Path, transport: TransportName) -> Cluster:
+    """Two devices, of one GPU where there is but one and NCCL is not asked for."""
+    import cupy
+
+    from gpu_engine.multigpu.cuda_device import CudaDevice
+
+    gpus = cupy.cuda.runtime.getDeviceCount()
+    if transport == "nccl" and gpus < COUNT:
+        pytest.skip("NCCL takes one member a GPU")
+
+    def open_device(name: str) -> Device:
+        return CudaDevice(int(name.rpartition(":")[2]) % gpus)
+
+    ray = ThreadRay(a=COUNT)
+    return Cluster(ray, find_places(ray, "CPU"), transport, lambda _: folder, open_device)

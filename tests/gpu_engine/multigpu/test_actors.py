@@ -52,6 +52,8 @@ class HeldDevice(ScheduledDevice):
 class StreamTransport:
     """As NCCL does it: a transfer is done when the streams of both ends have come to it; no host waits."""
 
+    ordered = True
+
     def __init__(self, endpoint: Endpoint, rendezvous_id: Any) -> None:
         self.endpoint, self.ends, self.exchanges = endpoint, rendezvous_id, 0
 
@@ -77,6 +79,9 @@ class StreamTransport:
         for transfer, _, _, done in ends:
             if transfer.target == number:
                 device.wait_event(done)
+
+    def launch(self, moves: list[Move]) -> None:
+        self.exchange(moves)
 
 
 def send(array: Any, room: Future[Any], done: Future[None]) -> None:

@@ -121,8 +121,8 @@ class Actor:
     def __getattr__(self, name: str) -> Any:
         return Method(self, name)
 
-    def call(self, group: str, name: str, arguments: Any) -> futures.Future[Any]:
-        if name == "load_part":
+    def submit(self, group: str, name: str, arguments: Any) -> futures.Future[Any]:
+        if name in ("load_part", "open"):
             self.device = arguments[1]
         future: futures.Future[Any] = futures.Future()
         with self._lock:
@@ -148,7 +148,7 @@ class Actor:
             future, name, arguments = job
             answer, error = None, None
             try:
-                with LOADING if name == "load_part" else nullcontext():
+                with LOADING if "load_part" in (arguments[1] if name == "call" else name) else nullcontext():
                     answer = getattr(self._instance, name)(*arguments)
             except Gone:
                 return
@@ -174,4 +174,4 @@ class Method:
         if caller is not None and not caller.alive:
             # A process that is gone sends nothing more.
             raise Gone
-        return self._actor.call(self._group, self._name, arguments)
+        return self._actor.submit(self._group, self._name, arguments)
