@@ -57,9 +57,9 @@ def withdraw(database: Database, device_ids: Sequence[str], owner: str = "") -> 
 
 
 def list_devices(session: Session) -> list[DeviceRow]:
-    """Every device ever offered, GPUs first."""
+    """Every device ever offered: GPUs first, and clusters after the devices that are of one host."""
     rows = session.scalars(select(DeviceRow).order_by(DeviceRow.id)).all()
-    return sorted(rows, key=lambda row: row.info["backend"] != "cuda")
+    return sorted(rows, key=lambda row: (row.info["backend"] != "cuda", bool(row.info.get("hosts"))))
 
 
 def is_alive(session: Session, row: DeviceRow) -> bool:
@@ -69,7 +69,7 @@ def is_alive(session: Session, row: DeviceRow) -> bool:
 
 def device_info(row: DeviceRow) -> DeviceInfo:
     """The device as the engine knows it."""
-    return DeviceInfo(**row.info)
+    return DeviceInfo(**row.info | {"hosts": tuple(row.info.get("hosts", ()))})
 
 
 def fresh_profile(session: Session, device_id: str) -> DeviceProfile | None:
@@ -90,7 +90,7 @@ def store_profile(session: Session, profile: DeviceProfile) -> None:
 def resolve(session: Session, name: str, several: bool = False) -> DeviceInfo:
     """The device of that name; `auto` is the first GPU alive, then the CPU.
 
-    several  `auto` takes the GPUs of a host together where it has more than one
+    several  `auto` takes the GPUs of a host together where it has more than one, those of several hosts never
 
     Raises UnknownDeviceError naming the known ones, UnavailableError when `auto` finds none alive and when no worker
     has ever said what it has, so that nobody can know whether the name is right.
@@ -104,7 +104,9 @@ def resolve(session: Session, name: str, several: bool = False) -> DeviceInfo:
         raise UnavailableError("No worker offers a device now. Start one with `sparsight worker`, then try again.")
     if name == AUTO:
         found = [device_info(row) for row in alive]
-        return next((d for d in found if several and d.is_several), next(d for d in found if not d.is_several))
+        return next(
+            (d for d in found if several and d.is_several and not d.hosts), next(d for d in found if not d.is_several)
+        )
     for row in rows:
         if row.id == name:
             return device_info(row)

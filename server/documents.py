@@ -226,7 +226,7 @@ class Device(TypedDict):
     """What can be measured on; `alive`: a worker offers it now. `profile` is its measured bandwidth.
 
     `seen_at`: when its worker was last heard of, null once that has stopped. `recorded`: results of it were recorded
-    elsewhere, and nothing runs on it.
+    elsewhere, and nothing runs on it. `hosts`: of a cluster, how many devices each of its hosts gives.
     """
 
     id: str
@@ -236,6 +236,7 @@ class Device(TypedDict):
     cache_bytes: int
     uuid: str
     details: dict[str, str]
+    hosts: list[int]
     recorded: bool
     alive: bool
     seen_at: Time | None

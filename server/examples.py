@@ -107,6 +107,7 @@ EXAMPLES: dict[Any, Any] = {
         "cache_bytes": 62914560,
         "uuid": "GPU-0d7a4c3e-5b1f-4c55-9a44-2f0b6a1c7d11",
         "details": {"driver": "580.82"},
+        "hosts": [],
         "recorded": False,
         "alive": True,
         "seen_at": CREATED_AT,

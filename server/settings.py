@@ -28,6 +28,12 @@ class Settings(BaseSettings):
         default="", description="Folder (fsspec URL) of the matrices; empty: matrices/ in the home folder."
     )
     ray_address: str = Field(default="", description="Address of a Ray cluster; empty: Ray runs inside the worker.")
+    cluster_groups: int = Field(
+        default=0,
+        ge=0,
+        le=64,
+        description="Actor groups of this host that stand for hosts of the device `cluster`; 0: it is of real hosts.",
+    )
     host_name: str = Field(
         default="",
         max_length=40,

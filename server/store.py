@@ -15,7 +15,7 @@ import numpy as np
 from fsspec.implementations.local import LocalFileSystem
 
 from gpu_engine.csr_matrix import CsrMatrix, canonical
-from gpu_engine.errors import NotFoundError, quote
+from gpu_engine.errors import NotFoundError, UnavailableError, quote
 
 ARRAYS = ("indptr", "indices", "values")
 META = "meta.json"
@@ -63,6 +63,14 @@ class Store:
             return
         for name in FILES:
             self.fs.put_file(str(folder / name), f"{target}/{name}")
+
+    def folder(self, matrix_id: str) -> Path:
+        """The folder of a matrix, to be mapped by others; UnavailableError where the store is none that hosts mount."""
+        if not self.is_local:
+            raise UnavailableError(
+                "The store is no folder; several hosts read one that they all have at the same path."
+            )
+        return Path(self._existing(matrix_id))
 
     def load(self, matrix_id: str) -> CsrMatrix:
         """The matrix, memory-mapped read-only where the store is a local folder; NotFoundError if it is not there."""

@@ -179,7 +179,7 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE,…", help="Parameters of the study: `sparsight studies STUDY`."),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda:0 …; `sparsight devices` lists them.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda:0 …, cluster; `sparsight devices` lists them.")] = "auto",
     server: Server = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the end and print the results.")] = False,
     timeout: Timeout = None,

@@ -43,6 +43,9 @@ PRUNE_S = 3600.0
 OFFER_S = 5.0
 """How often a dispatcher whose devices another one offers looks whether they are free."""
 
+CLUSTER_S = 5.0
+"""How often Ray is asked which hosts a cluster has."""
+
 LOCK_S = 1.0
 """How often a dispatcher whose home another one serves looks whether that has ended."""
 
@@ -69,6 +72,7 @@ class Dispatcher:
         self._context = RunContext(settings, database, engine, studies, first_event_s)
         self._runs: list[JobRun] = []
         self._drain_until = math.inf
+        self._found_at = -CLUSTER_S
         self.stopped = threading.Event()
 
     def stop(self) -> None:
@@ -127,6 +131,7 @@ class Dispatcher:
             log.error("Ray is started anew")
             self._engine.stop()
             self._engine.start()
+        self._find_cluster()
         if self._runs:
             leased = leases.held(self._database, self.owner)
             for run in self._runs:
@@ -136,6 +141,27 @@ class Dispatcher:
             self._claim()
         elif not self._runs or time.monotonic() > self._drain_until:
             self.stopped.set()
+
+    def _find_cluster(self) -> None:
+        """Offers the cluster as it is now: hosts come and go. One that is being measured stays what it was."""
+        if time.monotonic() - self._found_at < CLUSTER_S or any(run.device.hosts for run in self._runs):
+            return
+        self._found_at = time.monotonic()
+        found, before = self._engine.cluster(), next((d for d in self._devices.values() if d.hosts), None)
+        if found == before:
+            return
+        # A new mapping: another thread reads the old one.
+        here = {device.id: device for device in self._devices.values() if not device.hosts}
+        if before is not None:
+            device_table.withdraw(self._database, [before.id], self.owner)
+        self._devices = here
+        if found is not None:
+            try:
+                device_table.register(self._database, [found], self.owner)
+            except ConflictError as error:
+                log.error(error.message)
+                return
+            self._devices = {**here, found.id: found}
 
     def _claim(self) -> None:
         """Starts the oldest job that a free device can take. A CPU job has the host for itself."""
@@ -187,9 +213,9 @@ class Dispatcher:
 
 
 def excludes(device: DeviceInfo, other: DeviceInfo) -> bool:
-    """Whether nothing may be measured on one while the other measures: a CPU has the host for itself."""
+    """Whether nothing may be measured on one while the other measures: a CPU or a cluster has the host for itself."""
     same = device.id == other.id or not set(device.uuids).isdisjoint(other.uuids)
-    return same or "cpu" in (device.backend, other.backend)
+    return same or "cpu" in (device.backend, other.backend) or bool(device.hosts or other.hosts)
 
 
 def named(host: str, devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:

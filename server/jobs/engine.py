@@ -1,16 +1,21 @@
 """Ray: starts it, hands it a study to run in a process of its own, reads what the process says, ends the process."""
 
+import logging
 import os
 import secrets
 import signal
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpu_engine.errors import UnavailableError
 from gpu_engine.records import DeviceInfo
+from server.jobs.cluster import find_cluster
 from server.jobs.task import Failure, StudyTask, run_study
 from server.settings import Settings
+
+log = logging.getLogger(__name__)
 
 OBJECT_STORE_BYTES = 256 * 2**20
 
@@ -80,9 +85,26 @@ class Engine:
                 _temp_dir=str(self._folder),
                 **options,
             )
+        self._own_node = ray.get_runtime_context().get_node_id()
         # Ray's own handler would raise SystemExit wherever the main thread is.
         signal.signal(signal.SIGTERM, on_terminate)
         self._task = ray.remote(max_calls=1)(run_study)
+
+    def cluster(self) -> DeviceInfo | None:
+        """Several hosts as one device, as long as they are there; None too where Ray does not answer."""
+        settings = self._settings
+        if not (settings.ray_address or settings.cluster_groups):
+            return None
+        import ray
+        from ray.exceptions import RayError
+
+        try:
+            found = find_cluster(ray, self._devices, settings.cluster_groups)
+        except (RayError, RuntimeError, OSError) as error:
+            log.warning("Ray does not say which hosts it has: %s", error)
+            return None
+        name = settings.host_name
+        return replace(found, id=f"{name}/{found.id}") if found and name else found
 
     def stop(self) -> None:
         """Ends Ray and every process it started."""
@@ -100,13 +122,21 @@ class Engine:
             "num_cpus": 0,
             "num_returns": "streaming",
             "_generator_backpressure_num_objects": 1,
-            "resources": {task.device.id: 1},
+            **self._reserved(task.device),
         }
         pickled = cloudpickle.dumps(task)  # type: ignore[no-untyped-call]
         try:
             return Stream(self._task.options(**options).remote(task.device.uuid, pickled))
         except (RayError, RuntimeError, OSError) as error:
             raise EngineBrokenError(f"Ray takes no work: {error}") from error
+
+    def _reserved(self, device: DeviceInfo) -> dict[str, Any]:
+        """Where Ray starts the process: at its device; here what drives a cluster, whose actors reserve theirs."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        if not device.hosts:
+            return {"resources": {device.id: 1}}
+        return {"scheduling_strategy": NodeAffinitySchedulingStrategy(self._own_node, soft=False)}
 
 
 class Stream:

@@ -132,7 +132,7 @@ class JobRun(threading.Thread):
         if failure.lost:
             self._died("process lost its device")
         else:
-            self._fail(failure.code, failure.detail)
+            self._fail(failure.code, failure.detail, failure.hosts)
         return failure.lost
 
     def _plan(self) -> tuple[StudyTask, int]:
@@ -160,7 +160,8 @@ class JobRun(threading.Thread):
                 self._record_failure(study, case, f"its worker ended {LOSSES_MAX} times")
         crash_file = settings.home / CRASHES / f"{job.id}.{self.lease.attempt}"
         ids, store, layout = tuple(job.matrix_ids), settings.resolved_store, settings.layout_bytes
-        task = StudyTask(study, params, todo, ids, store, self.device, profile, layout, crash_file)
+        groups = settings.cluster_groups
+        task = StudyTask(study, params, todo, ids, store, self.device, profile, layout, crash_file, groups)
         return task, len(cases) - len(todo)
 
     def _record_failure(self, study: Study, case: Case, note: str) -> None:
@@ -205,8 +206,9 @@ class JobRun(threading.Thread):
         self._causes[self._journal.current] = cause
         self._journal.died()
 
-    def _fail(self, code: str, detail: str) -> None:
-        self._journal.finish(JobState.FAILED, {"code": code, "detail": detail})
+    def _fail(self, code: str, detail: str, hosts: Sequence[str] = ()) -> None:
+        lost = {"hosts": list(hosts)} if hosts else {}
+        self._journal.finish(JobState.FAILED, {"code": code, "detail": detail, **lost})
 
 
 def _cause(description: str, crash_file: Path) -> str:

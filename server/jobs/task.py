@@ -22,6 +22,7 @@ class StudyTask:
 
     todo          the cases still owed
     layout_bytes  most memory of one layout; 0: half the device's memory
+    cluster_groups  as in Settings
     crash_file    where the process writes what signal killed it, if it can
     """
 
@@ -34,6 +35,7 @@ class StudyTask:
     profile: "DeviceProfile | None"
     layout_bytes: int
     crash_file: Path
+    cluster_groups: int = 0
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,17 @@ class Hello:
 
 @dataclass(frozen=True)
 class Failure:
-    """The last thing that a process says when the study raised; `lost`: its device context is broken."""
+    """The last thing that a process says when the study raised.
+
+    lost   its device context is broken
+    hosts  those that a cluster has lost
+    """
 
     code: str
     detail: str
     lost: bool = False
     trace: str = ""
+    hosts: tuple[str, ...] = ()
 
 
 class StoredMatrices(Mapping[str, "CsrMatrix"]):
@@ -89,13 +96,16 @@ def run_study(gpu_uuid: str, pickled: bytes) -> "Iterator[Hello | Record | Failu
 
 
 def _measure(task: StudyTask) -> "Iterator[Record | Failure]":
-    from gpu_engine.errors import DeviceLostError, SparsightError
+    from gpu_engine.errors import DeviceLostError, HostLostError, SparsightError
     from gpu_engine.measure import open_bench
+    from server.jobs.cluster import join_cluster
     from server.store import Store
 
-    matrices = StoredMatrices(Store(task.store), task.matrix_ids)
+    store = Store(task.store)
+    matrices = StoredMatrices(store, task.matrix_ids)
     try:
-        with open_bench(task.device, task.profile, task.layout_bytes) as bench:
+        cluster = join_cluster(task.device, store, task.cluster_groups) if task.device.hosts else None
+        with open_bench(task.device, task.profile, task.layout_bytes, cluster) as bench:
             try:
                 yield from task.study.run(task.params, task.todo, matrices, bench)
             except DeviceLostError as error:
@@ -104,6 +114,8 @@ def _measure(task: StudyTask) -> "Iterator[Record | Failure]":
                 os._exit(1)
     except DeviceLostError as error:
         yield Failure(error.code, error.message, lost=True)
+    except HostLostError as error:
+        yield Failure(error.code, error.message, hosts=error.hosts)
     except SparsightError as error:
         yield Failure(error.code, error.message)
     except Exception as error:

@@ -27,6 +27,7 @@ def _document(row: DeviceRow, alive: bool) -> dict[str, Any]:
     profile = row.profile and {**row.profile, "measured_at": time_of(row.profile["measured_at"])}
     return {
         **row.info,
+        "hosts": row.info.get("hosts", []),
         "recorded": recorded_results.is_recorded(row.id),
         "alive": alive,
         "seen_at": time_of(row.seen_at) if row.seen_at else None,

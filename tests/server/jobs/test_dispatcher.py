@@ -213,6 +213,9 @@ class StubbornEngine:
     def stop(self) -> None:
         """Nothing: the real one is shared by all tests."""
 
+    def cluster(self) -> None:
+        """It is of one host."""
+
     def submit(self, work: object) -> object:
         return self.engine.submit(work) if self.starts else SilentStream()  # type: ignore[arg-type]
 
@@ -264,6 +267,8 @@ def test_what_measures_at_the_same_time() -> None:
     second, both = replace(first, id="cuda:1", uuid="GPU-2"), replace(first, id="cuda:all", uuid="GPU-1,GPU-2")
     pairs = itertools.combinations((cpu, first, second, both), 2)
     assert [(a.id, b.id) for a, b in pairs if not excludes(a, b)] == [("cuda:0", "cuda:1")]
+    hosts = replace(first, id="cluster", uuid="", hosts=(1, 1))
+    assert all(excludes(hosts, device) and excludes(device, hosts) for device in (cpu, first, second, both))
     assert all(excludes(device, device) for device in (cpu, first, second, both))
 
 

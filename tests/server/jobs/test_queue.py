@@ -120,6 +120,17 @@ def test_only_studies_that_share_a_matrix_take_several_gpus(jobs: Jobs) -> None:
         assert devices.resolve(session, "auto", several=True).id == "cuda:all"
 
 
+def test_several_hosts_are_taken_by_name_alone(jobs: Jobs) -> None:
+    hosts = DeviceInfo("cluster", "cpu", "3 × virtual device on 2 hosts", 1, 1, hosts=(2, 1))
+    devices.register(jobs.database, [hosts])
+    with jobs.database.read() as session:
+        assert [row.id for row in devices.list_devices(session)] == ["cpu", "cluster"]
+        assert devices.resolve(session, "auto", several=True).id == "cpu"
+        assert devices.resolve(session, "cluster", several=True) == hosts
+    with pytest.raises(ParameterError, match="cluster is 3 devices of 2 hosts together, and the study fake"):
+        jobs.submit(device="cluster")
+
+
 def test_before_any_worker_has_started_a_named_device_may_still_come(jobs: Jobs) -> None:
     with jobs.database.write() as session:
         session.execute(delete(DeviceRow))
