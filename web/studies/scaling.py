@@ -8,6 +8,7 @@ from gpu_engine.findings.scaling.balance import tables
 from gpu_engine.findings.scaling.cases import WORKS, is_virtual
 from gpu_engine.findings.scaling.groups import devices_in_words, numbers_of_devices
 from gpu_engine.findings.scaling.sentences import VIRTUAL_CAVEAT
+from gpu_engine.findings.scaling.weak import weak_scaling
 from gpu_engine.multigpu.strategies import PAPER_STRATEGIES
 from gpu_engine.studies.scaling import ScalingStudy
 from web.figures.base import Figure
@@ -87,6 +88,11 @@ def _balance(data: StudyData) -> Sequence[TitledTable]:
     return [TitledTable(f"The numbers, {WORKS[work]}", table) for work, table in tables(data)[1:]]
 
 
+def _weak(data: StudyData) -> Sequence[TitledTable]:
+    table = weak_scaling(data)
+    return [TitledTable("Weak scaling", table)] if table.rows else []
+
+
 SCALING = StudyPage(
     study=ScalingStudy(),
     link="Scaling",
@@ -124,7 +130,19 @@ SCALING = StudyPage(
         ),
         prose=True,
     ),
-    sections=(Section("balance-works", "", _balance, figure="scaling-balance"),),
+    sections=(
+        Section("balance-works", "", _balance, figure="scaling-balance"),
+        Section(
+            "weak",
+            "Weak scaling",
+            _weak,
+            (
+                "Matrices of one kind that grow with the number of devices, so that each has as many nonzeros as the "
+                "one device beside it: within 10 %, of mean row lengths too. The share is the time on one device over "
+                "that on several; it carries no verdict, for matrices are sampled in rounds of their own.",
+            ),
+        ),
+    ),
     cases_note="A table a work: their times are never compared. A product from the host counts everything from the "
     "host’s arrays to y on the host; the others begin and end with the vectors on the devices. Nothing is flushed "
     "between calls.",

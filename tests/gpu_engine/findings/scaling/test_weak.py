@@ -1,0 +1,51 @@
+"""Weak scaling: which matrices are held against each other, and the share of the time on one device."""
+
+from dataclasses import replace
+from typing import Any
+
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.scaling.weak import weak_scaling
+from gpu_engine.findings.units import THIN
+from gpu_engine.records import Measurement
+from tests.samples.scaling import NNZ, worked
+
+GROWN = {
+    f"grown-{k}": MatrixFeatures(f"grid × {k}", 100_000 * k, 100_000 * k, NNZ * k, 40.0, 1.0, 3.0) for k in (1, 2, 4)
+}
+OTHER = {"other": MatrixFeatures("denser", 50_000, 50_000, NNZ, 80.0, 1.0, 3.0)}
+
+
+def iterated(matrix: str, devices: int, median_s: float, each: int, **fields: Any) -> Measurement:
+    options = {"exchange": "image", "overlap": "on"}
+    entries = (each,) * devices
+    return worked(
+        "pCSR/iterate", median_s, devices, "iterate", matrix, "cluster", options, entries_by_device=entries, **fields
+    )
+
+
+def cells(*measurements: Measurement) -> list[tuple[str, ...]]:
+    rows = weak_scaling(StudyData(measurements, GROWN | OTHER)).rows
+    return [tuple(cell.replace(THIN, " ") for cell in row) for row in rows]
+
+
+def test_a_matrix_on_several_devices_is_held_against_the_one_of_its_kind_that_fills_one() -> None:
+    """Not against one with longer rows, nor against itself, which is strong scaling."""
+    found = cells(
+        iterated("grown-1", 1, 8e-3, NNZ),
+        iterated("grown-1", 4, 3e-3, NNZ // 4),
+        iterated("grown-2", 2, 10e-3, NNZ),
+        iterated("grown-4", 1, 32e-3, 4 * NNZ),
+        iterated("grown-4", 4, 16e-3, NNZ),
+        iterated("other", 1, 1e-3, NNZ),
+    )
+    assert [(row[3], row[4], row[7], row[8]) for row in found] == [
+        ("2", "grid × 2", "grid × 1, 8.00 ms", "80 %"),
+        ("4", "grid × 4", "grid × 1, 8.00 ms", "50 %"),
+    ]
+
+
+def test_nothing_is_held_against_what_was_not_measured_alike() -> None:
+    alone = iterated("grown-1", 1, 8e-3, NNZ)
+    assert cells(alone, replace(iterated("grown-2", 2, 10e-3, NNZ), device="cuda:all")) == []
+    assert cells(alone, iterated("grown-2", 2, 10e-3, NNZ * 2)) == []
+    assert cells(replace(alone, state="unconverged"), iterated("grown-2", 2, 10e-3, NNZ)) == []
