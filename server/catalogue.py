@@ -23,12 +23,22 @@ from gpu_engine.generators import generator
 from gpu_engine.matrix_io.options import chosen
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import dumps
+from gpu_engine.studies import STUDIES
 from server import recorded_results
 from server.db import clock
 from server.documents import time_of
 from server.ingest import Ingestor, emit_state
 from server.jobs.queue import list_jobs
-from server.models import TERMINAL, MatrixRow, MatrixState, MeasurementRow, TraceRow
+from server.models import (
+    TERMINAL,
+    JobRow,
+    MatrixRow,
+    MatrixState,
+    MeasurementRow,
+    RecordedResultsRow,
+    RecordingRow,
+    TraceRow,
+)
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.upload import Upload
 
@@ -51,6 +61,16 @@ ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 def _feature(name: str) -> ColumnElement[Any]:
     """A feature as a number; −1 while the matrix has none."""
     return func.coalesce(MatrixRow.features[name].as_float(), literal(-1.0, Float))
+
+
+def _has_results(study: str) -> ColumnElement[bool]:
+    """Whether a study says something of a matrix, measured here or recorded elsewhere."""
+    here = select(MeasurementRow.id).join(JobRow, JobRow.id == MeasurementRow.job_id)
+    elsewhere = select(RecordedResultsRow.id).join(RecordingRow, RecordingRow.id == RecordedResultsRow.recording_id)
+    return or_(
+        here.where(MeasurementRow.matrix_id == MatrixRow.id, JobRow.study == study).exists(),
+        elsewhere.where(RecordedResultsRow.fingerprint == MatrixRow.fingerprint, RecordingRow.study == study).exists(),
+    )
 
 
 SORTS: dict[str, ColumnElement[Any]] = {
@@ -81,6 +101,7 @@ FACETS: dict[str, dict[str, ColumnElement[bool]]] = {
         "over-10m": _NNZ > 10_000_000,
     },
     "kind": {kind: MatrixRow.source["kind"].as_string() == kind for kind in ("upload", "generated", "collection")},
+    "results": {study.name: _has_results(study.name) for study in STUDIES},
 }
 """What tells matrices apart in a list: facet → value → who has it. Symmetric are those whose values are too."""
 

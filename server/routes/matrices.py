@@ -57,6 +57,7 @@ class ListQuery(BaseModel):
     shape: str = Field("", description=f"One of {', '.join(catalogue.FACETS['shape'])}; empty: any.")
     nnz: str = Field("", description=f"One of {', '.join(catalogue.FACETS['nnz'])}; empty: any.")
     kind: str = Field("", description=f"One of {', '.join(catalogue.FACETS['kind'])}; empty: any.")
+    results: str = Field("", description=f"With results of this study: {', '.join(catalogue.FACETS['results'])}.")
     recorded: bool = Field(False, description="Also those that came with recorded results and have no values.")
 
 

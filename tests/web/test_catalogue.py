@@ -1,6 +1,8 @@
 """The page of all matrices: what it shows at first, facets, what leads."""
 
+import re
 import zlib
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,9 @@ from gpu_engine import recordings
 from server import import_recordings
 from server.catalogue import FACETS
 from server.models import MatrixRow
+from tests.samples.formats import HOSTILE
 from tests.samples.recording import sample
-from tests.web.conftest import ON_GPU, Lab, get
+from tests.web.conftest import ON_GPU, Lab, add_study, get
 from web.thumbnails import COLOR, FAINTEST, thumbnail
 from web.views import catalogue
 
@@ -63,6 +66,25 @@ def test_facets_narrow_the_list(client: TestClient, lab: Lab) -> None:
     assert client.get("/matrices?shape=round").status_code == 422
     items = client.get("/api/v1/matrices?nnz=over-10m").json()["items"]
     assert [item["name"] for item in items] == [wide_name]
+
+
+def test_a_study_has_results_of_some_matrices_here_or_elsewhere(client: TestClient, imported: None, lab: Lab) -> None:
+    add_study(lab.database, "pagerank", "j30", [lab.hostile])
+    elsewhere = {"a grid", "web-Test"}
+    assert names(client, "/matrices?results=formats&source=all") == {"cnr-2000", HOSTILE} | elsewhere
+    assert names(client, "/matrices?results=formats&source=recorded") == elsewhere
+    assert names(client, "/matrices?results=pagerank&source=all") == {HOSTILE}
+    assert names(client, "/matrices?results=batched&source=all") == set()
+    refused = client.get("/matrices?results=speed").json()["detail"]
+    assert refused.startswith("results is 'speed'; it must be one of formats, ")
+
+
+def test_lists_as_files_and_the_page_of_a_study_keep_to_what_has_results(client: TestClient, lab: Lab) -> None:
+    page = get(client, "/matrices?results=formats&q=cnr")
+    (link,) = re.findall(r'href="(/matrices\.json[^"]*)"', page.text)
+    assert [item["name"] for item in client.get(unescape(link)).json()["items"]] == ["cnr-2000"]
+    assert "results=formats" in link
+    assert 'href="/matrices?source=all&amp;results=formats">tick a few of all' in get(client, "/formats").text
 
 
 def test_every_facet_of_the_page_is_one_of_the_list() -> None:

@@ -17,6 +17,7 @@ from web.parts import CatalogueLine, Choice, Choices, Column, Family, Link, Link
 from web.recorded import recorded_formats
 from web.results import device_names, results_of
 from web.selection import Selection
+from web.studies import PAGES
 from web.studies.formats import FORMATS
 from web.views.lines import matrix_line
 
@@ -39,6 +40,7 @@ FACETS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "shape": ("Shape", {"symmetric": "symmetric", "square": "square", "rectangular": "not square"}),
     "nnz": ("Nonzeros", {"under-100k": "under 100 000", "100k-10m": "100 000 to 10 M", "over-10m": "over 10 M"}),
     "kind": ("Kind", {"upload": "uploaded", "generated": "generated", "collection": "SuiteSparse"}),
+    "results": ("Has results of", {page.name: page.link for page in PAGES}),
 }
 """Parameter → its label, and the words for its values."""
 
