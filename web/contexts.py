@@ -183,7 +183,10 @@ class ReportPage:
 
 @dataclass(frozen=True, slots=True)
 class TablePage:
-    """`/formats/tables/{name}` …: tables of a study alone; line: the finding whose cases they are; files: the same."""
+    """`/formats/tables/{name}` …: tables of a study alone.
+
+    line     the finding whose cases they are; columns: by their heads, those that sort; files: the same tables
+    """
 
     title: str
     topics: str
@@ -193,6 +196,7 @@ class TablePage:
     notes: tuple[str, ...]
     tables: tuple[TitledTable, ...]
     prose: bool
+    columns: Mapping[str, Column]
     files: tuple[Link, ...]
 
 

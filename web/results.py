@@ -86,6 +86,7 @@ class Results:
             chosen.pair,
             baseline,
             series=chosen.series[0] if chosen.series else "",
+            sort=chosen.sort[0] if chosen.sort else "",
             what_if=what_if,
             batch=int(chosen.batch[0]) if chosen.batch else 0,
             operation=chosen.operation[0] if chosen.operation else "",

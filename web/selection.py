@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.records import CACHES
+from web import sorting
 
 VALUES_MAX = 100
 """Most values of one parameter."""
@@ -20,6 +21,8 @@ class Selection:
     batch, operation    of the batches shown: how many problems, and y=Ax+y or y=Ax; one value each
     kernels             a preset of them where `kernel` names none: `best`, `paper`, `libraries` or `all`; one value
     series              the formats side by side: all, or those of a figure of the PELLR paper; one value
+    sort                the order of the matrices where they are rows under kernels: a key of web/sorting.py or a
+                        kernel, with a minus descending; one value
     devices, phases     of work shared by devices: how many they are, and whether its phases are times or shares; one
                         value each
     pair                formats: the first against each of the others; alone, against every other format measured
@@ -36,6 +39,7 @@ class Selection:
     pair: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     series: tuple[str, ...] = ()
+    sort: tuple[str, ...] = ()
     batch: tuple[str, ...] = ()
     operation: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
@@ -61,7 +65,7 @@ NAMES = tuple(field.name for field in fields(Selection))
 WHAT_IF = ("first", "near", "stall", "epsilon", "replay")
 """They are one schedule."""
 
-ONCE = (*WHAT_IF, "kernels", "series", "batch", "operation", "devices", "phases")
+ONCE = (*WHAT_IF, "kernels", "series", "sort", "batch", "operation", "devices", "phases")
 """Given once at most."""
 
 PHASES_AS = ("times", "shares")
@@ -105,6 +109,8 @@ def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
     for series in selection.series:
         if series not in SERIES_OF:
             raise ParameterError(f"series is {quote(series)}; it must be one of {', '.join(SERIES_OF)}.")
+    for sort in selection.sort:
+        sorting.check(sort)
     return selection
 
 

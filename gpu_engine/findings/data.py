@@ -53,6 +53,7 @@ class StudyData:
     matrices  features by matrix id
     kernels   that the reader chose; pair, baseline: as in Selection; empty: the figure's own choice
     series    `figure-11`, `figure-12`: the formats of that figure of the PELLR paper, side by side; else all of them
+    sort      what matrices are sorted by where they are rows under kernels; empty: ascending sigma
     traces    by device and case
     batch     problems of the batches to show, operation: y=Ax+y or y=Ax; 0 and empty: the figure's own choice
     devices   how many share the work that is spoken of; 0: the most; phases: `times` or `shares`, empty: times
@@ -71,6 +72,7 @@ class StudyData:
     devices: int = 0
     phases: str = ""
     series: str = ""
+    sort: str = ""
 
     def matrix(self, matrix_id: str) -> MatrixFeatures:
         """The features of a matrix; an unknown one is called by its id and has no others."""

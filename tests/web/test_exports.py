@@ -11,8 +11,9 @@ from fastapi.testclient import TestClient
 
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import THIN
-from tests.samples.formats import HOSTILE, study_of
-from tests.web.conftest import Lab, get
+from server.models import JobState
+from tests.samples.formats import HOSTILE, study_of, timed
+from tests.web.conftest import Lab, add_job, get
 from web.files import WRITERS
 from web.parts import TitledTable
 
@@ -58,6 +59,24 @@ def test_kernels_by_matrices(client: TestClient, lab: Lab) -> None:
     (own,) = (row for row in rows if row["matrix"] == "cnr-2000")
     assert float(own["fastest (s)"]) == pytest.approx(fastest, rel=1e-3)
     assert {k: float(own[k]) for k in times} == pytest.approx({k: t / fastest for k, t in times.items()}, abs=0.01)
+
+
+def test_kernels_by_matrices_are_sorted_by_a_column(client: TestClient, lab: Lab) -> None:
+    slow = [timed("csr/scalar", 1e-3, matrix="m2"), timed("csr/vector", 1e-4, matrix="m2")]
+    add_job(lab.database, "j40", "cpu", JobState.SUCCEEDED, [*study_of("m1"), *slow])
+    address = "/formats/tables/pivot?job=j40"
+    column = get(client, address).context["columns"]["csr/scalar"]
+    assert (column.href, column.order) == (f"{address}&sort=csr%2Fscalar", "")
+    up = get(client, column.href)
+    column = up.context["columns"]["csr/scalar"]
+    assert (column.href, column.order) == (f"{address}&sort=-csr%2Fscalar", "ascending")
+    assert f'aria-sort="ascending"><a href="{column.href.replace("&", "&amp;")}">csr/scalar ↑</a>' in up.text
+    names = [
+        [row["matrix"] for row in rows_of(client.get(url.replace("pivot", "pivot.csv")).text)]
+        for url in (f"{address}&sort=csr/scalar", f"{address}&sort=-csr/scalar", f"{address}&sort=best")
+    ]
+    assert names == [["cnr-2000", HOSTILE], [HOSTILE, "cnr-2000"], ["cnr-2000", HOSTILE]]
+    assert get(client, "/formats/tables/share-numbers?job=j40").context["columns"] == {}
 
 
 def test_every_folded_table_has_a_page_and_files(client: TestClient, lab: Lab) -> None:

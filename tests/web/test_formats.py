@@ -1,5 +1,7 @@
 """What only `/formats` has: a baseline, a pair of formats, what is preferred where several jobs fit."""
 
+from typing import Any
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -102,7 +104,7 @@ def test_findings_of_both_cache_states_are_told_apart_on_the_page_of_a_job(clien
 def test_the_formats_of_the_papers_figures_are_one_click_away(client: TestClient, lab: Lab) -> None:
     page = get(client, "/formats?job=j1&series=figure-12").context
     (side,) = (figure for figure in page["figures"] if figure.name == "side-by-side")
-    ((switch),) = side.switches
+    (switch,) = side.switches
     assert [(link.text, link.current) for link in switch.links] == [
         ("all", False),
         ("figure-11", False),
@@ -114,6 +116,38 @@ def test_the_formats_of_the_papers_figures_are_one_click_away(client: TestClient
     )
     lone = get(client, "/formats?job=j1&matrix=m1").context["figures"]
     assert not any(figure.switches for figure in lone)
+
+
+def side_by_side(client: TestClient, address: str) -> Any:
+    page = get(client, address).context
+    return next(figure for figure in page["figures"] if figure.name == "side-by-side")
+
+
+def test_the_matrices_of_the_heatmap_are_sorted_by_links_and_by_a_kernel(client: TestClient, lab: Lab) -> None:
+    side = side_by_side(client, "/formats?job=j1")
+    _, switch = side.switches
+    assert [(link.text, link.current) for link in switch.links] == [
+        ("σ ↑", True),
+        ("nnz", False),
+        ("mean row length", False),
+        ("fastest over baseline", False),
+    ]
+    assert [link.href for link in switch.links[:2]] == ["/formats?job=j1&sort=-sigma", "/formats?job=j1&sort=nnz"]
+    turned = side_by_side(client, switch.links[0].href)
+    assert [link.text for link in turned.switches[1].links if link.current] == ["σ ↓"]
+    assert "matrices by descending σ from the top" in turned.chart.summary
+    (form,) = side.forms
+    (field,) = form.fields
+    assert field.choices[1:3] == (
+        parts.Choice("coo/segmented", "coo/segmented: nearest first"),
+        parts.Choice("-coo/segmented", "coo/segmented: farthest first"),
+    )
+    by_kernel = side_by_side(client, "/formats?job=j1&sort=-coo/segmented")
+    assert not any(link.current for link in by_kernel.switches[1].links)
+    assert [choice.value for choice in by_kernel.forms[0].fields[0].choices if choice.chosen] == ["-coo/segmented"]
+    assert by_kernel.forms[0].hidden == (("job", "j1"),)
+    assert "sort=-coo%2Fsegmented" in by_kernel.chart.url
+    assert client.get("/formats?sort=rows").status_code == 422
 
 
 def test_the_papers_statements_and_its_equations_stand_on_the_page(client: TestClient, lab: Lab) -> None:

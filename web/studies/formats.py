@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gpu_engine.findings import units
+from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats import conclusions, contests, findings
 from gpu_engine.findings.formats.groups import BASELINES
 from gpu_engine.findings.formats.paper import SERIES
@@ -12,10 +13,11 @@ from gpu_engine.studies.formats import FormatsStudy
 from web.figures.base import Figure
 from web.figures.formats import bars, conversion, heatmap, iterations, products, profile, rate, ratio, roofline, share
 from web.figures.formats.groups import by_place, formats_of
-from web.parts import Choice, TitledTable
+from web.parts import Choice, Field, TitledTable
 from web.results import Results
 from web.selection import SERIES_OF
-from web.studies.base import Features, Section, Select, StudyPage, Switch, by_sigma, features
+from web.sorting import KEYS
+from web.studies.base import Features, Form, Section, Select, StudyPage, Switch, by_sigma, features
 
 FIGURES = (
     Figure(
@@ -115,6 +117,45 @@ def _series(results: Results) -> Sequence[str]:
     return SERIES_OF if len({m.matrix_id for m in results.measurements}) > 1 else ()
 
 
+SORTED_BY = {
+    text + arrow: (sort,) for key, text in KEYS.items() for arrow, sort in (("", key), (" ↑", f"-{key}"), (" ↓", key))
+}
+"""Link → the order that it leads to: what the matrices are sorted by has an arrow, and leads to the other direction."""
+
+
+def _orders(results: Results) -> Sequence[str]:
+    """A link a key, that of the order shown with its arrow."""
+    (sort,) = results.selection.sort or (heatmap.DEFAULT,)
+    shown = _current_order(results)
+    is_heatmap = _series(results) and results.data.series in ("", SERIES_OF[0])
+    return (
+        [shown[0] if shown and key == sort.removeprefix("-") else text for key, text in KEYS.items()]
+        if is_heatmap
+        else ()
+    )
+
+
+def _current_order(results: Results) -> tuple[str, ...]:
+    (sort,) = results.selection.sort or (heatmap.DEFAULT,)
+    text = KEYS.get(sort.removeprefix("-"))
+    return (f"{text} {'↓' if sort.startswith('-') else '↑'}",) if text else ()
+
+
+def _order_by_kernel(data: StudyData) -> Sequence[Field]:
+    """One field: the kernel whose times over the fastest sort the matrices, and from which end."""
+    kernels = sorted(
+        {m.kernel for groups in by_place(data.measurements).values() for own in groups.values() for m in own}
+    )
+    if len({m.matrix_id for m in data.measurements}) < 2 or data.series not in ("", SERIES_OF[0]):
+        return ()
+    ends = (("", "nearest"), ("-", "farthest"))
+    orders = [
+        Choice(f"{sign}{k}", f"{k}: {end} first", data.sort == f"{sign}{k}") for k in kernels for sign, end in ends
+    ]
+    choices = (Choice("", "no kernel", not any(each.chosen for each in orders)), *orders)
+    return (Field("sort", "choice", "", "or by the column of", "", "", "", choices),)
+
+
 def _caches(results: Results) -> Sequence[str]:
     cache = results.selection.cache
     return (BOTH,) if len(cache) > 1 else cache
@@ -166,7 +207,9 @@ FORMATS = StudyPage(
             lambda results: (results.data.series or SERIES_OF[0],),
             figure="side-by-side",
         ),
+        Switch("sort", "Sort", _orders, _current_order, figure="side-by-side", values=SORTED_BY),
     ),
+    forms=(Form("side-by-side", ("sort",), _order_by_kernel, "Sort"),),
     selects=(
         Select("baseline", "baseline", "Baseline", _baselines),
         _pair(0, "default pairs"),

@@ -9,10 +9,11 @@ from gpu_engine.errors import NotFoundError, quote
 from gpu_engine.findings.data import StudyData
 from web import contexts
 from web.files import WRITERS
-from web.parts import FindingLine, Link, TitledTable
+from web.parts import Column, FindingLine, Link, TitledTable
 from web.pivot import pivots
 from web.results import Results, results_of, with_traces
 from web.selection import Selection
+from web.sorting import KEYS
 from web.studies.base import Section, StudyPage
 from web.views.lines import finding_lines, study_url
 
@@ -45,8 +46,32 @@ def page(session: Session, study: StudyPage, asked: Selection, name: str) -> con
         notes=found.notes,
         tables=found.tables,
         prose=found.prose,
+        columns=_columns(study, asked, name, found),
         files=tuple(Link(label, address(study.name, name + ending, asked)) for ending, label in LABELS),
     )
+
+
+SORTABLE = ("pivot", "side-by-side-numbers")
+"""Tables of kernels by matrices."""
+
+
+def _columns(study: StudyPage, asked: Selection, name: str, found: NamedTables) -> dict[str, Column]:
+    """Head of a column → the same tables sorted by it; by the one they are sorted by in the other direction."""
+    if name not in SORTABLE:
+        return {}
+    keys = {text: key for key, text in KEYS.items()}
+    heads = dict.fromkeys(head.text for each in found.tables for head in each.table.heads)
+    (sort,) = asked.sort or ("",)
+    return {
+        text: Column(
+            text,
+            address(study.name, name, asked.with_(sort=f"-{key}" if sort == key else key)),
+            {key: "ascending", f"-{key}": "descending"}.get(sort, ""),
+            numeric=True,
+        )
+        for text in heads
+        if "/" in (key := keys.get(text, text)) or text in keys
+    }
 
 
 STRUCTURE = "structure"
@@ -95,7 +120,7 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
             notes=(study.features.note,) if study.features.note else (),
         ),
     )
-    yield "pivot", NamedTables("Kernels by matrices", pivots(study.findings(data)))
+    yield "pivot", NamedTables("Kernels by matrices", pivots(study.findings(data), data))
     for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):
         yield from _of_section(section, data)
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.formats.groups import baseline_of
 from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import number, ratio, seconds
+from gpu_engine.findings.units import count, number, ratio, seconds
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import VerdictKind, compare
+from web import sorting
 from web.figures import marks
 from web.figures.base import blank, escape, shorten
 from web.figures.formats import side_by_side
@@ -27,11 +29,8 @@ from web.figures.formats.groups import (
     mean_factor,
     place_in_words,
 )
+from web.figures.formats.scale import explained, steps
 from web.figures.panels import panels
-from web.palette import CIVIDIS
-
-STEPS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, FACTOR_MAX)
-"""Factors between which all cells have one colour, a colour of CIVIDIS each: on none of them a number is faint."""
 
 COLUMNS_MAX = 20
 """Most kernels of a picture, those nearest to the fastest; the table has all."""
@@ -39,8 +38,8 @@ COLUMNS_MAX = 20
 PANEL_PX, ROW_PX_MIN, ROW_PX_MAX, COLUMN_PX, NAMES_PX, SCALE_PX, LETTER_PX = 900, 13, 26, 36, 150, 34, 7.5
 """A panel is about as tall however many matrices it has; a narrow screen is scrolled."""
 
-SCALE_LENGTH_PX = 300
-"""Of the colours above all, whose steps have room for their numbers on any screen."""
+DEFAULT = "sigma"
+"""What the matrices are sorted by where the reader chooses nothing."""
 
 GLYPHS: Mapping[VerdictKind, str] = {"same": "=", "ambiguous": "?"}
 """Of what is not told apart from the fastest."""
@@ -66,16 +65,24 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A matrix: its cells by kernel, and the id that tells it from others of its name."""
+    """A matrix: its cells by kernel, and the id that tells it from others of its name; gain: baseline over fastest."""
 
     matrix_id: str
     matrix: MatrixFeatures
     cells: Mapping[str, Cell]
+    gain: float | None
+
+    def value(self, key: str) -> float | None:
+        """What it is sorted by under a key of web/sorting.py, or the factor of a kernel."""
+        if key == "best":
+            return self.gain
+        cell = self.cells.get(key)
+        return (cell.factor if math.isfinite(cell.factor) else None) if cell else sorting.feature(self.matrix, key)
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The matrices on one device in one cache state by ascending sigma.
+    """The matrices on one device in one cache state, in the order of `sort`.
 
     means  kernel → geometric mean of its factors, of which none counts more than FACTOR_MAX, the least first
     """
@@ -83,11 +90,13 @@ class Panel:
     place: Place
     lines: tuple[Line, ...]
     means: Mapping[str, float]
+    sort: str
 
     @property
     def drawn(self) -> list[str]:
-        """The kernels of the picture."""
-        return list(self.means)[:COLUMNS_MAX]
+        """The kernels of the picture, the one that the matrices are sorted by among them."""
+        first, own = list(self.means)[:COLUMNS_MAX], self.sort.removeprefix("-")
+        return first if own in first or own not in self.means else [*first[:-1], own]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +153,15 @@ def table(info: Info) -> Table:
     if isinstance(info, side_by_side.Info):
         return side_by_side.table(info)
     kernels = list(dict.fromkeys(kernel for panel in info.panels for kernel in panel.means))
-    heads = (*(Head(text, numeric=False) for text in ("matrix", "device", "cache")), Head("σ"))
+    heads = (*(Head(text, numeric=False) for text in ("matrix", "device", "cache")), *map(Head, sorting.KEYS.values()))
     rows: list[tuple[str, ...]] = []
     for panel in info.panels:
         means = (ratio(panel.means.get(kernel)) for kernel in kernels)
-        rows.append(("geometric mean", *panel.place, "", *means))
+        rows.append(("geometric mean", *panel.place, *("" for _ in sorting.KEYS), *means))
         for line in panel.lines:
             texts = (_text(line.cells.get(kernel)) for kernel in kernels)
-            rows.append((line.matrix.name, *panel.place, number(line.matrix.sigma), *texts))
+            known = number(line.matrix.sigma), count(line.matrix.nnz), number(line.matrix.ave), ratio(line.gain)
+            rows.append((line.matrix.name, *panel.place, *known, *texts))
     return Table((*heads, *(Head(kernel, "over fastest") for kernel in kernels)), tuple(rows))
 
 
@@ -163,7 +173,8 @@ def summary(info: Info) -> str:
         return NO_TIME
     text = "The time of each kernel over that of the fastest of the matrix: 1 is the fastest, = the same by its "
     text += "verdict, ? ambiguous, – without a time. Kernels by their geometric mean, where what has no time counts "
-    text += f"as {FACTOR_MAX:g}; matrices by ascending σ from the top; a click on a cell opens its matrix."
+    text += f"as {FACTOR_MAX:g}; matrices by {sorting.in_words(info.panels[0].sort)} from the top; a click on a cell "
+    text += "opens its matrix."
     for panel in info.panels:
         kernel, mean = next(iter(panel.means.items()))
         text += f" On {place_in_words(panel.place)}, over {len(panel.lines)} matrices, {kernel} is nearest: "
@@ -178,7 +189,13 @@ def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
     rows = {kernel: [line.cells.get(kernel) for line in lines] for kernel in kernels}
     means = {kernel: mean_factor(cell.factor if cell else math.inf for cell in row) for kernel, row in rows.items()}
     ordered = sorted(kernels, key=lambda kernel: (means[kernel], kernel))
-    return Panel(place, tuple(lines), {kernel: means[kernel] for kernel in ordered})
+    sort = data.sort or DEFAULT
+    return Panel(
+        place,
+        tuple(sorting.arranged(lines, sort, Line.value)),
+        {kernel: means[kernel] for kernel in ordered},
+        sort,
+    )
 
 
 def _line(matrix_id: str, group: Sequence[Measurement], data: StudyData) -> Line:
@@ -187,12 +204,13 @@ def _line(matrix_id: str, group: Sequence[Measurement], data: StudyData) -> Line
     cells = {
         m.kernel: Cell(m, m.median_s / best_s if m.median_s else math.inf, compare(fastest, m).kind)
         for m in group
-        if not data.kernels or m.kernel in data.kernels
+        if not data.kernels or m.kernel in (*data.kernels, data.sort.removeprefix("-"))
     }
     # A kernel is not compared with itself.
     if fastest.kernel in cells:
         cells[fastest.kernel] = Cell(fastest, 1.0, "faster")
-    return Line(matrix_id, data.matrix(matrix_id), cells)
+    base = baseline_of([m for m in group if m.median_s], data.baseline)
+    return Line(matrix_id, data.matrix(matrix_id), cells, base.median_s / best_s if base and base.median_s else None)
 
 
 def _row_px(panel: Panel) -> int:
@@ -202,22 +220,6 @@ def _row_px(panel: Panel) -> int:
 def _cells(panel: Panel, scale: bool) -> go.Heatmap:
     """The cells of a panel; scale: whether the colours are explained above it."""
     rows = [[line.cells.get(kernel) for kernel in panel.drawn] for line in panel.lines]
-    bar = {
-        "tickvals": [math.log(step) for step in STEPS],
-        "ticklabeloverflow": "allow",
-        "ticktext": [*(f"{step:g}" for step in STEPS[:-1]), f"≥ {FACTOR_MAX:g}"],
-        "orientation": "h",
-        "thickness": 10,
-        "lenmode": "pixels",
-        "len": SCALE_LENGTH_PX,
-        "x": 0,
-        "xref": "container",
-        "xanchor": "left",
-        "y": 1,
-        "yref": "container",
-        "yanchor": "top",
-        "ypad": 0,
-    }
     return go.Heatmap(
         z=[[_z(cell) for cell in row] for row in rows],
         text=[[cell.text if cell and cell.measurement.median_s else "" for cell in row] for row in rows],
@@ -227,20 +229,13 @@ def _cells(panel: Panel, scale: bool) -> go.Heatmap:
         customdata=[[line.matrix_id] * len(panel.drawn) for line in panel.lines],
         zmin=0,
         zmax=math.log(FACTOR_MAX),
-        colorscale=_scale(),
+        colorscale=steps(),
         xgap=1,
         ygap=1,
         showscale=scale,
-        colorbar=bar,
+        colorbar=explained(),
         meta={"role": "heat", "opens": "matrix"},
     )
-
-
-def _scale() -> list[tuple[float, str]]:
-    places = [math.log(step) / math.log(FACTOR_MAX) for step in STEPS]
-    return [
-        (place, color) for color, low, high in zip(CIVIDIS, places, places[1:], strict=False) for place in (low, high)
-    ]
 
 
 def _without_time(panel: Panel) -> go.Scatter:

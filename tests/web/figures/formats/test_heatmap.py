@@ -63,14 +63,45 @@ def test_however_many_matrices_and_kernels_the_picture_is_no_taller_and_no_wider
     assert len(figure.layout.xaxis.ticktext) == COLUMNS_MAX
     assert len(figure.layout.yaxis.ticktext) == 73
     assert summary(many).endswith("Drawn are the first 20 of 30 kernels; the table has all.")
-    assert len(table(many).heads) == 4 + 30
+    assert len(table(many).heads) == 3 + 4 + 30
 
 
 def test_the_table_has_the_means_and_the_words_of_what_has_no_time() -> None:
     mean, even, rough = (tuple(cell.replace(THIN, " ") for cell in row) for row in table(INFO).rows)
-    assert mean == ("geometric mean", "cpu", "warm", "", "1.00 ×", "1.41 ×", "4.00 ×")
-    assert even == ("even", "cpu", "warm", "0", "=1.00", "1.00", "8.00")
-    assert rough[4:] == ("1.00", "2.00", "skipped")
+    assert mean == ("geometric mean", "cpu", "warm", "", "", "", "", "1.00 ×", "1.41 ×", "4.00 ×")
+    assert even == ("even", "cpu", "warm", "0", "1 000 000", "10.0", "1.00 ×", "=1.00", "1.00", "8.00")
+    assert rough[6:] == ("2.00 ×", "1.00", "2.00", "skipped")
+
+
+@pytest.mark.parametrize(
+    ("sort", "names"),
+    [
+        ("", ["even", "large", "rough"]),
+        ("-sigma", ["rough", "large", "even"]),
+        ("-nnz", ["large", "even", "rough"]),
+        ("-best", ["rough", "large", "even"]),
+        ("-csr/vector", ["rough", "large", "even"]),
+        # Of the others ell/thread has no time on one, and no case on the other: in either direction they come last.
+        ("ell/thread", ["even", "large", "rough"]),
+        ("-ell/thread", ["even", "large", "rough"]),
+    ],
+)
+def test_matrices_are_sorted_by_what_is_known_of_them_or_by_a_kernel(sort: str, names: list[str]) -> None:
+    more = [timed("csr/vector", 3e-3, matrix="large"), timed("coo/segmented", 2e-3, matrix="large")]
+    matrices = MATRICES | {"rough": sized("rough", 9.0), "large": sized("large", 1.0, 10**7)}
+    found = grid(info(StudyData([*RECORDS, *more], matrices, sort=sort)))
+    assert [line.matrix.name for line in found.panels[0].lines] == names
+    words = {"": "ascending σ", "-nnz": "descending nnz", "ell/thread": "ascending time over the fastest of ell/thread"}
+    assert f"matrices by {words.get(sort, '')}" in summary(found)
+    assert traces(draw(found), "heat")[0]["customdata"][0] == [names[0]] * 3
+
+
+def test_the_kernel_that_sorts_is_a_column() -> None:
+    chosen = grid(info(StudyData(RECORDS, MATRICES, kernels=("csr/vector",), sort="-ell/thread")))
+    assert chosen.panels[0].drawn == ["csr/vector", "ell/thread"]
+    kernels = [f"csr/k{number:02}" for number in range(30)]
+    many = grid(info(StudyData([timed(k, 1e-3) for k in kernels], sort="csr/k29")))
+    assert many.panels[0].drawn == [*kernels[: COLUMNS_MAX - 1], "csr/k29"]
 
 
 def test_chosen_kernels_are_its_columns_and_a_series_of_the_paper_is_bars() -> None:
