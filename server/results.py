@@ -57,6 +57,15 @@ def states(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, int]
     return found
 
 
+def common_cases(session: Session, job_id: str, others: Sequence[str]) -> dict[str, int]:
+    """Which of these jobs have cases that a job has too: job id → how many."""
+    own = select(MeasurementRow.case_key).where(MeasurementRow.job_id == job_id)
+    query = select(MeasurementRow.job_id, func.count()).where(
+        MeasurementRow.job_id.in_(others), MeasurementRow.case_key.in_(own)
+    )
+    return {row[0]: row[1] for row in session.execute(query.group_by(MeasurementRow.job_id))}
+
+
 def mixtures(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, str]]:
     """The mixtures of which these jobs have results: job id → mixture → the matrix that its cases belong to."""
     query = select(MeasurementRow.job_id, MeasurementRow.case_key).where(

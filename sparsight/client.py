@@ -11,10 +11,10 @@ from urllib.parse import quote as escape
 
 import httpx
 
+from gpu_engine.differences import Difference, compare_kernels, compare_results
 from gpu_engine.errors import InputError, UnavailableError, quote
 from server.documents import AuditEntry, Device, Job, Matrix, Results, StorageFormat, Study
 from sparsight.addresses import with_scheme
-from sparsight.compare import Difference, compare_kernels, compare_results
 from sparsight.problems import PYTHON, Hints, error_of
 
 if TYPE_CHECKING:

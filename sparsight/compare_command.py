@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from gpu_engine.differences import Difference, DifferenceKind
 from gpu_engine.errors import InputError, quote
 from sparsight.addresses import Address, find_job, job_address
-from sparsight.compare import Difference, DifferenceKind
 from sparsight.exits import Exit
 from sparsight.report import duration, times
 from sparsight.terminal import (

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from gpu_engine.findings.tables import Table
 from web.forms import MeasureForm
-from web.parts import Chart, FindingLine, FoldedTable, JobLine, Link
+from web.parts import Chart, Choice, FindingLine, FoldedTable, JobLine, Link, LinkSwitch
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class JobPage:
 
     settings  every parameter; again: the form with them
     counts    how many cases have a time; why: reasons of those that have none
-    page      that of the study with these results
+    page      that of the study with these results; earlier: jobs that it can be compared with
     """
 
     title: str
@@ -55,4 +56,34 @@ class JobPage:
     chart: Chart
     findings: tuple[FindingLine, ...]
     page: Link | None
+    earlier: tuple[Choice, ...]
     downloads: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedCase:
+    """A case of two jobs; place: cache state and axes; ratio: before over after."""
+
+    matrix: Link
+    kernel: str
+    place: str
+    word: str
+    ratio: str
+    before: str
+    after: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePage:
+    """`/jobs/{id}/compare`: the older of two jobs beside the newer; changed: settings and environment that differ."""
+
+    title: str
+    topics: str
+    before: JobLine
+    after: JobLine
+    sentence: str
+    notes: tuple[str, ...]
+    show: LinkSwitch
+    cases: tuple[ChangedCase, ...]
+    changed: Table

@@ -33,7 +33,7 @@ from web.selection import parse_options, parse_selection
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
-from web.views import catalogue, documents, home, jobs, matrices, measure, papers, report, study, tables
+from web.views import catalogue, compare, documents, home, jobs, matrices, measure, papers, report, study, tables
 from web.words import explained, named, said
 
 
@@ -154,6 +154,14 @@ def show_job(job_id: str, request: Request, database: DatabaseDep) -> Response:
     parse_options(request.query_params.multi_items(), ())
     with database.read() as session:
         return render(request, "job.html", jobs.job_page(session, job_id))
+
+
+@router.get("/jobs/{job_id}/compare")
+def show_comparison(job_id: str, request: Request, database: DatabaseDep) -> Response:
+    """Two jobs, before and after."""
+    options = parse_options(request.query_params.multi_items(), ("with", "show"))
+    with database.read() as session:
+        return render(request, "compare.html", compare.page(session, job_id, options["with"], options["show"]))
 
 
 @router.get("/measure")

@@ -51,9 +51,19 @@ def provenance_of(session: Session, results: Results) -> Provenance:
     return Provenance(
         tuple(names.get(device, device) for device in devices),
         _dates(session, results, devices),
-        (*_environment(results.measurements), *_clocks(results.measurements)),
-        tuple(sorted({(m.kernel, m.environment[SOURCE]) for m in results.measurements if SOURCE in m.environment})),
+        environment_of(results.measurements),
+        sources_of(results.measurements),
     )
+
+
+def environment_of(measurements: Sequence[Measurement]) -> tuple[tuple[str, str], ...]:
+    """Driver, versions, clocks and the like: (name, values)."""
+    return (*_environment(measurements), *_clocks(measurements))
+
+
+def sources_of(measurements: Sequence[Measurement]) -> tuple[tuple[str, str], ...]:
+    """(kernel, hash of its source)."""
+    return tuple(sorted({(m.kernel, m.environment[SOURCE]) for m in measurements if SOURCE in m.environment}))
 
 
 def name_provenance(figure: go.Figure, title: str, lines: Sequence[str]) -> None:

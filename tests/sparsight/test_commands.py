@@ -23,8 +23,8 @@ from sparsight.client import Client
 from sparsight.problems import Hints
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
+from tests.gpu_engine.test_differences import measurement, results
 from tests.samples.recording import sample
-from tests.sparsight.test_compare import measurement, results
 
 MATRIX, JOB = EXAMPLES[documents.Matrix], EXAMPLES[documents.Job]
 DONE = JOB | {"started_at": "2026-11-21T02:00:00.000Z", "finished_at": "2026-11-21T03:01:05.400Z"}

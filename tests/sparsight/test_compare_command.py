@@ -11,8 +11,8 @@ from server import documents
 from server.examples import EXAMPLES
 from sparsight.client import Client
 from sparsight.problems import Hints
+from tests.gpu_engine.test_differences import measurement, results, without_time
 from tests.sparsight.test_commands import run
-from tests.sparsight.test_compare import measurement, results, without_time
 
 MATRIX, JOB = EXAMPLES[documents.Matrix], EXAMPLES[documents.Job]
 

@@ -36,6 +36,7 @@ PAGES: dict[str, tuple[str, type[Any]]] = {
     "/jobs/j3": ("job.html", job_contexts.JobPage),
     "/jobs/j4": ("job.html", job_contexts.JobPage),
     "/jobs/j5": ("job.html", job_contexts.JobPage),
+    "/jobs/j4/compare?with=j1": ("compare.html", job_contexts.ComparePage),
     "/measure": ("measure.html", job_contexts.MeasurePage),
     "/measure?again=j1": ("measure.html", job_contexts.MeasurePage),
     "/devices": ("devices.html", contexts.DevicesPage),

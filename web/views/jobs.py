@@ -25,6 +25,7 @@ from web.results import CACHE_DEFAULT, Results, results_of
 from web.selection import Selection
 from web.studies import page_of
 from web.studies.base import StudyPage
+from web.views.compare import earlier
 from web.views.lines import finding_lines, job_lines, study_url, without_time
 from web.views.measure import settings_of
 from web.views.study import chart, contents
@@ -86,6 +87,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
         chart=_chart(study, results),
         findings=findings,
         page=Link(f"Open in {study.link}", study_url(row.study, selection)) if findings else None,
+        earlier=earlier(session, row),
         downloads=(
             Link("CSV", f"/{row.study}.csv?{selection.with_(cache=_caches(results)).query}"),
             Link("JSON", f"/api/v1/jobs/{row.id}/results"),

@@ -1,6 +1,6 @@
 """What two jobs, or two kernels of one job, allow to say of each other, one row a matrix, device and cache state."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -59,10 +59,15 @@ def compare_kernels(results: Mapping[str, Any], baseline: str, other: str) -> li
 
 def compare_results(baseline: Mapping[str, Any], other: Mapping[str, Any]) -> list[Difference]:
     """Every case of one results document against itself in another; raises InputError where they share none."""
-    before, after = _measurements(baseline), {_case(m): m for m in _measurements(other)}
-    if not any(_case(m) in after for m in before):
+    return differences(_measurements(baseline), _measurements(other))
+
+
+def differences(baseline: Sequence[Measurement], other: Sequence[Measurement]) -> list[Difference]:
+    """Every case of the measurements of one job against itself in another; raises InputError where they share none."""
+    after = {_case(m): m for m in other}
+    if not any(_case(m) in after for m in baseline):
         raise InputError("The two jobs share no case: they have no matrix, device and kernel in common.")
-    return [_difference(m, after.get(_case(m)), apart) for m in before]
+    return [_difference(m, after.get(_case(m)), apart) for m in baseline]
 
 
 def apart(baseline: Measurement, other: Measurement) -> Verdict:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from gpu_engine.differences import compare_kernels, compare_results
 from gpu_engine.errors import InputError, NotFoundError
 from gpu_engine.records import Case
-from sparsight.compare import compare_kernels, compare_results
 
 SHAPE = (0.97, 0.98, 0.99, 0.99, 1.0, 1.0, 1.0, 1.01, 1.01, 1.02, 1.03)
 

@@ -1,0 +1,105 @@
+"""Two jobs of a study in the browser: which can be compared, and what the page says of them."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from gpu_engine.findings.units import THIN
+from server.models import JobState
+from tests.samples.formats import HOSTILE, study_of, timed, untimed
+from tests.web.conftest import Lab, add_job, add_study, get, words
+
+
+@pytest.fixture
+def before_and_after(lab: Lab) -> Lab:
+    """j20, then j21 of the same kernels: one faster, one slower, one alike, one failed and one gone."""
+    before = [
+        timed("csr/scalar", 1e-3),
+        timed("csr/vector", 1e-3),
+        timed("coo/segmented", 1e-3, environment={"source": "old", "driver": "580"}),
+        timed("ell/thread", 1e-3),
+        timed("hyb/segmented", 1e-3),
+        untimed("csc/atomic", "skipped", "needs 41 GB"),
+    ]
+    after = [
+        timed("csr/scalar", 2e-3, reference_gap=0.004),
+        timed("csr/vector", 2.5e-4),
+        timed("coo/segmented", 1.03e-3, environment={"source": "new", "driver": "580"}),
+        untimed("ell/thread", "failed", "refused"),
+        timed("csc/atomic", 1e-3),
+    ]
+    add_job(lab.database, "j20", "cpu", JobState.SUCCEEDED, before, params={"rounds": 15})
+    add_job(lab.database, "j21", "cpu", JobState.SUCCEEDED, after, params={"rounds": 40})
+    return lab
+
+
+def test_a_job_offers_the_earlier_ones_with_cases_in_common(client: TestClient, before_and_after: Lab) -> None:
+    add_study(before_and_after.database, "pagerank", "j10", ["m1"])
+    add_job(before_and_after.database, "j11", "cpu", JobState.SUCCEEDED, study_of("m2"))
+    page = get(client, "/jobs/j21")
+    texts = {choice.value: choice.text.partition(" · ")[2] for choice in page.context["earlier"]}
+    # Not those of another study, device or matrix, and none that came later; j4 has measured cold alone.
+    assert texts == {
+        "j20": "job j20 · 5 cases in common",
+        "j1": "job j1 · 4 cases in common",
+    }
+    assert list(texts) == ["j20", "j1"]
+    assert 'action="/jobs/j21/compare"' in page.text
+    assert get(client, "/jobs/j1").context["earlier"] == ()
+
+
+def test_the_newer_job_is_judged_case_by_case_the_largest_change_first(
+    client: TestClient, before_and_after: Lab
+) -> None:
+    page = get(client, "/jobs/j21/compare?with=j20")
+    assert page.context["sentence"].replace(THIN, " ") == (
+        "Faster on 1 of 3 cases, slower on 1; the other 1 is not told apart. In the geometric mean the newer job is "
+        "1.25 × as fast. Beside these, 1 failed now, 1 missing now, 1 without a time before."
+    )
+    own = [(case.kernel, case.word, case.ratio.replace(THIN, " ")) for case in page.context["cases"]]
+    assert own == [
+        ("ell/thread", "failed", "–"),
+        ("hyb/segmented", "missing", "–"),
+        ("csc/atomic", "untimed", "–"),
+        ("csr/vector", "faster", "4.00 ×"),
+        ("csr/scalar", "slower", "0.50 ×"),
+        ("coo/segmented", "ambiguous", "0.97 ×"),
+    ]
+    assert '<span class="word faster">faster</span>' in page.text
+    said = words(page.text)
+    assert "The rounds of two jobs are not interleaved" in said
+    assert "differed from itself by up to 0.1 % before, 0.4 % after" in said
+    # Whichever of the two the address begins with, the older one is before.
+    assert get(client, "/jobs/j20/compare?with=j21").context["sentence"] == page.context["sentence"]
+
+
+def test_only_what_differs(client: TestClient, before_and_after: Lab) -> None:
+    page = get(client, "/jobs/j21/compare?with=j20").context
+    (_, link) = page["show"].links
+    there = get(client, link.href).context
+    assert [case.kernel for case in there["cases"]] == ["ell/thread", "hyb/segmented", "csr/vector", "csr/scalar"]
+    assert [each.text for each in there["show"].links if each.current] == ["only what differs"]
+    assert there["sentence"] == page["sentence"]
+    assert page["changed"].rows == (("rounds", "15", "40"), ("source of coo/segmented", "old", "new"))
+
+
+def test_names_of_matrices_are_text(client: TestClient, lab: Lab) -> None:
+    add_job(lab.database, "j20", "cpu", JobState.SUCCEEDED, study_of("m2"))
+    page = get(client, "/jobs/j20/compare?with=j1")
+    assert {case.matrix.text for case in page.context["cases"]} == {"cnr-2000", HOSTILE}
+    assert "<script>alert" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        ("/jobs/j1/compare", 422, "add ?with=ID"),
+        ("/jobs/j1/compare?with=none", 404, "There is no job 'none'"),
+        ("/jobs/j1/compare?with=j10", 422, "One job is of formats, the other of pagerank"),
+        ("/jobs/j1/compare?with=j2", 422, "The two jobs share no case"),
+        ("/jobs/j1/compare?with=j4&show=odd", 422, "show is 'odd'; it must be empty or one of different"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(client: TestClient, lab: Lab, address: str, status: int, said: str) -> None:
+    add_study(lab.database, "pagerank", "j10", ["m1"])
+    answer = client.get(address)
+    assert (answer.status_code, said in answer.json()["detail"]) == (status, True)
