@@ -16,7 +16,10 @@ from server.store import Store
 from web import kernels
 from web.figures.bandwidth import BANDWIDTH
 from web.figures.headline import HEADLINE
+from web.figures.history import HISTORY
+from web.figures.history import draw as draw_history
 from web.figures.matrix import MATRIX_FIGURES
+from web.history import history_of
 from web.pictures import Picture, picture
 from web.provenance import name_provenance, provenance_of
 from web.results import results_of, with_traces
@@ -61,6 +64,9 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
         if figure is BANDWIDTH:
             name, profile = _one_device(session, selection)
             drawn, lines = figure.draw(profile), [f"{name}, measured {profile.measured_at[:10]}"]
+        elif figure is HISTORY:
+            row = catalogue.get_matrix(session, _one_matrix_id(selection))
+            drawn, lines = draw_history(history_of(session, row.id, selection)), [row.name]
         elif page is None:
             drawn = figure.draw(_one_matrix(session, store, selection))
             lines = [catalogue.get_matrix(session, selection.matrix[0]).name]
@@ -85,10 +91,14 @@ def _one_device(session: Session, selection: Selection) -> tuple[str, DeviceProf
     return str(found.info["name"]), profile_from_json(found.profile)
 
 
-def _one_matrix(session: Session, store: Store, selection: Selection) -> Picture:
+def _one_matrix_id(selection: Selection) -> str:
     if len(selection.matrix) != 1:
         raise ParameterError("This figure is of one matrix; name it with ?matrix=ID.")
-    row = catalogue.get_matrix(session, selection.matrix[0])
+    return selection.matrix[0]
+
+
+def _one_matrix(session: Session, store: Store, selection: Selection) -> Picture:
+    row = catalogue.get_matrix(session, _one_matrix_id(selection))
     seen = picture(store, row)
     if seen is None:
         raise NotFoundError(f"The matrix {row.id} is {row.state} and has no picture.")
@@ -98,7 +108,7 @@ def _one_matrix(session: Session, store: Store, selection: Selection) -> Picture
 FIGURES: dict[str, tuple[StudyPage | None, Any]] = {
     **{figure.name: (page, figure) for page in PAGES for figure in page.figures},
     HEADLINE.name: (FORMATS, HEADLINE),
-    **{figure.name: (None, figure) for figure in (*MATRIX_FIGURES, BANDWIDTH)},
+    **{figure.name: (None, figure) for figure in (*MATRIX_FIGURES, HISTORY, BANDWIDTH)},
 }
 """Every figure by name, and the page that it is of; None: it is of one matrix or device."""
 

@@ -83,11 +83,23 @@ class MatricesPage:
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """What a matrix took over time, and its numbers; kernels: that can be followed; without any it is hidden."""
+
+    chart: Chart
+    table: Table
+    caches: LinkSwitch
+    kernels: tuple[Choice, ...]
+    hidden: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MatrixPage:
     """`/matrices/{id}`: features, advice, pictures, results so far, the button that measures; origin of a recorded one.
 
     advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
     form     measures it; None where it has no values
+    history  over the jobs that compared its formats
     """
 
     title: str
@@ -101,6 +113,7 @@ class MatrixPage:
     charts: tuple[Chart, ...]
     histogram: tuple[tuple[str, str], ...]
     findings: tuple[FindingLine, ...]
+    history: History
     jobs: tuple[JobLine, ...]
     form: MeasureForm | None
     origin: Origin | None

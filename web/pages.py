@@ -125,9 +125,9 @@ def show_matrices(request: Request, database: DatabaseDep) -> Response:
 @router.get("/matrices/{matrix_id}")
 def show_matrix(matrix_id: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
     """One matrix."""
-    parse_options(request.query_params.multi_items(), ())
+    followed = parse_selection(request.query_params.multi_items(), ("kernel", "cache"))
     with database.read() as session:
-        return render(request, "matrix.html", matrices.matrix_page(session, store, matrix_id))
+        return render(request, "matrix.html", matrices.matrix_page(session, store, matrix_id, followed))
 
 
 @router.get("/matrices/{matrix_id}/spy.png")

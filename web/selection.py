@@ -78,11 +78,14 @@ SERIES_OF = ("all", "figure-11", "figure-12")
 """The formats that stand side by side."""
 
 
-def parse_selection(query: Iterable[tuple[str, str]]) -> Selection:
-    """The selection of (name, value) pairs, repeats kept once; raises ParameterError on what cannot be chosen."""
+def parse_selection(query: Iterable[tuple[str, str]], names: tuple[str, ...] = NAMES) -> Selection:
+    """The selection of (name, value) pairs, repeats kept once; raises ParameterError on what cannot be chosen.
+
+    names  that may be given
+    """
     given: dict[str, list[str]] = {name: [] for name in NAMES}
     for name, value in query:
-        _known(name, NAMES)
+        _known(name, names)
         if value:
             given[name].append(value)
     for name, values in given.items():

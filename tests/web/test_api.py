@@ -7,6 +7,7 @@ from tests.web.conftest import Lab, add_measurement
 from web.api import FIGURES
 from web.figures.bandwidth import BANDWIDTH
 from web.figures.headline import HEADLINE
+from web.figures.history import HISTORY
 from web.figures.matrix import MATRIX_FIGURES
 from web.studies import PAGES
 
@@ -16,7 +17,7 @@ def test_every_figure_is_listed(client: TestClient) -> None:
     assert [(item["name"], item["title"], item["needs"]) for item in document["items"]] == [
         *((figure.name, figure.title, page.name) for page in PAGES for figure in page.figures),
         (HEADLINE.name, HEADLINE.title, "formats"),
-        *((figure.name, figure.title, "matrix") for figure in MATRIX_FIGURES),
+        *((figure.name, figure.title, "matrix") for figure in (*MATRIX_FIGURES, HISTORY)),
         (BANDWIDTH.name, BANDWIDTH.title, "device"),
     ]
     assert document["next"] is None
@@ -26,7 +27,7 @@ def test_every_figure_is_listed(client: TestClient) -> None:
     "url",
     [
         *(f"{figure.name}?job=j1&pair=coo" for figure in PAGES[0].figures),
-        *(f"{figure.name}?matrix=m1" for figure in MATRIX_FIGURES),
+        *(f"{figure.name}?matrix=m1" for figure in (*MATRIX_FIGURES, HISTORY)),
     ],
 )
 def test_figures_read_back_and_are_cached(client: TestClient, lab: Lab, url: str) -> None:

@@ -89,6 +89,12 @@ def test_failed_and_skipped_kernels_keep_their_reason(client: TestClient, lab: L
     assert "skipped needs 41 GB, 16 GB allowed" in words(get(client, "/formats?job=j1&matrix=m1").text)
 
 
+def test_a_set_of_matrices_is_kept_by_its_address(client: TestClient, lab: Lab) -> None:
+    text = get(client, "/formats?matrix=m1&matrix=m2").text
+    assert "What is chosen is in the address of this page: a bookmark keeps it, a link shares it." in words(text)
+    assert '<button type="button" data-copy-link>Copy link to this selection</button>' in text
+
+
 def test_names_of_kernels_are_code(client: TestClient, lab: Lab) -> None:
     text = get(client, "/formats?job=j1").text
     assert "<code>csr/vector</code> is fastest on cpu, warm" in text

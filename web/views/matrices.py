@@ -10,17 +10,19 @@ from gpu_engine.advisor.gpus import GPUS
 from gpu_engine.findings import units
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.recordings import kind_of
-from gpu_engine.records import dumps
+from gpu_engine.records import CACHES, dumps
 from gpu_engine.studies import STUDIES
 from server import catalogue, recorded_results
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
 from web import hints
-from web.contexts import MatrixPage
-from web.parts import Chart, FindingLine, Link, Origin
+from web.contexts import History, MatrixPage
+from web.figures.history import HISTORY, summary, table
+from web.history import history_of
+from web.parts import Chart, Choice, FindingLine, Link, LinkSwitch, Origin
 from web.pictures import bin_label, picture
-from web.results import Results, results_of
+from web.results import CACHE_DEFAULT, Results, results_of
 from web.selection import Selection
 from web.studies import PAGES
 from web.views.lines import finding_lines, job_lines, matrix_line
@@ -51,8 +53,8 @@ FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
 )
 
 
-def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
-    """One matrix; raises NotFoundError."""
+def matrix_page(session: Session, store: Store, matrix_id: str, followed: Selection) -> MatrixPage:
+    """One matrix; followed: kernels and cache states over time; raises NotFoundError."""
     row = catalogue.get_matrix(session, matrix_id)
     known = row.state in (MatrixState.READY, MatrixState.RECORDED)
     seen = picture(store, row) if known else None
@@ -71,6 +73,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str) -> MatrixPage:
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
         findings=_findings(session, row.id),
+        history=_history(session, row, followed),
         jobs=job_lines(session, jobs),
         form=form(session, Wanted(STUDIES[0], matrices=(row.id,)), row) if row.state == MatrixState.READY else None,
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
@@ -96,6 +99,27 @@ def _findings(session: Session, matrix_id: str) -> tuple[FindingLine, ...]:
     """What every study says of a matrix, on every device."""
     lines = (finding_lines(page, _results(session, page.name, matrix_id)) for page in PAGES)
     return tuple(line for of_study in lines for line in of_study if line.finding.matrix_id == matrix_id)
+
+
+def _history(session: Session, row: MatrixRow, followed: Selection) -> History:
+    """The figure of a matrix over its jobs; it is hidden where no device has two in either cache state."""
+    every = history_of(session, row.id, Selection(cache=CACHES))
+    info = history_of(session, row.id, followed)
+    (cache, *_) = followed.cache or (CACHE_DEFAULT,)
+    address = f"/matrices/{row.id}"
+    links = (Link(each, f"{address}?{followed.with_(cache=each).query}", each == cache) for each in CACHES)
+    kernels = sorted({kernel for own in every for visit in own.visits for kernel in visit.kernels})
+    query, version = (
+        followed.with_(matrix=row.id).query,
+        sum(len(visit.kernels) for own in every for visit in own.visits),
+    )
+    return History(
+        Chart(f"{HISTORY.name}-chart", f"/api/v1/figures/{HISTORY.name}?{query}", str(version), summary(info)),
+        table(info),
+        LinkSwitch("Cache", tuple(links)),
+        tuple(Choice(kernel, kernel, kernel in followed.kernel) for kernel in kernels),
+        tuple(("cache", each) for each in followed.cache),
+    )
 
 
 def _results(session: Session, study: str, matrix_id: str) -> Results:
