@@ -27,7 +27,8 @@ def test_every_figure_is_listed(client: TestClient) -> None:
     "url",
     [
         *(f"{figure.name}?job=j1&pair=coo" for figure in PAGES[0].figures),
-        *(f"{figure.name}?matrix=m1" for figure in (*MATRIX_FIGURES, HISTORY)),
+        *(f"{figure.name}?matrix=m1" for figure in MATRIX_FIGURES),
+        "history?matrix=m1&cache=cold",
     ],
 )
 def test_figures_read_back_and_are_cached(client: TestClient, lab: Lab, url: str) -> None:
