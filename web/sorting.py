@@ -6,7 +6,7 @@ from typing import TypeVar
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings.data import MatrixFeatures
 
-KEYS: Mapping[str, str] = {"sigma": "σ", "nnz": "nnz", "ave": "mean row length", "best": "fastest over baseline"}
+KEYS: Mapping[str, str] = {"sigma": "σ", "nnz": "nnz", "ave": "mean row length", "best": "gain over baseline"}
 """What matrices are sorted by beside a kernel, in words; `best`: what the fastest kernel gains on the baseline."""
 
 Item = TypeVar("Item")

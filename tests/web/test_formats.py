@@ -136,7 +136,7 @@ def test_the_matrices_of_the_heatmap_are_sorted_by_links_and_by_a_kernel(client:
         ("σ ↑", True),
         ("nnz", False),
         ("mean row length", False),
-        ("fastest over baseline", False),
+        ("gain over baseline", False),
     ]
     assert [link.href for link in switch.links[:2]] == ["/formats?job=j1&sort=-sigma", "/formats?job=j1&sort=nnz"]
     turned = side_by_side(client, switch.links[0].href)

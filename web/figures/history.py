@@ -77,6 +77,7 @@ def draw(info: Sequence[Panel]) -> go.Figure:
             ticktext=ticks[::every],
             range=[-0.3, len(ticks) - 0.7],
             tickangle=-30,
+            zeroline=False,
             row=row,
             col=1,
         )

@@ -91,8 +91,10 @@ def page(session: Session, job_id: str, other_id: str, show: str) -> ComparePage
 
 
 def _by_change(d: Difference) -> float:
-    """The largest change first, whichever way; what lacks a time before all."""
-    return -abs(math.log(d.ratio)) if d.ratio else -math.inf
+    """The largest change first, whichever way: before all what has no time any more, after all what had none."""
+    if d.ratio:
+        return -abs(math.log(d.ratio))
+    return -math.inf if d.verdict in UNLIKE else math.inf
 
 
 def _sentence(found: Sequence[Difference]) -> str:
