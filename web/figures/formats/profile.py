@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.groups import baseline_of
+from gpu_engine.findings.ranking import rank
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import percent
 from gpu_engine.records import Measurement
@@ -23,14 +24,16 @@ from web.figures.panels import panels
 from web.palette import position, style
 
 PANEL_PX = 320
+NO_TIMES = "No matrix here has times that are plausible."
 FACTOR_MAX = 4.0
+TICKS = (1.0, 1.5, 2.0, 3.0, FACTOR_MAX)
 FACTORS = (1.0, 1.1, 1.25, 1.5, 2.0, FACTOR_MAX)
-"""Factors of the table, and the ticks of the axis."""
+"""Factors of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A kernel over the matrices on which every compared kernel has a record.
+    """A kernel over the matrices where it has a record, as the answer counts them: those whose times are plausible.
 
     factors  per matrix its time over that of the fastest kernel, ascending: 1 where the verdict calls them the same,
              inf where it failed or was skipped
@@ -57,10 +60,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The kernels of one device and cache state over the matrices where each has a record, the largest area first.
+    """The kernels of one device and cache state, the largest area first; behind them what was not tried everywhere.
 
     lines     those that are drawn; named: those of them in their colours, under their names
-    matrices  how many there are, complete or not
+    matrices  how many there are, with plausible times or not
     """
 
     place: Place
@@ -84,7 +87,7 @@ def draw(info: Panels[Panel]) -> go.Figure:
     """Share of matrices over the factor to the fastest, a step line a kernel, a panel per device and cache."""
     full = [panel for panel in info.panels if panel.profiles]
     if not full:
-        return blank("No matrix here has a record of every kernel.")
+        return blank(NO_TIMES)
     figure = panels([place_in_words(panel.place) for panel in full], [PANEL_PX] * len(full), showlegend=False)
     for row, panel in enumerate(full, start=1):
         # What has a name lies above what has none.
@@ -94,7 +97,7 @@ def draw(info: Panels[Panel]) -> go.Figure:
     figure.update_layout(margin_r=LABELS_PX)
     # The step at 1 lies on the axis; a little room left of it lets it be seen.
     figure.update_xaxes(type="log", range=[-0.005, math.log10(FACTOR_MAX)])
-    figure.update_xaxes(tickvals=FACTORS, ticktext=[f"{factor:g}" for factor in FACTORS])
+    figure.update_xaxes(tickvals=TICKS, ticktext=[f"{factor:g}" for factor in TICKS])
     figure.update_yaxes(range=[-0.01, 1.02], tickformat=".0%", title_text="matrices")
     figure.update_xaxes(title_text="time over that of the fastest kernel", title_standoff=4, row=len(full), col=1)
     return figure
@@ -124,27 +127,28 @@ def summary(info: Panels[Panel]) -> str:
     for panel in info.panels:
         where = place_in_words(panel.place)
         if not panel.profiles:
-            text += f" On {where} no matrix has a record of every kernel."
+            text += f" On {where} no matrix has times that are plausible."
             continue
         best, compared = panel.profiles[0], len(panel.profiles[0].factors)
         lacking = panel.matrices - compared
-        rest = f" ({lacking} more lack a record of some kernel)" if lacking else ""
+        rest = f" ({lacking} more without plausible times)" if lacking else ""
         text += f" {best.kernel} stays nearest on {where}, over {compared} matrices{rest}:"
         text += f" within a factor of 1.1 on {percent(best.share(1.1))} of them, of 2 on {percent(best.share(2.0))}."
+        if any(len(profile.factors) < compared for profile in panel.lines):
+            text += " What was not tried on all of them has fewer in the table."
     return text
 
 
 def profiles(groups: Groups) -> tuple[Profile, ...]:
-    """The kernels over the matrices where each has a record, the largest area first."""
-    kernels = {m.kernel: m.format for group in groups.values() for m in group}
-    complete = [group for group in groups.values() if {m.kernel for m in group} == kernels.keys()]
-    complete = [group for group in complete if group[0].median_s]
-    factors: dict[str, list[float]] = {kernel: [] for kernel in kernels}
-    for group in complete:
+    """The kernels over the matrices whose times are plausible, the largest area first, what lacks some of them last."""
+    formats = {m.kernel: m.format for group in groups.values() for m in group}
+    factors: dict[str, list[float]] = {}
+    for group in (group for group in groups.values() if rank(group).leaders):
         for m in group:
-            factors[m.kernel].append(_factor(group[0], m))
-    every = (Profile(kernel, kernels[kernel], tuple(sorted(own))) for kernel, own in factors.items() if own)
-    return tuple(sorted(every, key=lambda profile: (-profile.area, profile.kernel)))
+            factors.setdefault(m.kernel, []).append(_factor(group[0], m))
+    most = max(map(len, factors.values()), default=0)
+    every = (Profile(kernel, formats[kernel], tuple(sorted(own))) for kernel, own in factors.items())
+    return tuple(sorted(every, key=lambda profile: (len(profile.factors) < most, -profile.area, profile.kernel)))
 
 
 def _factor(fastest: Measurement, m: Measurement) -> float:

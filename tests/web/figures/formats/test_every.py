@@ -9,14 +9,14 @@ from tests.samples.formats import HOSTILE, sized, study_of, timed, titles, untim
 from web.figures.base import Figure, escape
 from web.figures.formats import iterations
 from web.figures.formats.groups import NO_RESULTS, NO_TIME
+from web.figures.formats.profile import NO_TIMES
 from web.figures.formats.ratio import NOTHING
 from web.studies.formats import FIGURES
 
-INCOMPLETE = "No matrix here has a record of every kernel."
 EMPTY = {
     "formats": (NO_RESULTS, NO_RESULTS),
     "iterations": (iterations.NOTHING, iterations.NOTHING),
-    "performance-profile": (INCOMPLETE, "On how many matrices"),
+    "performance-profile": (NO_TIMES, "On how many matrices"),
     "imbalance": (NOTHING, NOTHING),
     "ratio": (NOTHING, NOTHING),
 }

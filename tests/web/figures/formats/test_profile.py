@@ -7,7 +7,7 @@ from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
 from tests.samples.formats import timed, titles, traces, untimed
 from web.figures.formats.groups import Panels
-from web.figures.formats.profile import draw, info, summary, table
+from web.figures.formats.profile import NO_TIMES, draw, info, summary, table
 from web.palette import style
 
 
@@ -52,14 +52,22 @@ def test_six_lines_have_their_colours_the_baseline_among_them() -> None:
     assert style("coo").color in labels[1].text
 
 
-def test_a_matrix_that_lacks_a_record_or_a_time_does_not_count() -> None:
-    lacking = timed("csr/vector", 1e-3, matrix="m4")
-    assert factors(lacking) == factors()
-    assert "over 3 matrices (1 more lack a record of some kernel)" in summary(info(StudyData([*RECORDS, lacking])))
+def test_a_kernel_counts_where_it_was_tried_and_comes_last_where_it_was_not_everywhere() -> None:
+    more = [timed(kernel, 1e-3, matrix="m4") for kernel in ("csr/scalar", "csr/vector")]
+    lacking = info(StudyData([*RECORDS, *more]))
+    found = {profile.kernel: len(profile.factors) for profile in lacking.panels[0].profiles}
+    assert list(found.items()) == [("csr/vector", 4), ("csr/scalar", 4), ("ell/thread", 3)]
+    assert "over 4 matrices: within" in summary(lacking)
+    assert summary(lacking).endswith("has fewer in the table.")
+
+
+def test_a_matrix_without_times_or_of_a_busy_machine_does_not_count() -> None:
     assert factors(*(untimed(k, "failed", "", matrix="m5") for k in factors())) == factors()
-    apart = info(StudyData([timed("csr/vector", 1e-3, matrix="m1"), timed("ell/thread", 1e-3, matrix="m2")]))
-    assert titles(draw(apart)) == ["No matrix here has a record of every kernel."]
-    assert summary(apart).endswith("On cpu, warm no matrix has a record of every kernel.")
+    busy = [timed(kernel, 1e-3, matrix="m6", ci_low_s=1e-4, ci_high_s=1e-2) for kernel in factors()]
+    assert factors(*busy) == factors()
+    assert "over 3 matrices (1 more without plausible times)" in summary(info(StudyData([*RECORDS, *busy])))
+    assert titles(draw(info(StudyData(busy)))) == [NO_TIMES]
+    assert summary(info(StudyData(busy))).endswith("On cpu, warm no matrix has times that are plausible.")
 
 
 def test_the_algorithms_of_a_library_count_once() -> None:
