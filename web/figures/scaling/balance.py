@@ -1,12 +1,13 @@
 """Nonzeros of each device, and the speed that their balance allows; Figure 5 of the MSREP paper."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.ranking import NAMED
+from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.scaling.balance import HEADS, Cut, LinesSpeed, chosen_cuts, lines_speeds, tables
 from gpu_engine.findings.scaling.cases import RESIDENT
 from gpu_engine.findings.scaling.groups import BASELINE, LINES, Series, by_variant, devices_in_words
@@ -18,6 +19,9 @@ from web.figures.scaling.marks import Panel, Panels, bar_panels, bars_of, fittin
 from web.palette import OTHERS
 
 BAR_PX = 13
+EVEN = 1.02
+"""Parts whose largest is less over the mean are as good as equal."""
+
 AXIS = "% of the speed of equal nonzeros"
 NO_PARTS = "No matrix here was cut for two devices or more."
 
@@ -29,24 +33,31 @@ KINDS = {"allowed by the cut": 4, "measured": 5}
 class Balance:
     """Cuts of a matrix beside each other, and equal lines beside equal nonzeros where the matrix stays.
 
+    cuts   the most uneven first
+    even   (matrix, partitioning) of panels whose parts are all as good as equal: they are not drawn
     worst  (strategy, its largest imbalance)
     table  of the first work
     """
 
     cuts: Panels[Cut]
+    even: tuple[tuple[str, str], ...]
     speeds: Panels[LinesSpeed]
     worst: tuple[tuple[str, float], ...]
     table: Table
 
 
 def info(data: StudyData) -> Balance:
-    """A panel per matrix and partitioning, those of the speeds behind them."""
-    cuts = fitting(chosen_cuts(data), data, lambda panel: sum(len(cut.entries) for cut in panel.items))
+    """A panel per matrix and partitioning, those of the speeds behind them; where all are even, the first of them."""
+    found = chosen_cuts(data)
     worst: dict[str, float] = {}
-    for cut in (cut for panel in cuts.every for cut in panel.items):
+    for cut in (cut for _, own in found for cut in own):
         worst[_name(cut.series)] = max(worst.get(_name(cut.series), 0.0), cut.imbalance)
+    ordered = sorted(found, key=lambda entry: -_uneven(entry[1]))
+    drawn = [entry for entry in ordered if _uneven(entry[1]) >= EVEN] or ordered[:1]
+    even = tuple((data.matrix(group.matrix_id).name, group.partitioning) for group, _ in ordered[len(drawn) :])
+    cuts = fitting(drawn, data, lambda panel: sum(len(cut.entries) for cut in panel.items))
     first = next((table for _, table in tables(data)), Table(HEADS, ()))
-    return Balance(cuts, fitting(lines_speeds(data), data), tuple(worst.items()), first)
+    return Balance(cuts, even, fitting(lines_speeds(data), data), tuple(worst.items()), first)
 
 
 def draw(info: Balance) -> go.Figure:
@@ -92,12 +103,19 @@ def summary(info: Balance) -> str:
     text = "Nonzeros of each device; the dotted line is their mean. A product ends when the largest part does, so that "
     text += "mean/largest is the share of the ideal speed that the cut allows. Largest imbalance, and what it allows: "
     text += ", ".join(f"{name} {units.ratio(value)} ({units.percent(1 / value)})" for name, value in info.worst) + "."
+    if info.even:
+        names = join([f"{matrix} as {partitioning}" for matrix, partitioning in info.even], NAMED)
+        text += f" Not drawn, for every cut is within {units.percent(EVEN - 1)} of equal: {names}."
     for panel in info.speeds.every[:NAMED]:
         last = panel.items[-1]
         text += f" On {panel.matrix}, {panel.group.device}, {_kernel(panel)}: with "
         text += f"{devices_in_words(last.devices, panel.group.virtual)} equal rows allow {units.percent(last.allowed)} "
         text += f"of the speed of equal nonzeros, and reach {units.percent(last.measured)}."
     return text + left_out(info.cuts, info.speeds) + virtual_note(panel.group for panel in info.cuts.every)
+
+
+def _uneven(cuts: Sequence[Cut]) -> float:
+    return max(cut.imbalance for cut in cuts)
 
 
 def _name(series: Series) -> str:
