@@ -163,6 +163,18 @@ def test_a_legend_of_many_kernels_is_whole_on_a_narrow_screen(lab: Lab, batches:
     assert last["y"] + last["height"] <= figure["y"] + figure["height"]
 
 
+def test_titles_of_panels_are_whole_on_a_narrow_screen(lab: Lab, runs: str, open_page: Open) -> None:
+    page = open_page(f"/pagerank?job={runs}&matrix={lab.hostile}", 320)
+    plot = page.locator("#pagerank-time-chart .plot")
+    whole, titles = plot.bounding_box(), plot.locator(".annotation").all()
+    assert whole
+    assert titles
+    for box in (title.bounding_box() for title in titles):
+        assert box
+        assert whole["x"] <= box["x"]
+        assert box["x"] + box["width"] <= whole["x"] + whole["width"]
+
+
 def test_phases_are_shown_as_shares_and_a_number_of_devices_is_chosen(lab: Lab, works: str, open_page: Open) -> None:
     page = open_page(f"/scaling?job={works}")
     page.locator("#answer", has_text="These devices are virtual").wait_for()

@@ -61,6 +61,22 @@ function showCaption(figure) {
   captions.delete(figure);
 }
 
+// Where an address or a link has led: figures above it that are drawn later push it down, until the reader moves on.
+let wanted;
+
+function follow() {
+  wanted = document.getElementById(location.hash.slice(1));
+}
+follow();
+addEventListener("hashchange", follow);
+for (const move of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+  addEventListener(move, () => (wanted = undefined), { passive: true });
+}
+
+function keepPlace(figure) {
+  if (wanted?.compareDocumentPosition(figure) & Node.DOCUMENT_POSITION_PRECEDING) wanted.scrollIntoView();
+}
+
 const newest = new WeakMap();
 
 async function draw(figure) {
@@ -85,6 +101,7 @@ async function draw(figure) {
   }
   figure.ariaBusy = "false";
   showCaption(figure);
+  keepPlace(figure);
 }
 
 // A click on a mark that stands for a matrix shows that matrix, everything else in the address as it is.

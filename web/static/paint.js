@@ -97,11 +97,26 @@ export async function drawn(Plotly, plot, figure, config) {
   // What cannot be read on a narrow screen is as wide as it needs, and scrolled.
   plot.style.minWidth = figure.layout.meta?.width_min ? `${figure.layout.meta.width_min}px` : "";
   await Plotly.newPlot(plot, figure.data, figure.layout, config);
-  // A legend of more lines than the server has left room for takes the rest from the panels, and is cut at half the figure.
-  const { layout } = figure;
+  const changes = { ...titlesInside(plot, figure.layout), ...wholeLegend(plot, figure.layout) };
+  if (Object.keys(changes).length) await Plotly.relayout(plot, changes);
+}
+
+const ROUNDING_PX = 1;
+
+// Where a title would be cut on the right, those of all panels begin further left: over the labels there is room.
+function titlesInside(plot, layout) {
+  const titles = [...(layout.annotations ?? []).entries()].filter(([, title]) => title.xref === "paper");
+  const rights = titles.map(([place]) => plot.querySelector(`.annotation[data-index="${place}"]`)?.getBoundingClientRect().right);
+  const over = Math.ceil(Math.max(0, ...rights.filter(Boolean)) - plot.getBoundingClientRect().right + ROUNDING_PX);
+  if (over <= ROUNDING_PX) return {};
+  return Object.fromEntries(titles.map(([place, title]) => [`annotations[${place}].xshift`, (title.xshift ?? 0) - over]));
+}
+
+// A legend of more lines than the server has left room for takes the rest from the panels, and is cut at half the figure.
+function wholeLegend(plot, layout) {
   const entries = plot.querySelector(".legend .scrollbox");
   const lacking = entries ? entries.getBBox().height - layout.meta?.legend_px : 0;
-  if (!(lacking > 0)) return;
+  if (!(lacking > 0)) return {};
   const height = layout.height + lacking;
-  await Plotly.relayout(plot, { height, "margin.b": layout.margin.b + lacking, "legend.maxheight": height });
+  return { height, "margin.b": layout.margin.b + lacking, "legend.maxheight": height };
 }

@@ -107,6 +107,13 @@ def _firsts(rows: Sequence[Row], alike: Callable[[Row], str]) -> tuple[Row, ...]
     return tuple(first.values())
 
 
+def headings(shown: Sequence[Panel[Row]]) -> list[str]:
+    """What stands over panels. Several have no room for a device that all have: the page and saved files name it."""
+    devices = {panel.place[1] for panel in shown}
+    lone = f" · {devices.pop()}" if len(shown) > 1 == len(devices) else ""
+    return [escape(panel.heading.replace(lone, "")) for panel in shown]
+
+
 def bar_panels(
     shown: Sequence[Panel[Row]], labels: Sequence[Sequence[str]], legend: int, barmode: str, axis: str
 ) -> go.Figure:
@@ -114,12 +121,12 @@ def bar_panels(
 
     Several panels stand side by side, `cell` says where, and have the same rows, those of all.
     """
-    headings, escaped = [escape(panel.heading) for panel in shown], [list(map(escape, own)) for own in labels]
+    escaped = [list(map(escape, own)) for own in labels]
     if len(shown) == 1:
-        figure = marks.bar_panels(headings, escaped, legend, barmode, ROW_PX)
+        figure = marks.bar_panels(headings(shown), escaped, legend, barmode, ROW_PX)
     else:
         names = list(dict.fromkeys(name for own in escaped for name in own))
-        figure = _small_panels(headings, names, legend, bargap=0.2, barmode=barmode)
+        figure = _small_panels(headings(shown), names, legend, bargap=0.2, barmode=barmode)
     for number in range(max(0, len(shown) - COLUMNS), len(shown)):
         figure.update_xaxes(title_text=axis, title_standoff=4, **cell(number))
     return figure
@@ -130,14 +137,14 @@ def cell(number: int) -> dict[str, int]:
     return {"row": number // COLUMNS + 1, "col": number % COLUMNS + 1}
 
 
-def _small_panels(headings: Sequence[str], names: Sequence[str], legend: int, **options: Any) -> go.Figure:
-    rows, columns = -(-len(headings) // COLUMNS), min(COLUMNS, len(headings))
-    figure = panels(headings, [max(4, len(names)) * SMALL_ROW_PX] * rows, 2 * legend, columns=columns, **options)
+def _small_panels(titles: Sequence[str], names: Sequence[str], legend: int, **options: Any) -> go.Figure:
+    rows, columns = -(-len(titles) // COLUMNS), min(COLUMNS, len(titles))
+    figure = panels(titles, [max(4, len(names)) * SMALL_ROW_PX] * rows, 2 * legend, columns=columns, **options)
     for number, annotation in enumerate(figure.layout.annotations):
         annotation.update(xref=f"x{number + 1 if number else ''} domain", font_size=12)
     for row in range(1, rows + 1):
         marks.label_rows(figure, row, names, tickfont_size=10, ticklabelstandoff=4)
-    for number in range(len(headings), rows * columns):
+    for number in range(len(titles), rows * columns):
         figure.update_xaxes(visible=False, **cell(number)).update_yaxes(visible=False, **cell(number))
     figure.update_xaxes(nticks=5, tickfont_size=10)
     return figure.update_layout(legend_traceorder="normal", meta={**figure.layout.meta, "width_min": WIDTH_MIN})

@@ -11,7 +11,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count
 from web.figures import marks
 from web.figures.base import blank, escape, log_axis
-from web.figures.pagerank.facets import COLUMNS, NO_RUN, WIDTH_MIN, Panel, Panels, axis_end, panels_of
+from web.figures.pagerank.facets import COLUMNS, NO_RUN, WIDTH_MIN, Panel, Panels, axis_end, headings, panels_of
 from web.figures.pagerank.levels import LEVELS, RUN_RANK, Level, Stretch, legend_entry, levels_of, stretches
 from web.figures.panels import Legend, panels
 from web.palette import DASHES, OTHERS
@@ -82,8 +82,8 @@ def draw(info: Info) -> go.Figure:
     step = -(-sum(len(row.gammas) for row in rows) // POINTS_MAX)
     used = [entry for entry in LEVELS if any(entry in row.levels for row in rows)]
     columns = min(COLUMNS, len(drawn))
-    headings, height = [escape(panel.heading) for panel in drawn], PANEL_PX if columns == 1 else SMALL_PX
-    figure = panels(headings, [height] * -(-len(drawn) // columns), len(names) + len(used), columns=columns)
+    height = PANEL_PX if columns == 1 else SMALL_PX
+    figure = panels(headings(drawn), [height] * -(-len(drawn) // columns), len(names) + len(used), columns=columns)
     legend = Legend()
     for number, panel in enumerate(drawn):
         place = {"row": number // columns + 1, "col": number % columns + 1}

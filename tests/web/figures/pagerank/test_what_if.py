@@ -38,7 +38,7 @@ def test_two_segments_cannot_begin_with_three() -> None:
 
 def test_a_replay_stands_above_the_runs_that_it_is_compared_with() -> None:
     figure = draw(replayed())
-    assert titles(figure) == ["2 segments · luxembourg_osm · cpu", "4 segments · luxembourg_osm · cpu"]
+    assert titles(figure) == ["2 segments · luxembourg_osm", "4 segments · luxembourg_osm"]
     assert figure.layout.yaxis.categoryarray == ("replayed", "cpms2, first 1, near 16", "cpms4, first 1, near 16")
     ranks = {bar["name"]: bar["legendrank"] for bar in traces(figure, "kernel")}
     assert sorted(ranks, key=lambda name: ranks[name]) == ["16 bit", "32 bit", "48 bit", "64 bit"]
