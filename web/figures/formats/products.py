@@ -112,8 +112,10 @@ def summary(info: Panels[Panel]) -> str:
     for panel in info.panels:
         chosen = [panel.chosen(number) for number in range(len(PRODUCTS))]
         begins = [i for i, kernel in enumerate(chosen) if not i or kernel != chosen[i - 1]]
-        choices = "; ".join(f"from {count(PRODUCTS[i])} on {chosen[i]}" for i in begins)
-        text += f" On {place_in_words(panel.place)}, over {panel.matrices} matrices: {choices}."
+        choices = "; ".join(f"{chosen[i]} from {count(PRODUCTS[i])} on" for i in begins)
+        choices = choices if len(begins) > 1 else f"{chosen[0]} for any number"
+        over = "" if panel.matrices == 1 else f", over {panel.matrices} matrices"
+        text += f" On {place_in_words(panel.place)}{over}: {choices}."
     return text
 
 

@@ -47,4 +47,4 @@ def test_the_table_and_the_sentence_have_every_number_of_products() -> None:
     assert len(table(INFO).heads) == 4 + len(PRODUCTS)
     row = next(row for row in table(INFO).rows if row[0] == "csr/vector")
     assert row[4].replace(THIN, " ") == "1.00 × (100 %)"
-    assert "over 2 matrices: from 1 on csr/vector" in summary(INFO)
+    assert "over 2 matrices: csr/vector for any number." in summary(INFO)
