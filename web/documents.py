@@ -26,7 +26,7 @@ AT_TOP = ("README.md", "GLOSSARY.md", "ARCHITECTURE.md", "CHANGELOG.md")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its title and first paragraph as text, its HTML, and links to its headings of the second level."""
+    """A document: its title and first sentence as text, its HTML, and links to its headings of the second level."""
 
     name: str
     title: str
@@ -80,7 +80,7 @@ def document(name: str) -> Document:
         _lead_links(token, _paths()[name])
     lead = next((_plain(inside) for t, inside in pairwise(tokens) if t.type == "paragraph_open"), "")
     body = Markup(MARKDOWN.renderer.render(tokens, MARKDOWN.options, {}))
-    return Document(name, title, lead, body, tuple(contents))
+    return Document(name, title, lead.partition(". ")[0].rstrip(".:") + ".", body, tuple(contents))
 
 
 @cache

@@ -1,6 +1,7 @@
 """The REST API as a page: the calls and documents of the OpenAPI description, as parts that a template shows."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +14,13 @@ BODY = ("application/json", "multipart/form-data")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A parameter of a call, or a field of a document; kind is HTML, its documents are links."""
+    """A parameter of a call, or a field of a document; kind and meaning are HTML, documents are links."""
 
     name: str
     place: str
     kind: Markup
     required: bool
-    meaning: str
+    meaning: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Answer:
     """What a call answers with a status; example is JSON, empty where there is none."""
 
     status: str
-    meaning: str
+    meaning: Markup
     kind: Markup
     example: str
 
@@ -39,7 +40,7 @@ class Call:
     id: str
     method: str
     path: str
-    meaning: str
+    meaning: Markup
     body: Markup
     takes: tuple[Value, ...]
     answers: tuple[Answer, ...]
@@ -50,7 +51,7 @@ class Group:
     """The calls of a tag."""
 
     name: str
-    meaning: str
+    meaning: Markup
     calls: tuple[Call, ...]
 
 
@@ -59,7 +60,7 @@ class Shape:
     """A document that calls take or answer."""
 
     name: str
-    meaning: str
+    meaning: Markup
     fields: tuple[Value, ...]
 
 
@@ -69,21 +70,21 @@ def groups(openapi: Schema) -> tuple[Group, ...]:
     for path, methods in openapi["paths"].items():
         for method, operation in methods.items():
             found[operation["tags"][0]].append(_call(method, path, operation))
-    meanings = {tag["name"]: tag["description"] for tag in openapi["tags"]}
+    meanings = {tag["name"]: _words(tag["description"]) for tag in openapi["tags"]}
     return tuple(Group(name, meanings[name], tuple(calls)) for name, calls in found.items() if calls)
 
 
 def shapes(openapi: Schema) -> tuple[Shape, ...]:
     """The documents of an OpenAPI description by name."""
     return tuple(
-        Shape(name, schema.get("description", ""), _fields(schema))
+        Shape(name, _meaning(schema), _fields(schema))
         for name, schema in sorted(openapi["components"]["schemas"].items())
     )
 
 
 def _call(method: str, path: str, operation: Schema) -> Call:
     taken = [
-        Value(p["name"], p["in"], kind_of(p.get("schema", {})), bool(p.get("required")), p.get("description", ""))
+        Value(p["name"], p["in"], kind_of(p.get("schema", {})), bool(p.get("required")), _meaning(p))
         for p in operation.get("parameters", ())
     ]
     content = operation.get("requestBody", {}).get("content", {})
@@ -95,7 +96,7 @@ def _call(method: str, path: str, operation: Schema) -> Call:
         operation["operationId"],
         method.upper(),
         path,
-        meaning,
+        _words(meaning),
         kind_of(body) if "$ref" in body else Markup(),
         (*taken, *own),
         tuple(answers),
@@ -107,15 +108,24 @@ def _answer(status: str, answer: Schema) -> Answer:
     example = content.get("example")
     text = json.dumps(example, indent=2, ensure_ascii=False) if example is not None else ""
     meaning = "" if answer["description"] == "Successful Response" else answer["description"]
-    return Answer(status, meaning, kind_of(content.get("schema", {})), text)
+    return Answer(status, _words(meaning), kind_of(content.get("schema", {})), text)
 
 
 def _fields(schema: Schema) -> tuple[Value, ...]:
     required = schema.get("required", ())
     return tuple(
-        Value(name, "body", kind_of(entry), name in required, entry.get("description", ""))
+        Value(name, "body", kind_of(entry), name in required, _meaning(entry))
         for name, entry in schema.get("properties", {}).items()
     )
+
+
+def _meaning(entry: Schema) -> Markup:
+    return _words(entry.get("description", ""))
+
+
+def _words(text: str) -> Markup:
+    """Text in which names between backquotes are code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def kind_of(schema: Schema) -> Markup:

@@ -114,7 +114,7 @@ def draw(info: Winners) -> go.Figure:
                 figure.add_trace(_marks(kernel, own, legend), row=number, col=1)
         figure.update_yaxes(type="category", **rows_axis(list(labels)), row=number, col=1)
     figure.update_layout(legend_traceorder="reversed", legend_itemsizing="constant")
-    figure.update_xaxes(rangemode="tozero")
+    figure.update_xaxes(rangemode="tozero").update_yaxes(ticklabelstandoff=WINNER_SIZE // 2)
     figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(rows_of), col=1)
     return figure
 
