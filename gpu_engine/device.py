@@ -27,6 +27,11 @@ def list_devices() -> tuple[DeviceInfo, ...]:
     return (_cpu(), *gpus, *_together(gpus))
 
 
+def gpu_uuids() -> frozenset[str]:
+    """The UUIDs of the GPUs that are here now."""
+    return frozenset(gpu.uuid for gpu in _gpus())
+
+
 def find_device(name: str, several: bool = False) -> DeviceInfo:
     """The device of that id; raises UnknownDeviceError naming the known ones.
 
@@ -87,10 +92,18 @@ def _gpus() -> tuple[DeviceInfo, ...]:
         # No driver, no GPU: a fact about this host, not a failure.
         return ()
     try:
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-        return tuple(_gpu(number, handle) for number, handle in enumerate(_visible(_present(handles))))
+        handles = _visible(_present([pynvml.nvmlDeviceGetHandleByIndex(index) for index in _answering()]))
+        return tuple(_gpu(number, handle) for number, handle in enumerate(handles))
     finally:
         pynvml.nvmlShutdown()
+
+
+def _answering() -> Iterator[int]:
+    """The indices of NVML whose GPU answers: one that fell off the bus is listed, and refuses whatever asks it."""
+    for index in range(pynvml.nvmlDeviceGetCount()):
+        with suppress(pynvml.NVMLError):
+            pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(index))
+            yield index
 
 
 def _together(gpus: Sequence[DeviceInfo]) -> Iterator[DeviceInfo]:

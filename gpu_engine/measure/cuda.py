@@ -56,8 +56,8 @@ class CudaStopwatch:
             self.largest_footprint = max(16 * self.cache_bytes, 2**31)
             self._flush_buffer = cupy.zeros(2 * self.cache_bytes, dtype=cupy.uint8)
             self._driver = ctypes.CDLL("libcuda.so.1")
-        pynvml.nvmlInit()
-        self._nvml = pynvml.nvmlDeviceGetHandleByUUID(device.uuids[0])
+            pynvml.nvmlInit()
+            self._nvml = pynvml.nvmlDeviceGetHandleByUUID(device.uuids[0])
 
     def close(self) -> None:
         """Gives back the stream and all pooled memory."""
@@ -209,7 +209,8 @@ class CudaStopwatch:
 
     def clock_hz(self) -> float | None:
         """The SM clock now."""
-        return float(pynvml.nvmlDeviceGetClockInfo(self._nvml, pynvml.NVML_CLOCK_SM)) * 1e6
+        with translated():
+            return float(pynvml.nvmlDeviceGetClockInfo(self._nvml, pynvml.NVML_CLOCK_SM)) * 1e6
 
     def energy_j(
         self, call: Callable[[], None], seconds: float, before: Callable[[], None] | None = None
@@ -219,7 +220,7 @@ class CudaStopwatch:
         What runs before each call is measured apart and taken off.
         """
         try:
-            pynvml.nvmlDeviceGetTotalEnergyConsumption(self._nvml)
+            self._energy_mj()
         except pynvml.NVMLError_NotSupported:
             return None
         if before is not None:
@@ -255,7 +256,8 @@ class CudaStopwatch:
         return (spent[0] - spent[1]) * 1e-3 / times if spent[0] > spent[1] else None
 
     def _energy_mj(self) -> float:
-        return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(self._nvml))
+        with translated():
+            return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(self._nvml))
 
     def bandwidth(self, footprint: int) -> tuple[float, float]:
         """(copy, read) in bytes/s at a footprint in bytes: a kernel that copies on the device, and one that reads."""

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from gpu_engine.device import list_devices
-from gpu_engine.errors import ConflictError, SparsightError
+from gpu_engine.device import gpu_uuids, list_devices
+from gpu_engine.errors import ConflictError, SparsightError, UnavailableError
 from gpu_engine.records import DeviceInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
@@ -69,7 +69,7 @@ class Dispatcher:
         self._database = database
         self._engine = engine
         self._devices = {device.id: device for device in devices}
-        self._context = RunContext(settings, database, engine, studies, first_event_s)
+        self._context = RunContext(settings, database, engine, studies, first_event_s, gpu_uuids())
         self._runs: list[JobRun] = []
         self._drain_until = math.inf
         self._found_at = -CLUSTER_S
@@ -126,6 +126,8 @@ class Dispatcher:
     def _step(self) -> None:
         ended = [run for run in self._runs if not run.is_alive()]
         self._runs = [run for run in self._runs if run.is_alive()]
+        if any(run.gone for run in ended):
+            raise UnavailableError("A GPU is no longer here. The next dispatcher offers the devices that are left.")
         if any(run.broken for run in ended):
             self._end_runs()
             log.error("Ray is started anew")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpu_engine.device import gpu_uuids
 from gpu_engine.errors import SparsightError, quote
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import Case, DeviceInfo, Measurement
@@ -51,25 +52,33 @@ class StoppedError(Exception):
     """The dispatcher stops, or starts its engine anew: the job goes back to the queue."""
 
 
+class DeviceGoneError(Exception):
+    """A GPU of the job fell off the bus: the job goes back to the queue, and waits there for its device."""
+
+
 @dataclass(frozen=True)
 class RunContext:
-    """What every job of a dispatcher needs."""
+    """What every job of a dispatcher needs.
+
+    uuids  of the GPUs that were here when the dispatcher started
+    """
 
     settings: Settings
     database: Database
     engine: Engine
     studies: Sequence[Study]
     first_event_s: float
+    uuids: frozenset[str]
 
 
 class JobRun(threading.Thread):
-    """Runs one claimed job to its end; `broken` is true afterwards where Ray did not answer."""
+    """Runs one claimed job to its end; afterwards `broken` tells that Ray did not answer, `gone` that a GPU did not."""
 
     def __init__(self, context: RunContext, job: JobRow, device: DeviceInfo) -> None:
         super().__init__(name=f"job-{job.id}", daemon=True)
         self.job = job
         self.device = device
-        self.broken = False
+        self.broken = self.gone = False
         self.cancelled = threading.Event()
         self.stopping = threading.Event()
         self._context = context
@@ -97,9 +106,9 @@ class JobRun(threading.Thread):
                 pass
         except FencedError:
             raise
-        except (StoppedError, EngineBrokenError, *AWAY) as error:
+        except (StoppedError, EngineBrokenError, DeviceGoneError, *AWAY) as error:
             log.warning("back to the queue: %s", error)
-            self.broken = isinstance(error, EngineBrokenError)
+            self.broken, self.gone = isinstance(error, EngineBrokenError), isinstance(error, DeviceGoneError)
             self._journal.release()
         except SparsightError as error:
             self._fail(error.code, error.message)
@@ -130,7 +139,7 @@ class JobRun(threading.Thread):
             return not missing
         log.warning("%s %s", failure.detail, failure.trace)
         if failure.lost:
-            self._died("process lost its device")
+            self._died(f"process lost its device ({failure.detail.rstrip('.')})")
         else:
             self._fail(failure.code, failure.detail, failure.hosts)
         return failure.lost
@@ -205,6 +214,8 @@ class JobRun(threading.Thread):
         log.warning("the %s in case %r", cause, self._journal.current)
         self._causes[self._journal.current] = cause
         self._journal.died()
+        if gone := self._context.uuids.intersection(self.device.uuids) - gpu_uuids():
+            raise DeviceGoneError(f"the GPU {', '.join(gone)} is no longer here")
 
     def _fail(self, code: str, detail: str, hosts: Sequence[str] = ()) -> None:
         lost = {"hosts": list(hosts)} if hosts else {}

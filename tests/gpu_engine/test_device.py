@@ -6,16 +6,20 @@ from typing import Any
 import pytest
 
 from gpu_engine import device
-from gpu_engine.device import find_device, list_devices
+from gpu_engine.device import find_device, gpu_uuids, list_devices
 from gpu_engine.errors import UnknownDeviceError
 
 GPUS = range(4)
 
 
 class FourGpus:
-    """NVML as the module sees it: a handle is an index, and GPU i has the device file nvidia(3 - i)."""
+    """NVML as the module sees it: a handle is an index, and GPU i has the device file nvidia(3 - i).
+
+    lost  the GPUs that fell off the bus
+    """
 
     NVMLError = RuntimeError
+    lost: tuple[int, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_: None
@@ -44,7 +48,9 @@ class FourGpus:
     def nvmlSystemGetDriverVersion(self) -> str:  # noqa: N802
         return "580.1"
 
-    def nvmlDeviceGetMemoryInfo(self, _: int) -> Any:  # noqa: N802
+    def nvmlDeviceGetMemoryInfo(self, handle: int) -> Any:  # noqa: N802
+        if handle in self.lost:
+            raise self.NVMLError("GPU is lost")
         return type("Memory", (), {"total": 10})
 
 
@@ -102,3 +108,11 @@ def test_several_gpus_are_one_more_device(found: Any) -> None:
     assert find_device("auto", several=True).id == "cuda:0"
     found((), "")
     assert find_device("auto", several=True).id == "cpu"
+
+
+def test_a_gpu_that_fell_off_the_bus_is_no_device_and_the_others_stay(
+    found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FourGpus, "lost", (1,))
+    assert found(()) == [("cuda:0", "GPU-0"), ("cuda:1", "GPU-2"), ("cuda:2", "GPU-3")]
+    assert gpu_uuids() == {"GPU-0", "GPU-2", "GPU-3"}

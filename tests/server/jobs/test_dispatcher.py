@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from gpu_engine.errors import ConflictError
+from gpu_engine.errors import ConflictError, UnavailableError
 from gpu_engine.records import DeviceInfo
 from server import devices as device_table
 from server.jobs import lease as leases
@@ -95,7 +95,27 @@ def test_a_lost_device_ends_the_process_and_counts_as_its_death(jobs: Jobs, disp
         ended = jobs.wait(job, "succeeded")
     assert jobs.records(job) == [*ALL_OK[:3], ("fake/k3", "failed")]
     assert ended.attempt == 3
+    with jobs.database.read() as session:
+        failed = session.scalars(select(MeasurementRow).where(MeasurementRow.state == "failed")).one()
+    assert failed.record["note"] == "process lost its device (an illegal access broke the context) twice"
     assert len({process for process, case in jobs.begun() if case == 3}) == 2
+
+
+def test_a_gpu_that_fell_off_the_bus_gives_its_job_back_and_ends_the_dispatcher(
+    jobs: Jobs, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next dispatcher offers what is left; the job waits for its device and goes on where it was."""
+    here = {"GPU-1", "GPU-2"}
+    monkeypatch.setattr("server.jobs.dispatcher.gpu_uuids", lambda: frozenset(here))
+    monkeypatch.setattr("server.jobs.runner.gpu_uuids", lambda: here - {"GPU-1"})
+    job = jobs.submit(lost=1)
+    dispatcher = Dispatcher(jobs.settings, jobs.database, engine, [replace(CPU, uuid="GPU-1")], FAKE, 60.0)
+    with pytest.raises(UnavailableError, match="A GPU is no longer here"):
+        dispatcher.run()
+    assert (jobs.get(job).state, jobs.get(job).attempt, jobs.records(job)) == ("queued", 2, ALL_OK[:1])
+    with jobs.database.read() as session:
+        assert list(leases.case_deaths(session, job.id).values()) == [1]
+        assert session.get_one(DeviceRow, "cpu").seen_at == 0.0
 
 
 def test_a_study_that_raises_fails_the_job_and_keeps_its_records(jobs: Jobs, dispatching: Serve) -> None:
