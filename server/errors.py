@@ -40,6 +40,10 @@ CODES = {413: errors.TooLargeError.code}
 EXTRA: Mapping[int, dict[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}
 """Headers of every answer with this status."""
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+"""What the system says of a folder that cannot be written, such as one on a disk that failed."""
+
 HINTS: Mapping[Hint, str] = {
     "choose_direction": "Send directed=true if it is the edge u → v, directed=false if it stands for both.",
     "choose_duplicates": "Send duplicates=sum or duplicates=last.",
@@ -135,11 +139,15 @@ def install_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(OSError)
     async def _disk(request: Request, error: OSError) -> JSONResponse:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            return await _unknown(request, error)
-        log.error("the disk is full: %s", error)
-        detail = "The server's disk is full. Delete matrices, or have its administrator make room."
-        return problem_response(problem(507, "disk_full", detail))
+        if error.errno in FULL:
+            log.error("the disk is full: %s", error)
+            detail = "The server's disk is full. Delete matrices, or have its administrator make room."
+            return problem_response(problem(507, "disk_full", detail))
+        if error.errno in CLOSED:
+            log.error("the home cannot be written: %s", error)
+            detail = "The server cannot write its files now; its log says why. Tell its administrator, and try again."
+            return problem_response(problem(503, "unavailable", detail))
+        return await _unknown(request, error)
 
     @app.exception_handler(Exception)
     async def _unknown(_: Request, error: Exception) -> JSONResponse:

@@ -38,6 +38,7 @@ def answer_to(error: Exception) -> tuple[int, str, dict[str, object]]:
         (DataError("statement", {}, ValueError("NUL")), 422, "invalid_request"),
         (OperationalError("statement", {}, ValueError("locked")), 503, "unavailable"),
         (OSError(errno.ENOSPC, "No space left on device: /home/secret"), 507, "disk_full"),
+        (OSError(errno.EROFS, "Read-only file system: /home/secret"), 503, "unavailable"),
         (OSError(errno.EIO, "secret"), 500, "internal"),
         (ValueError("the secret path /home/x"), 500, "internal"),
     ],

@@ -1,0 +1,121 @@
+"""Faults of the disk under a server: what its callers see, and that nothing of what was there is lost."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from fastapi.testclient import TestClient
+
+from server import catalogue
+from server.main import create_app
+from server.migrate import migrate
+from server.settings import Settings
+from server.store import Store
+from tests.conftest import ADDRESS
+from tests.server.test_matrices import GOOD, PATIENCE_S, until_settled, upload
+
+FULL = "/dev/full"
+"""A file on a disk without room: it opens, and takes no byte."""
+
+NOBODY = 65534
+
+
+@pytest.mark.parametrize("path", ["/api/v1/matrices", "/api/v1/matrices/preview", "/matrices"])
+@pytest.mark.parametrize("size", [10, 10**6], ids=["small", "large"])
+def test_a_disk_that_fills_up_under_an_upload_is_507_and_nothing_is_left(
+    client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch, path: str, size: int
+) -> None:
+    @contextmanager
+    def on_a_full_disk(dir: Path, delete: bool) -> Iterator[object]:  # noqa: A002
+        (dir / "upload").symlink_to(FULL)
+        with open(dir / "upload", "wb") as file:
+            yield file
+
+    monkeypatch.setattr("server.upload.tempfile", SimpleNamespace(NamedTemporaryFile=on_a_full_disk))
+    answer = client.post(path, files={"file": ("a.mtx", b"%" * size)})
+    assert answer.status_code == 507
+    assert "disk is full" in answer.text
+    assert list((settings.home / "uploads").iterdir()) == []
+    assert client.get("/api/v1/matrices").json()["items"] == []
+
+
+@pytest.mark.parametrize("call", ["upload", "generate"])
+def test_a_disk_that_fills_up_under_a_matrix_is_told_and_the_next_try_goes_through(
+    client: TestClient, settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """In the process that reads: its arrays have no room."""
+    monkeypatch.setattr(catalogue, "ANSWER_S", PATIENCE_S)
+    stage = Store.stage
+
+    @contextmanager
+    def full(store: Store) -> Iterator[Path]:
+        with stage(store) as folder:
+            (folder / "values.npy").symlink_to(FULL)
+            yield folder
+
+    def ask() -> tuple[int, str]:
+        if call == "upload":
+            answer = upload(client, GOOD)
+            return answer.status_code, answer.text
+        stencil = {"family": "stencil", "points": 5, "nx": 4, "ny": 4}
+        answer = client.post("/api/v1/matrices/generate", json=stencil)
+        document = until_settled(client, answer.json()["id"])
+        return (document["error"] or {"status": 201})["status"], str(document["error"])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "stage", full)
+        status, said = ask()
+    assert (status, "No space left on device. Free space" in said) == (503, True)
+    assert list((settings.home / "uploads").iterdir()) == []
+    assert store.ids() == set()
+    assert ask()[0] == 201
+    assert len(store.ids()) == 1
+
+
+@pytest.fixture
+def shared() -> Iterator[Settings]:
+    """The settings of a home into which every user may look."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        home = Path(folder) / "home"
+        home.mkdir()
+        migrate(f"sqlite:///{home / 'sparsight.db'}")
+        yield Settings(home=home)
+
+
+@contextmanager
+def read_only(home: Path) -> Iterator[None]:
+    """Nothing in the home can be written by this process."""
+    paths = [home, *home.rglob("*")]
+    for path in paths:
+        path.chmod(0o555)
+    if os.geteuid() == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if os.getuid() == 0:
+            os.seteuid(0)
+        for path in paths:
+            path.chmod(0o755)
+
+
+def test_a_home_that_can_no_longer_be_written_is_read_and_taken_up_again(shared: Settings) -> None:
+    stencil = {"family": "stencil", "points": 5, "nx": 4, "ny": 4}
+    writes: dict[str, Callable[[], int]] = {
+        "upload": lambda: upload(client, GOOD).status_code,
+        "preview": lambda: client.post("/api/v1/matrices/preview", files={"file": ("a.mtx", GOOD)}).status_code,
+        "generate": lambda: client.post("/api/v1/matrices/generate", json=stencil).status_code,
+    }
+    with TestClient(create_app(shared), base_url=ADDRESS) as client:
+        with read_only(shared.home):
+            found = {name: write() for name, write in writes.items()}
+            assert found == dict.fromkeys(writes, 503)
+            assert client.get("/healthz").status_code == 200
+            assert client.get("/api/v1/matrices").json()["items"] == []
+            assert client.get("/matrices").status_code == 200
+        assert {name: write() for name, write in writes.items()} == {"upload": 201, "preview": 200, "generate": 202}
