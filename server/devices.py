@@ -12,7 +12,10 @@ from server.db import Database, clock
 from server.models import DeviceRow
 
 ALIVE_S = 60.0
-"""A device whose dispatcher has been silent this long is not offered by `auto`."""
+"""A device whose dispatcher has been silent this long is not offered by `auto`.
+
+So is one that was heard of later than now: the clock was put back, and its dispatcher has not spoken since.
+"""
 
 PROFILE_AGE = timedelta(days=1)
 """A bandwidth measured longer ago is measured again."""
@@ -34,7 +37,7 @@ def register(database: Database, devices: Sequence[DeviceInfo], owner: str = "",
         for device in devices:
             row = session.get(DeviceRow, device.id, with_for_update=True)
             row = row or DeviceRow(id=device.id, profile={}, owner="", seen_at=0.0)
-            if row.owner not in ("", owner, dead) and now - row.seen_at < ALIVE_S:
+            if row.owner not in ("", owner, dead) and abs(now - row.seen_at) < ALIVE_S:
                 raise _taken(device.id)
             if row.profile and row.profile["name"] != device.name:
                 row.profile = {}
@@ -64,7 +67,7 @@ def list_devices(session: Session) -> list[DeviceRow]:
 
 def is_alive(session: Session, row: DeviceRow) -> bool:
     """Whether a job queued for the device would run now."""
-    return bool(session.execute(select(clock())).scalar_one() - row.seen_at < ALIVE_S)
+    return bool(abs(session.execute(select(clock())).scalar_one() - row.seen_at) < ALIVE_S)
 
 
 def device_info(row: DeviceRow) -> DeviceInfo:

@@ -201,7 +201,8 @@ def finish(database: Database, lease: Lease, state: JobState, error: dict[str, A
         job = _fenced(session, lease)
         if job is not None:
             job.state, job.error = state, error or {}
-            job.finished_at = session.execute(select(clock())).scalar_one()
+            # The clock may have been put back meanwhile.
+            job.finished_at = max(session.execute(select(clock())).scalar_one(), job.started_at or 0.0)
             job.current_case, job.message = "", ""
             tell_state(session, job)
         return job is not None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Text, and_, cast, func, or_, select, update
+from sqlalchemy import Text, and_, case, cast, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -253,7 +253,9 @@ def cancel(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
     """The job, cancelled; its process ends at once. Raises NotFoundError, ForbiddenError, ConflictError when over."""
     with database.write() as session:
         ended = update(JobRow).where(JobRow.id == job_id, JobRow.state.not_in(TERMINAL))
-        values = {"state": JobState.CANCELLED, "finished_at": clock(), "current_case": "", "message": ""}
+        # The clock may have been put back since it was started.
+        now = case((JobRow.started_at > clock(), JobRow.started_at), else_=clock())
+        values = {"state": JobState.CANCELLED, "finished_at": now, "current_case": "", "message": ""}
         changed = is_id(job_id) and session.execute(ended.values(values).returning(JobRow.id)).first() is not None
         job = get_job(session, job_id)
         caller.check_owner(job.token_id)

@@ -1,4 +1,8 @@
+import signal
+import subprocess
+import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
@@ -183,3 +187,30 @@ def test_rows_survive_a_migration_that_makes_their_parent_anew(url: str, parent:
         with operations.batch_alter_table(parent, recreate=recreate) as batch:
             batch.alter_column("state", nullable=True)
     assert contents(url) == before
+
+
+KILLED = """
+import os, signal, sys
+from server import migrate
+upgrade = migrate.command.upgrade
+def die(*given):
+    upgrade(*given)
+    os.kill(os.getpid(), signal.SIGKILL)
+migrate.command.upgrade = die
+migrate.migrate(sys.argv[1])
+"""
+"""A migration that is killed after its last statement, before its commit."""
+
+
+def test_a_killed_migration_leaves_the_old_schema_with_every_row(url: str) -> None:
+    migrate(url, "0001")
+    fill(url)
+    before = contents(url)
+    ended = subprocess.run([sys.executable, "-c", KILLED, url], cwd=Path(__file__).parents[2], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    with closing(Database(url)) as database, pytest.raises(UnavailableError, match="schema of the database is '0001'"):
+        check_current(database)
+    assert contents(url) == before
+    migrate(url)
+    assert contents(url) == before
+    assert differences(url) == []
