@@ -144,6 +144,17 @@ def test_every_command_and_exit_code_has_its_row() -> None:
     assert rows[codes_begin + 1 :] == [str(int(code)) for code in Exit]
 
 
+def test_every_fault_names_the_tests_that_inject_it() -> None:
+    rows = re.findall(r"^\| .+ \| (.+) \|$", text("docs/faults.md"), re.M)
+    named = [re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", cell) for cell in rows if cell not in ("test", "---")]
+    assert all(named)
+    there = {(file, name) for row in named for file, name in row}
+    assert {(file, name) for file, name in there if f"def {name}(" not in text(file)} == set()
+    files = ("tests/server/test_faults.py", "tests/server/jobs/test_faults.py")
+    injected = {(file, name) for file in files for name in re.findall(r"^def (test_\w+)", text(file), re.M)}
+    assert injected <= there
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_link_to_a_file_leads_to_one(document: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8"))
