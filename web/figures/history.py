@@ -131,7 +131,7 @@ def _fastest(own: Panel, unit: Unit, legend: Legend) -> go.Scatter:
         y=[(visit.fastest.median_s or 0.0) / unit.factor for visit in own.visits],
         mode="lines",
         line={"width": 7},
-        opacity=0.35,
+        opacity=0.6,
         hoverinfo="skip",
         meta={"role": "line"},
         **legend.entry(FASTEST),
