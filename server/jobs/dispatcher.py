@@ -200,7 +200,13 @@ class Dispatcher:
     def _beat(self) -> None:
         # Only of jobs that a thread sees through: a row that none does must become another's.
         alive = [run.job.id for run in self._runs if run.is_alive()]
-        leases.beat(self._database, self.owner, alive, list(self._devices), self._settings.lease_seconds)
+        try:
+            leases.beat(self._database, self.owner, alive, list(self._devices), self._settings.lease_seconds)
+        except ConflictError as error:
+            # Taken over while this host stood still: the next dispatcher waits until the device is free.
+            log.error(error.message)
+            self.stopped.set()
+            return
         leases.requeue_lost(self._database)
 
     def _guarded(self, step: Callable[[], None]) -> None:

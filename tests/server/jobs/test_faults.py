@@ -220,7 +220,8 @@ def test_a_dispatcher_that_is_killed_before_and_after_each_write_loses_and_doubl
     jobs: Jobs, worker: Worker
 ) -> None:
     job = jobs.submit()
-    wait_for(lambda: not list(jobs.folder.glob("fatal-*")), "a death at each point")
+    for number, point in enumerate(POINTS, 1):
+        wait_for(lambda number=number: worker.said().count("ended with status -9") >= number, point)
     ended = jobs.wait(job, "succeeded")
     after = jobs.submit(n_cases=1)
     jobs.wait(after, "succeeded")
@@ -244,7 +245,6 @@ def test_a_killed_process_of_ray_costs_the_case_in_progress(jobs: Jobs, worker: 
     jobs.wait_begun(2)
     (victim,) = [process for process in worker.family().values() if process.name() == name]
     victim.kill()
-    wait_for(lambda: not victim.is_running(), "the process to end")
     hold.unlink()
     jobs.wait(job, "succeeded")
     assert jobs.records(job) == ALL_OK
@@ -273,7 +273,8 @@ def test_a_worker_that_is_stopped_beyond_its_lease_is_taken_over_and_stands_back
         for process in worker.family().values():
             process.resume()
         wait_for(lambda: "Another worker offers the device 'cpu'" in worker.said(), "the first worker to stand back")
-        assert not psutil.pid_exists(first)
+        wait_for(lambda: not psutil.pid_exists(first), "its process to end")
+        assert "Traceback" not in worker.said()
         hold.unlink()
         assert jobs.wait(job, "succeeded").attempt == 2
         assert jobs.records(job) == ALL_OK
