@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -220,8 +221,12 @@ def test_a_dispatcher_that_is_killed_before_and_after_each_write_loses_and_doubl
     jobs: Jobs, worker: Worker
 ) -> None:
     job = jobs.submit()
+
+    def died(times: int) -> bool:
+        return worker.said().count("ended with status -9") >= times
+
     for number, point in enumerate(POINTS, 1):
-        wait_for(lambda number=number: worker.said().count("ended with status -9") >= number, point)
+        wait_for(partial(died, number), point)
     ended = jobs.wait(job, "succeeded")
     after = jobs.submit(n_cases=1)
     jobs.wait(after, "succeeded")
