@@ -1,5 +1,7 @@
 """A matrix over the jobs that measured it: the figure, its numbers, and what of it can be chosen."""
 
+from typing import get_args
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -7,6 +9,7 @@ from gpu_engine.findings.units import THIN
 from server.models import JobState
 from tests.samples.formats import study_of, timed, untimed
 from tests.web.conftest import ON_GPU, Lab, add_job, get
+from web.figures.base import Role
 
 
 @pytest.fixture
@@ -22,6 +25,7 @@ def lines(client: TestClient, address: str) -> dict[str, tuple[list[int], list[f
     """Name → places of the jobs and times, of the traces of the figure."""
     page = get(client, address)
     data = client.get(page.context["history"].chart.url).json()["data"]
+    assert {trace["meta"]["role"] for trace in data} <= set(get_args(Role))
     return {trace["name"]: (trace["x"], [round(y, 9) for y in trace["y"]]) for trace in data}
 
 
