@@ -335,7 +335,9 @@ def test_the_four_services_measure_a_matrix_together(host: Host) -> None:
     host.start("worker")
     url = f"http://127.0.0.1:{address[1]}"
     assert httpx.get(f"{url}/api/v1/matrices").status_code == 401
-    with httpx.Client(base_url=url, headers={"Authorization": "Bearer correct horse battery"}, timeout=LIMIT_S) as client:
+    with httpx.Client(
+        base_url=url, headers={"Authorization": "Bearer correct horse battery"}, timeout=LIMIT_S
+    ) as client:
         matrix = client.post("/api/v1/matrices", files={"file": ("a.mtx", MATRIX)}).raise_for_status().json()
         wait_for(lambda: client.get(f"/api/v1/matrices/{matrix['id']}").json()["state"] == "ready", "the matrix")
         wait_for(lambda: client.get("/readyz").status_code == 200, "the worker to offer a device")
