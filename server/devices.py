@@ -75,6 +75,11 @@ def device_info(row: DeviceRow) -> DeviceInfo:
     return DeviceInfo(**row.info | {"hosts": tuple(row.info.get("hosts", ()))})
 
 
+def offered(session: Session) -> list[DeviceInfo]:
+    """The devices that a worker offers now, in the order of `list_devices`."""
+    return [device_info(row) for row in list_devices(session) if is_alive(session, row)]
+
+
 def fresh_profile(session: Session, device_id: str) -> DeviceProfile | None:
     """The bandwidth measured within the last day, None where there is none."""
     row = session.get(DeviceRow, device_id)

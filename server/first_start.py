@@ -80,4 +80,4 @@ def _read(database: Database, ids: list[str]) -> bool:
 def _has_device(database: Database) -> bool:
     """Whether a worker offers a device."""
     with database.read() as session:
-        return any(devices.is_alive(session, row) for row in devices.list_devices(session))
+        return bool(devices.offered(session))

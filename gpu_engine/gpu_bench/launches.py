@@ -20,7 +20,7 @@ from gpu_engine.device import find_device
 from gpu_engine.formats import FORMATS, biell, ell, ellr, jad, pellr
 from gpu_engine.formats.base import Format
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.subjects import SUBJECTS
+from gpu_engine.gpu_bench.subjects import SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
 
 AHEAD, BLOCK = (1, 2, 4, 8), (64, 128, 256, 512)
@@ -71,10 +71,10 @@ def launched(module: ModuleType, launch: Launch) -> Iterator[None]:
         module.AHEAD, module.BLOCK, module.SOURCE = before  # type: ignore[attr-defined]
 
 
-def trials(names: Sequence[str], cache: MatrixCache, bench: Bench) -> Iterator[Trial]:
+def trials(subjects: Sequence[Subject], cache: MatrixCache, bench: Bench) -> Iterator[Trial]:
     """Every launch of every format on each matrix, warm."""
     formats = [f for f in FORMATS if f.name in MODULES]
-    for subject in (each for each in SUBJECTS if each.name in names and cache.has_source(each)):
+    for subject in subjects:
         matrix = cache.matrix(subject).on(bench.xp)
         x, y = bench.xp.full(matrix.n_cols, 0.5), bench.xp.empty(matrix.n_rows, np.float64)
         for each in formats:
@@ -124,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     subjects = [each for each in SUBJECTS if each.name in arguments.matrices and cache.has_source(each)]
     cache.fill(subjects, _say)
     with open_bench(find_device("cuda:0")) as bench:
-        sys.stdout.write(table(list(trials(arguments.matrices, cache, bench))))
+        sys.stdout.write(table(list(trials(subjects, cache, bench))))
     return 0
 
 

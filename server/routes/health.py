@@ -26,7 +26,7 @@ def check_readiness(database: DatabaseDep) -> Health:
     """The database is migrated and a worker offers a device; 503 with the reason otherwise."""
     check_current(database)
     with database.read() as session:
-        if not any(devices.is_alive(session, row) for row in devices.list_devices(session)):
+        if not devices.offered(session):
             raise UnavailableError("No worker offers a device now. Start one with `sparsight worker`.")
     return {"status": "ok"}
 

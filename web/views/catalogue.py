@@ -74,11 +74,7 @@ def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
         next=_url(view | {"cursor": rows.next}) if rows.next else "",
         families=tuple(_family(f, f is family) for f in GENERATORS),
         studies=tuple(Choice(s.name, s.name, s is STUDIES[0]) for s in STUDIES),
-        devices=tuple(
-            Choice(row.id, f"{row.id} · {devices.device_info(row).name}")
-            for row in devices.list_devices(session)
-            if devices.is_alive(session, row)
-        ),
+        devices=tuple(Choice(d.id, f"{d.id} · {d.name}") for d in devices.offered(session)),
     )
 
 

@@ -69,7 +69,7 @@ def settings_of(job: JobRow) -> dict[str, Any]:
 
 def form(session: Session, wanted: Wanted, own: MatrixRow | None = None) -> MeasureForm:
     """The form, of one matrix in any case or of those chosen; raises ParameterError for params of no study."""
-    alive = [devices.device_info(row) for row in devices.list_devices(session) if devices.is_alive(session, row)]
+    alive = devices.offered(session)
     rows = _ready(session, wanted.matrices)
     infos = [_info(row) for row in rows if row.id in wanted.matrices]
     return MeasureForm(

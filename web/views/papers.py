@@ -166,7 +166,7 @@ def _trial(session: Session, trial: Trial, matrix: str) -> TrialForm:
     ready = [row for row in rows if row.state == MatrixState.READY]
     chosen = {row.id for row in ready if row.id == matrix or trial.has(row.name)}
     chosen = chosen or {row.id for row in ready[:1]}
-    alive = [devices.device_info(row) for row in devices.list_devices(session) if devices.is_alive(session, row)]
+    alive = devices.offered(session)
     return TrialForm(
         study=trial.study,
         body=dumps({"study": trial.study, "params": trial.params}),
