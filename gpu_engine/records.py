@@ -160,11 +160,25 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Interim:
+    """The time of a case by its rounds so far, in seconds with its 95 % interval: provisional, and no verdict."""
+
+    case: str
+    median_s: float
+    ci_low_s: float
+    ci_high_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the run is: `done` counts cases of work behind it, in fractions, and never falls."""
+    """How far the run is: `done` counts cases of work behind it, in fractions, and never falls.
+
+    interim  of the cases that share the rounds now, the shortest first; none before there are a few rounds
+    """
 
     done: float
     message: str
+    interim: tuple[Interim, ...] = ()
 
 
 def described(description: str, default: Any = dataclasses.MISSING) -> Any:

@@ -9,8 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from gpu_engine.errors import SparsightError
 from gpu_engine.experiment import CASE_ERRORS, SKIPS, Candidate, Experiment, Fields
 from gpu_engine.findings import units
-from gpu_engine.measure import Bench, Rounds, Timed
-from gpu_engine.records import Cache, Case, Measurement, MeasurementState, Progress, Record, Started
+from gpu_engine.measure import Bench, Rounds, Timed, Timing
+from gpu_engine.measure.statistics import interval
+from gpu_engine.records import Cache, Case, Interim, Measurement, MeasurementState, Progress, Record, Started
 
 REPEAT = "probe/repeat"
 """The reference candidate once more, which is no case."""
@@ -50,7 +51,7 @@ class SampleRun:
         for number, group in enumerate(groups):
             for record in self._group(group):
                 if isinstance(record, Progress):
-                    record = Progress((number + record.done) / len(groups), record.message)
+                    record = dataclasses.replace(record, done=(number + record.done) / len(groups))
                 yield record
         yield from self._experiment.derived(self._measured)
 
@@ -109,10 +110,19 @@ class SampleRun:
             if shown != (turn.cache, turn.round):
                 shown = turn.cache, turn.round
                 done = PREPARATION + (1 - PREPARATION) * number / len(rounds)
+                interim = self._interim(group, rounds, turn.round)
                 said = f"round {turn.round + 1} of {self._experiment.rounds}, {turn.cache}"
-                yield Progress(done, said + _so_far(group, turn.cache, rounds, turn.round))
+                yield Progress(done, said + _so_far(interim, turn.cache), interim)
             if (turn.name, turn.cache) in keys:
                 yield Started(keys[turn.name, turn.cache])
+
+    def _interim(self, group: Sequence[Candidate], rounds: Rounds, done: int) -> tuple[Interim, ...]:
+        """What `done` rounds say of the cases; nothing before there are a few."""
+        if done < ROUNDS_SAID:
+            return ()
+        ready = [(c, cache) for c in group if c.error is None for cache in c.cases]
+        found = [_interim(c.cases[cache], rounds.timing(c.name, cache)) for c, cache in ready]
+        return tuple(sorted(found, key=lambda own: own.median_s))
 
     def _report(self, group: Sequence[Candidate], rounds: Rounds) -> Iterator[Record]:
         """The records of each candidate that no group before has reported, in the order of the cases."""
@@ -158,7 +168,7 @@ def measure(bench: Bench, experiments: Iterable[Experiment]) -> Iterator[Record]
     for experiment in experiments:
         for record in SampleRun(experiment).records():
             if isinstance(record, Progress):
-                record = Progress(done + record.done * len(experiment.cases), record.message)
+                record = dataclasses.replace(record, done=done + record.done * len(experiment.cases))
             yield record
         done += len(experiment.cases)
 
@@ -190,13 +200,16 @@ def _verified(c: Candidate, result: Future[Fields]) -> None:
         c.fail(error)
 
 
-def _so_far(group: Sequence[Candidate], cache: Cache, rounds: Rounds, done: int) -> str:
-    """What the rounds done say: the fastest, provisional, and no verdict; nothing before there are a few."""
-    ready = [c for c in group if c.error is None and cache in c.cases]
-    if done < ROUNDS_SAID or not ready:
-        return ""
-    median_s, kernel = min((rounds.timing(c.name, cache).median_s, c.kernel) for c in ready)
-    return f"; so far {kernel} is the fastest, {units.seconds(median_s)}"
+def _interim(case: Case, timing: Timing) -> Interim:
+    low, high = interval(timing.samples_s)
+    return Interim(case.key, timing.median_s, low, high)
+
+
+def _so_far(interim: Iterable[Interim], cache: Cache) -> str:
+    """The fastest in that cache state by the rounds so far; empty where they say nothing yet."""
+    cases = ((Case.parse(own.case), own.median_s) for own in interim)
+    first = next(((case.kernel, time_s) for case, time_s in cases if case.cache == cache), None)
+    return f"; so far {first[0]} is the fastest, {units.seconds(first[1])}" if first else ""
 
 
 def _reference_gap(group: Sequence[Candidate], cache: Cache, rounds: Rounds) -> float | None:

@@ -123,12 +123,22 @@ class Prediction(TypedDict):
     bytes: int
 
 
+class JobInterim(TypedDict):
+    """The time of a case by its rounds so far, in seconds with its 95 % interval: provisional, and no verdict."""
+
+    case: str
+    median_s: float
+    ci_low_s: float
+    ci_high_s: float
+
+
 class JobProgress(TypedDict):
-    """`done` of `total` cases: 13.18 are 13 cases and 18 % of the next."""
+    """`done` of `total` cases: 13.18 are 13 cases and 18 % of the next; `interim`: of the cases in the rounds now."""
 
     done: float
     total: int
     message: str
+    interim: list[JobInterim]
 
 
 class Job(TypedDict):

@@ -87,7 +87,7 @@ EXAMPLES: dict[Any, Any] = {
         "device": "cuda:0",
         "state": "queued",
         "attempt": 0,
-        "progress": {"done": 0.0, "total": 14, "message": ""},
+        "progress": {"done": 0.0, "total": 14, "message": "", "interim": []},
         "queue_position": 1,
         "estimate_s": 12.5,
         "error": None,

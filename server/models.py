@@ -93,6 +93,8 @@ class JobRow(Base):
     message: Mapped[str] = mapped_column(String(200), default="")
     #: the case that the process announced last: what it died of, if it dies
     current_case: Mapped[str] = mapped_column(Text, default="")
+    #: what its rounds say so far, each an Interim as JSON
+    interim: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     estimate_s: Mapped[float] = mapped_column(Float, default=0.0)
     #: {"code", "detail"} of a failed job; empty otherwise
     error: Mapped[dict[str, Any]] = mapped_column(default=dict)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gpu_engine.findings.tables import Table
 from web.forms import MeasureForm
+from web.interim import InterimBars
 from web.parts import Chart, Choice, FindingLine, FoldedTable, JobLine, Link, LinkSwitch
 
 
@@ -38,6 +39,7 @@ class JobPage:
 
     settings  every parameter; again: the form with them
     counts    how many cases have a time; why: reasons of those that have none
+    interim   what the rounds say so far, and what was predicted; None where the job is over or nothing is known
     page      that of the study with these results; earlier: jobs that it can be compared with
     """
 
@@ -53,6 +55,7 @@ class JobPage:
     retry_of: str
     counts: str
     why: tuple[str, ...]
+    interim: InterimBars | None
     chart: Chart
     findings: tuple[FindingLine, ...]
     page: Link | None

@@ -1,5 +1,6 @@
 """Journal: commits what the process of one job says, under the lease of the job."""
 
+import dataclasses
 import logging
 import time
 from collections.abc import Callable, Collection
@@ -41,10 +42,10 @@ class Journal:
 
     def begin(self, done: int, owed: Collection[str]) -> None:
         """A new process starts, with these keys of cases to measure and `done` cases behind it."""
-        self.current, self._message = "", ""
+        self.current, self._said = "", Progress(float(done), "")
         self._committed = False
-        self._pulse: tuple[str, float, str] | None = None
-        self._base = self._done = float(done)
+        self._pulse: tuple[str, Progress] | None = None
+        self._base = float(done)
         self._owed = set(owed)
         self._traces: dict[str, Trace] = {}
 
@@ -59,10 +60,10 @@ class Journal:
                 self._commit(lambda: leases.profiled(self._database, self.lease, record))
             case Started():
                 self.current = record.case
-                self._pulse = (self.current, self._done, self._message)
+                self._pulse = self.current, self._said
             case Progress():
-                self._done, self._message = self._base + record.done, record.message
-                self._pulse = (self.current, self._done, self._message)
+                self._said = dataclasses.replace(record, done=self._base + record.done)
+                self._pulse = self.current, self._said
         if self._pulse is not None and time.monotonic() - self._pulse_at >= PULSE_S:
             pulse, self._pulse, self._pulse_at = self._pulse, None, time.monotonic()
             self._commit(lambda: leases.progressed(self._database, self.lease, *pulse))

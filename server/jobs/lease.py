@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from gpu_engine.records import DeviceProfile, Measurement, Trace, as_json
+from gpu_engine.records import DeviceProfile, Measurement, Progress, Trace, as_json
 from server import devices, events
 from server.db import Database, clock
-from server.jobs.queue import progress_document, tell_state
+from server.jobs.queue import IDLE, progress_document, tell_state
 from server.models import CaseDeathRow, EventRow, JobRow, JobState, MeasurementRow, TraceRow
 
 EVENTS_KEPT_S = 86400.0
@@ -47,7 +47,7 @@ def claim(
         .where(JobRow.id == oldest.with_for_update(skip_locked=True).scalar_subquery())
         .where(JobRow.state == JobState.QUEUED, JobRow.device.in_(device_ids))
         .values(state=JobState.RUNNING, attempt=JobRow.attempt + 1, owner=owner, lease_until=clock() + lease_s)
-        .values(current_case="", message="", started_at=clock())
+        .values(IDLE | {"started_at": clock()})
         .returning(JobRow.id)
     )
     with database.read() as session:
@@ -127,8 +127,8 @@ def case_losses(session: Session, job_id: str) -> dict[str, int]:
     return _counts(session, job_id, CaseDeathRow.losses)
 
 
-def progressed(database: Database, lease: Lease, case: str, done: float, message: str) -> bool:
-    """Stores where the process is and tells it: the case it is in, and the cases done since the job began.
+def progressed(database: Database, lease: Lease, case: str, progress: Progress) -> bool:
+    """Stores where the process is and tells it: the case it is in, and the progress since the job began.
 
     False when the lease is lost, as from every function below.
     """
@@ -136,8 +136,9 @@ def progressed(database: Database, lease: Lease, case: str, done: float, message
         job = _fenced(session, lease)
         if job is not None:
             job.current_case = case
-            job.progress = min(max(job.progress, done), float(job.cases_total))
-            job.message = message[:MESSAGE_MAX]
+            job.progress = min(max(job.progress, progress.done), float(job.cases_total))
+            job.message = progress.message[:MESSAGE_MAX]
+            job.interim = [as_json(own) for own in progress.interim]
             events.emit(session, f"job:{job.id}", "progress", {"id": job.id, "case": case, **progress_document(job)})
         return job is not None
 
@@ -190,7 +191,7 @@ def died(database: Database, lease: Lease, case: str | None) -> Lease | None:
         if case is not None:
             _count(session, job, case, deaths=1)
         job.attempt += 1
-        job.current_case, job.message = "", ""
+        _idle(job)
         tell_state(session, job)
         return Lease(job.id, job.attempt)
 
@@ -203,9 +204,14 @@ def finish(database: Database, lease: Lease, state: JobState, error: dict[str, A
             job.state, job.error = state, error or {}
             # The clock may have been put back meanwhile.
             job.finished_at = max(session.execute(select(clock())).scalar_one(), job.started_at or 0.0)
-            job.current_case, job.message = "", ""
+            _idle(job)
             tell_state(session, job)
         return job is not None
+
+
+def _idle(job: JobRow) -> None:
+    for name, value in IDLE.items():
+        setattr(job, name, value)
 
 
 def _running(owner: str) -> Any:
@@ -220,7 +226,7 @@ def _fenced(session: Session, lease: Lease) -> JobRow | None:
 
 def _requeue(session: Session, job: JobRow) -> None:
     job.state, job.owner, job.lease_until = JobState.QUEUED, "", 0.0
-    job.current_case, job.message = "", ""
+    _idle(job)
     job.progress = float(job.cases_done)
     tell_state(session, job)
 

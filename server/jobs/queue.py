@@ -232,7 +232,7 @@ def job_document(session: Session, job: JobRow) -> dict[str, Any]:
         "device": job.device,
         "state": job.state,
         "attempt": job.attempt,
-        "progress": progress_document(job),
+        "progress": {**progress_document(job), "interim": job.interim},
         "queue_position": position,
         "estimate_s": estimate_s,
         "error": job.error or None,
@@ -242,6 +242,10 @@ def job_document(session: Session, job: JobRow) -> dict[str, Any]:
         "finished_at": time_of(job.finished_at) if job.finished_at is not None else None,
         "links": links,
     }
+
+
+IDLE: dict[str, Any] = {"current_case": "", "message": "", "interim": []}
+"""What a job says of its process while it has none."""
 
 
 def progress_document(job: JobRow) -> dict[str, Any]:
@@ -255,7 +259,7 @@ def cancel(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
         ended = update(JobRow).where(JobRow.id == job_id, JobRow.state.not_in(TERMINAL))
         # The clock may have been put back since it was started.
         now = case((JobRow.started_at > clock(), JobRow.started_at), else_=clock())
-        values = {"state": JobState.CANCELLED, "finished_at": now, "current_case": "", "message": ""}
+        values = {"state": JobState.CANCELLED, "finished_at": now, **IDLE}
         changed = is_id(job_id) and session.execute(ended.values(values).returning(JobRow.id)).first() is not None
         job = get_job(session, job_id)
         caller.check_owner(job.token_id)

@@ -23,6 +23,7 @@ from gpu_engine.records import (
     Cache,
     Case,
     DeviceProfile,
+    Interim,
     Measurement,
     Progress,
     Record,
@@ -248,6 +249,14 @@ def test_what_the_rounds_say_so_far_is_told_once_there_are_a_few(bench: Bench) -
     assert said == [f"round {n} of {ROUNDS}, warm" for n in (1, 2, 3)] + [
         f"round {n} of {ROUNDS}, warm; so far b is the fastest, 1.00\u202fs" for n in range(4, ROUNDS + 1)
     ]
+
+
+def test_the_times_so_far_are_told_of_every_case_that_has_one_the_shortest_first(bench: Bench) -> None:
+    scenes = Scenes(bench, Scripted("a", [], [2.0, 2.0]), Scripted("b", [], [1.0]), Scripted("c", [], raises=SKIP))
+    said = [r.interim for r in SampleRun(scenes).records() if isinstance(r, Progress) and "round" in r.message]
+    few, then = said[:3], said[3:]
+    assert few == [()] * 3
+    assert then == [(Interim("m|b|warm|", 1.0, 1.0, 1.0), Interim("m|a|warm|", 2.0, 2.0, 2.0))] * (ROUNDS - 3)
 
 
 def test_progress_counts_the_cases_of_all_experiments(bench: Bench) -> None:

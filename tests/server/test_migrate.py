@@ -137,6 +137,7 @@ LATER = ("recordings", "recorded_results", "tokens", "sessions", "audit")
 LATER_COLUMNS = (
     ("case_deaths", "losses"),
     ("devices", "owner"),
+    ("jobs", "interim"),
     ("jobs", "token_id"),
     ("measurements", "record"),
 )

@@ -8,17 +8,21 @@ from urllib.parse import urlencode
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from gpu_engine.advisor.gpus import gpu_named
 from gpu_engine.findings import units
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import CACHES, TIMED, Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
+from gpu_engine.studies.formats import FormatsStudy
+from server import devices
 from server.db import clock
 from server.jobs import queue
 from server.jobs.outlook import elapsed
-from server.models import TERMINAL, JobRow, JobState
+from server.models import TERMINAL, DeviceRow, JobRow, JobState, MatrixRow
 from web.forms import changed, form_fields
+from web.interim import InterimBars, bars, matrix_of
 from web.job_contexts import JobPage, JobsPage
 from web.parts import Chart, FoldedTable, Link
 from web.results import CACHE_DEFAULT, Results, results_of
@@ -32,7 +36,7 @@ from web.views.study import chart, contents
 
 PAGE = 50
 REASONS_SHOWN = 3
-NOTHING_YET = "No results yet: the kernels of a matrix share their rounds, and appear when these are over."
+NOTHING_YET = "No results yet: the kernels of a matrix share their rounds, and have verdicts when these are over."
 
 
 def page(session: Session, state: str, study: str, cursor: str) -> JobsPage:
@@ -84,6 +88,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
         retry_of=row.retry_of or "",
         counts=_counts(row, results.measurements),
         why=_why(results.measurements),
+        interim=None if over else _interim(session, row),
         chart=_chart(study, results),
         findings=findings,
         page=Link(f"Open in {study.link}", study_url(row.study, selection)) if findings else None,
@@ -93,6 +98,18 @@ def job_page(session: Session, job_id: str) -> JobPage:
             Link("JSON", f"/api/v1/jobs/{row.id}/results"),
         ),
     )
+
+
+def _interim(session: Session, row: JobRow) -> InterimBars | None:
+    """The bars of the matrix that is being measured, of a job that waits those of its first; times are predicted for
+    products on a GPU that the advisor knows."""
+    matrix = session.get(MatrixRow, matrix_of(row.interim, row.current_case) or row.matrix_ids[0])
+    device = session.get(DeviceRow, row.device)
+    if matrix is None:
+        return None
+    predicts = device is not None and row.study == FormatsStudy.name
+    gpu = gpu_named(devices.device_info(device).name) if predicts and device else None
+    return bars(row.interim, matrix.name, matrix.features or {}, gpu, row.params.get("kernels", ()))
 
 
 def _caches(results: Results) -> tuple[str, ...]:

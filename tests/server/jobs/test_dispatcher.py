@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import select
 
 from gpu_engine.errors import ConflictError, UnavailableError
-from gpu_engine.records import DeviceInfo
+from gpu_engine.records import DeviceInfo, Progress
 from server import devices as device_table
 from server.jobs import lease as leases
 from server.jobs import queue
@@ -272,7 +272,7 @@ def test_a_case_in_which_the_worker_always_ends_is_recorded_as_failed(jobs: Jobs
     job = jobs.submit(n_cases=2)
     for attempt in range(1, LOSSES_MAX + 1):
         leases.claim(jobs.database, "dead", ["cpu"], 60)
-        leases.progressed(jobs.database, Lease(job.id, attempt), f"{'a' * 32}|fake/k1|warm|", 0.0, "")
+        leases.progressed(jobs.database, Lease(job.id, attempt), f"{'a' * 32}|fake/k1|warm|", Progress(0.0, ""))
         assert leases.requeue_lost(jobs.database, "dead") == 1
     with dispatching():
         jobs.wait(job, "succeeded")

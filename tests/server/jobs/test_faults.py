@@ -16,7 +16,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event, make_url, update
 
-from gpu_engine.records import Case, Measurement
+from gpu_engine.records import Case, Measurement, Progress
 from server import devices
 from server.db import Database
 from server.jobs import lease as leases
@@ -294,7 +294,7 @@ def test_a_job_in_flight_survives_an_upgrade_and_the_way_back(jobs: Jobs, dispat
     job, waiting = jobs.submit(), jobs.submit(n_cases=1)
     assert leases.claim(jobs.database, "killed", ["cpu"], 60) is not None
     assert leases.measured(jobs.database, Lease(job.id, 1), measured(0))
-    assert leases.progressed(jobs.database, Lease(job.id, 1), measured(1).case, 1.5, "half")
+    assert leases.progressed(jobs.database, Lease(job.id, 1), measured(1).case, Progress(1.5, "half"))
     jobs.database.close()
     downgrade(jobs.settings.resolved_database_url, revision)
     migrate(jobs.settings.resolved_database_url)

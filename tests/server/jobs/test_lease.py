@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from gpu_engine.records import Case, Details, DeviceInfo, Measurement, Trace
+from gpu_engine.records import Case, Details, DeviceInfo, Interim, Measurement, Progress, Trace
 from server import devices
 from server.jobs import lease as leases
 from server.jobs import queue
 from server.jobs.lease import Lease
+from server.jobs.queue import job_document
 from server.models import EventRow, JobState, MeasurementRow, TraceRow
 from server.results import measurements, traces
 from tests.server.jobs.conftest import Jobs
@@ -84,7 +85,7 @@ def test_every_write_of_a_lost_lease_is_discarded(jobs: Jobs, lost: str) -> None
     before = vars(jobs.get(job)).copy()
     events = jobs.count(EventRow)
     assert not leases.measured(jobs.database, lease, MEASUREMENT, Trace(KEY, {}))
-    assert not leases.progressed(jobs.database, lease, KEY, 1.0, "late")
+    assert not leases.progressed(jobs.database, lease, KEY, Progress(1.0, "late"))
     assert leases.died(jobs.database, lease, KEY) is None
     assert not leases.finish(jobs.database, lease, JobState.SUCCEEDED)
     assert not leases.release(jobs.database, lease)
@@ -100,7 +101,7 @@ def test_a_lost_lease_is_requeued_and_counts_as_a_loss_of_its_case_and_no_death(
     job, other = jobs.submit(), jobs.submit()
     leases.claim(jobs.database, "dead", ["cpu"], 60)
     leases.claim(jobs.database, "alive", ["cpu"], 60)
-    leases.progressed(jobs.database, Lease(job.id, 1), KEY, 0.5, "")
+    leases.progressed(jobs.database, Lease(job.id, 1), KEY, Progress(0.5, ""))
     assert leases.requeue_lost(jobs.database) == 0
     leases.beat(jobs.database, "dead", [job.id], ["cpu"], -1)
     leases.beat(jobs.database, "alive", [other.id], ["cpu"], 60)
@@ -129,8 +130,25 @@ def test_progress_never_falls_and_never_passes_the_total(jobs: Jobs) -> None:
     leases.claim(jobs.database, "me", ["cpu"], 60)
     lease = Lease(job.id, 1)
     for said, shown in ((1.5, 1.5), (0.5, 1.5), (9.0, 4.0)):
-        leases.progressed(jobs.database, lease, KEY, said, "m" * 300)
+        leases.progressed(jobs.database, lease, KEY, Progress(said, "m" * 300))
         assert (jobs.get(job).progress, len(jobs.get(job).message)) == (shown, 200)
+
+
+def test_what_the_rounds_say_so_far_is_gone_with_the_process(jobs: Jobs) -> None:
+    job = jobs.submit()
+    leases.claim(jobs.database, "me", ["cpu"], 60)
+    said = Progress(0.5, "half", (Interim(KEY, 2.0, 1.0, 3.0),))
+    stored = [{"case": KEY, "median_s": 2.0, "ci_low_s": 1.0, "ci_high_s": 3.0}]
+    leases.progressed(jobs.database, Lease(job.id, 1), KEY, said)
+    with jobs.database.read() as session:
+        assert job_document(session, jobs.get(job))["progress"]["interim"] == stored
+    lease = leases.died(jobs.database, Lease(job.id, 1), KEY)
+    assert lease is not None
+    assert jobs.get(job).interim == []
+    leases.progressed(jobs.database, lease, KEY, said)
+    assert jobs.get(job).interim == stored
+    leases.finish(jobs.database, lease, JobState.SUCCEEDED)
+    assert jobs.get(job).interim == []
 
 
 def test_old_events_are_pruned(jobs: Jobs) -> None:

@@ -15,7 +15,7 @@ from gpu_engine.errors import (
     UnavailableError,
     UnknownDeviceError,
 )
-from gpu_engine.records import Case, DeviceInfo
+from gpu_engine.records import Case, DeviceInfo, Progress
 from server import devices
 from server.jobs import lease as leases
 from server.jobs import queue
@@ -185,7 +185,7 @@ def test_the_place_in_the_queue_counts_the_jobs_of_the_same_device(jobs: Jobs) -
     assert taken is not None
     assert taken.id == first.id
     assert [document(jobs, job)["queue_position"] for job in (first, second)] == [None, 1]
-    leases.progressed(jobs.database, leases.Lease(first.id, 1), "", 3.0, "")
+    leases.progressed(jobs.database, leases.Lease(first.id, 1), "", Progress(3.0, ""))
     left, both = (float(str(document(jobs, job)["estimate_s"])) for job in (first, second))
     assert 0.0 < left <= 2.5
     assert both == pytest.approx(left + 10.0, abs=1.0)

@@ -1,0 +1,102 @@
+"""Interim bars: what a running job says so far of one matrix, beside what was predicted. Server-side SVG in a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpu_engine.advisor import ADVISED, can_advise, rank
+from gpu_engine.advisor.gpus import Gpu
+from gpu_engine.advisor.work import Features
+from gpu_engine.findings import units
+from gpu_engine.records import Cache, Case
+from web.palette import style
+
+WIDTH, HEIGHT = 220, 14
+"""Pixels of a bar's cell."""
+
+BARS_MAX = 12
+SLOWEST = 4.0
+"""So many times the shortest time fills a cell; what takes longer ends there."""
+
+JsonInterim = Mapping[str, float | str]
+
+
+@dataclass(frozen=True, slots=True)
+class InterimBar:
+    """A kernel; bar, low, high and predicted in pixels, None where there is none; texts are of the same numbers."""
+
+    kernel: str
+    color: str
+    bar: float | None
+    low: float | None
+    high: float | None
+    predicted: float | None
+    texts: tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class InterimBars:
+    """The picture: bars of one matrix in one cache state, the shortest first; those only predicted come last."""
+
+    caption: str
+    scale: str
+    width: int
+    height: int
+    forecast: bool
+    bars: tuple[InterimBar, ...]
+
+
+def matrix_of(interim: Sequence[JsonInterim], current_case: str) -> str:
+    """Id of the matrix that the rounds are over, or that is prepared for them; empty between two matrices."""
+    key = str(interim[0]["case"]) if interim else current_case
+    return Case.parse(key).matrix_id if key else ""
+
+
+def bars(
+    interim: Sequence[JsonInterim], name: str, features: Features, gpu: Gpu | None, kernels: Sequence[str]
+) -> InterimBars | None:
+    """The picture of these Interim of one matrix, as JSON; None where nothing is known yet.
+
+    gpu      what the device is, for which times are predicted; None: nothing is
+    kernels  the only ones that will be measured; empty: all
+    """
+    times = [(Case.parse(str(own["case"])), own) for own in interim]
+    states = {case.cache for case, _ in times}
+    cache: Cache = "warm" if "warm" in states or not states else "cold"
+    so_far = {f"{case.kernel} {case.axes_text}".strip(): own for case, own in times if case.cache == cache}
+    predicted = _predicted(features, gpu, cache)
+    first = [kernel for kernel in predicted if not kernels or kernel in kernels][:ADVISED]
+    every = [*so_far, *(kernel for kernel in first if kernel not in so_far)]
+    if not every:
+        return None
+    names = every[:BARS_MAX]
+    times_s = [float(so_far[n]["median_s"]) for n in names if n in so_far]
+    times_s += [predicted[n] for n in names if n in predicted]
+    end = SLOWEST * min(times_s)
+    caption = _caption(name, cache, bool(so_far), bool(first), len(every) - len(names))
+    found = tuple(_bar(n, so_far.get(n), predicted.get(n), end) for n in names)
+    scale = f"up to {SLOWEST:g}{units.THIN}× the shortest"
+    return InterimBars(caption, scale, WIDTH, HEIGHT, bool(first), found)
+
+
+def _predicted(features: Features, gpu: Gpu | None, cache: Cache) -> dict[str, float]:
+    """Kernel → seconds, the shortest first."""
+    if gpu is None or not can_advise(features):
+        return {}
+    return {kernel: prediction.seconds for kernel, prediction in rank(features, gpu, cache)}
+
+
+def _caption(name: str, cache: Cache, measured: bool, forecast: bool, left: int) -> str:
+    said = f"{name}, {cache}: medians of the rounds so far with 95 % intervals" if measured else f"{name}, {cache}"
+    said += "; hollow is what was predicted" if forecast else ""
+    return f"{said}; {left} slower ones are not shown." if left else f"{said}."
+
+
+def _bar(kernel: str, so_far: JsonInterim | None, predicted: float | None, end: float) -> InterimBar:
+    median, low, high = (float(so_far[key]) if so_far else None for key in ("median_s", "ci_low_s", "ci_high_s"))
+    texts = (units.seconds(median), units.interval(low, high), units.seconds(predicted))
+    color = style(kernel.partition("/")[0]).color
+    return InterimBar(kernel, color, _x(median, end), _x(low, end), _x(high, end), _x(predicted, end), texts)
+
+
+def _x(time_s: float | None, end: float) -> float | None:
+    return None if time_s is None else round(WIDTH * min(time_s / end, 1.0), 1)
