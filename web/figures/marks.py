@@ -9,6 +9,8 @@ from gpu_engine.records import Measurement
 from web.figures.base import escape
 from web.figures.panels import panels
 
+LETTER_PX = 7
+
 Mark = tuple[Any, Any, str]
 """(x, y, hover text) of a bar or a point; None: no place on that axis."""
 
@@ -67,7 +69,8 @@ def bar_panels(
     """Panels of horizontal bars, a row of so many pixels a label; axis: settings of the axes of labels."""
     heights = [max(2, len(own)) * row_px for own in labels]
     # A narrow screen has half as many entries a line, and panels of few rows have nothing to give.
-    figure = panels(titles, heights, 2 * legend, bargap=0.25, barmode=barmode)
+    label_px = LETTER_PX * max((len(label) for own in labels for label in own), default=0) + 16
+    figure = panels(titles, heights, 2 * legend, across=2, label_px=label_px, bargap=0.25, barmode=barmode)
     for row, own in enumerate(labels, start=1):
         label_rows(figure, row, own, ticklabelstandoff=4, **axis)
     figure.update_layout(legend_traceorder="normal")

@@ -12,6 +12,9 @@ GAP_PX = 60
 TOP_PX, BOTTOM_PX = 32, 48
 """The first title; the axis title below the last panel."""
 
+LABEL_PX = 72
+"""The title and the tick labels of a y axis of numbers."""
+
 LEGEND_LINE_PX, LEGEND_PER_LINE = 24, 6
 """A legend below that; a narrow screen has fewer entries a line, and static/charts.js makes the figure taller."""
 
@@ -22,12 +25,16 @@ def panels(
     legend: int = 0,
     columns: int = 1,
     above_px: int = 0,
+    across: int = 1,
+    label_px: int = LABEL_PX,
     **options: Any,
 ) -> go.Figure:
     """Panels of these heights in pixels, one above the other; legend: how many entries it will have.
 
     columns   panels side by side that share their y axis; a title stands on the left, over the first of them
     above_px  room between the title of a panel and the panel, for labels of its columns
+    across    panels that stand side by side where the page is wide enough, each with an axis of its own; label_px: what
+              the labels of that take. static/paint.js arranges them.
     """
     gap = GAP_PX + above_px
     inner = sum(heights) + gap * (len(heights) - 1)
@@ -50,7 +57,7 @@ def panels(
         height=inner + TOP_PX + above_px + below,
         margin={"l": 8, "r": 16, "t": TOP_PX + above_px, "b": below},
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"},
-        meta={"legend_px": legend_px},
+        meta={"legend_px": legend_px, "across": across, "label_px": label_px},
         **options,
     )
     return figure

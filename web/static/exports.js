@@ -1,6 +1,6 @@
 // Figures as files: always light on white, with what they are of, so that they can stand alone in a paper.
 import { loadPlotly } from "./charts.js";
-import { painted } from "./paint.js";
+import { arrange, painted } from "./paint.js";
 
 const WIDTH_PX = 1000;
 const ADDRESS_LINE = 120;
@@ -26,6 +26,7 @@ async function save(figure, format) {
 // The figure on white below its title, with where, when and from which address it comes.
 function standalone(source) {
   const { data, layout } = painted(source, "light");
+  arrange(layout, WIDTH_PX);
   const { title, lines } = layout.meta.provenance;
   const said = [...lines, ...broken(location.href)].map(escaped);
   const above = 40 + LINE_PX * said.length;

@@ -96,9 +96,48 @@ export function painted(source, scheme = "") {
 export async function drawn(Plotly, plot, figure, config) {
   // What cannot be read on a narrow screen is as wide as it needs, and scrolled.
   plot.style.minWidth = figure.layout.meta?.width_min ? `${figure.layout.meta.width_min}px` : "";
+  arrange(figure.layout, plot.clientWidth);
   await Plotly.newPlot(plot, figure.data, figure.layout, config);
   const changes = { ...titlesInside(plot, figure.layout), ...wholeLegend(plot, figure.layout) };
   if (Object.keys(changes).length) await Plotly.relayout(plot, changes);
+}
+
+const PANEL_MIN_PX = 230;
+
+// Puts panels that may stand side by side so, as many as a width has room for; rows are as high as their highest panel.
+export function arrange(layout, width) {
+  const { across = 1, label_px: label = 0 } = layout.meta ?? {};
+  const axes = Object.keys(layout).filter((name) => name.startsWith("yaxis")).map((name) => name.slice(5));
+  // The labels of the first column widen the margin.
+  const inside = width - layout.margin.l - layout.margin.r - label;
+  const columns = Math.min(across, axes.length, Math.floor((inside + label) / (PANEL_MIN_PX + label)));
+  if (columns < 2) return;
+  const part = (list, size) => Array.from({ length: Math.ceil(list.length / size) }, (_, place) => list.slice(place * size, (place + 1) * size));
+  const inner = layout.height - layout.margin.t - layout.margin.b;
+  const domain = (id) => layout[`yaxis${id}`].domain;
+  const gap = (domain(axes[0])[0] - domain(axes[1])[1]) * inner;
+  const height = (id) => (domain(id)[1] - domain(id)[0]) * inner;
+  const rows = part(axes, columns);
+  const rowHeights = rows.map((ids) => Math.max(...ids.map(height)));
+  const total = rowHeights.reduce((sum, each) => sum + each + gap, -gap);
+  const step = (1 + label / inside) / columns;
+  const { title: below } = layout[`xaxis${axes.at(-1)}`];
+  let top = 1;
+  rows.forEach((ids, row) => {
+    ids.forEach((id, column) => {
+      const [x, y] = [layout[`xaxis${id}`], layout[`yaxis${id}`]];
+      const share = height(id) / total;
+      x.domain = [column * step, Math.min(1, column * step + step - label / inside)];
+      Object.assign(layout.annotations[row * columns + column], { x: x.domain[0], y: top, font: { size: 12 } });
+      y.domain = [Math.max(0, top - share), top];
+      if (column) delete y.title;
+      const lowest = row === rows.length - 1 || column >= rows[row + 1].length;
+      if (lowest && below) x.title = structuredClone(below);
+      else if (!lowest) delete x.title;
+    });
+    top -= (rowHeights[row] + gap) / total;
+  });
+  layout.height += total - inner;
 }
 
 const ROUNDING_PX = 1;

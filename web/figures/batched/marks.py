@@ -68,7 +68,7 @@ def line_panels(titles: Sequence[str], lines: Sequence[Sequence[Point]], px: int
     """GFLOP/s over x, a line a kernel, a panel of so many pixels a title; rates of floors dotted."""
     kernels = in_order(kernel for points in lines for point in points for kernel in point.kernels)
     floors = any(point.floor for points in lines for point in points)
-    figure = panels(titles, [px] * len(titles), len(kernels) + floors)
+    figure = panels(titles, [px] * len(titles), len(kernels) + floors, across=3)
     legend = Legend()
     for row, points in enumerate(lines, start=1):
         # Libraries are drawn first, behind our own.

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Generic, TypeVar
 
 from gpu_engine.findings.formats.groups import baseline_of, group_by_facet, without_duplicates
+from gpu_engine.findings.ranking import rank
 from gpu_engine.records import Measurement
 from web.figures.emphasis import NAMED_MAX
 from web.palette import position
@@ -60,6 +61,17 @@ def by_place(measurements: Sequence[Measurement]) -> dict[Place, Groups]:
     for (matrix_id, device, cache), group in group_by_facet(measurements).items():
         places.setdefault((device, cache), {})[matrix_id] = without_duplicates(group)
     return places
+
+
+def quiet(groups: Groups) -> Groups:
+    """The matrices that something leads: an answer counts no others, for their times are not plausible."""
+    return {matrix_id: group for matrix_id, group in groups.items() if rank(group).leaders}
+
+
+def left_out(matrices: int, busy: int) -> str:
+    """`70 matrices`, or `70 matrices (3 more without plausible times)`."""
+    rest = f" ({busy} more without plausible times)" if busy else ""
+    return f"{matrices} matrices{rest}"
 
 
 def fastest_by_format(group: Sequence[Measurement]) -> dict[str, Measurement]:

@@ -26,8 +26,10 @@ from web.figures.formats.groups import (
     Groups,
     Place,
     by_place,
+    left_out,
     mean_factor,
     place_in_words,
+    quiet,
 )
 from web.figures.formats.scale import explained, steps
 from web.figures.panels import panels
@@ -85,12 +87,14 @@ class Panel:
     """The matrices on one device in one cache state, in the order of `sort`.
 
     means  kernel → geometric mean of its factors, of which none counts more than FACTOR_MAX, the least first
+    busy   how many matrices more have times that are not plausible
     """
 
     place: Place
     lines: tuple[Line, ...]
     means: Mapping[str, float]
     sort: str
+    busy: int
 
     @property
     def drawn(self) -> list[str]:
@@ -177,14 +181,16 @@ def summary(info: Info) -> str:
     text += "opens its matrix."
     for panel in info.panels:
         kernel, mean = next(iter(panel.means.items()))
-        text += f" On {place_in_words(panel.place)}, over {len(panel.lines)} matrices, {kernel} is nearest: "
+        over = left_out(len(panel.lines), panel.busy)
+        text += f" On {place_in_words(panel.place)}, over {over}, {kernel} is nearest: "
         text += f"{ratio(mean)} the fastest in the geometric mean."
     most = max(len(panel.means) for panel in info.panels)
     return text + marks.omission(min(COLUMNS_MAX, most), most, " kernels")
 
 
 def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
-    lines = [_line(i, groups[i], data) for i in data.by_sigma(groups) if groups[i][0].median_s]
+    trusted = quiet(groups)
+    lines = [_line(i, trusted[i], data) for i in data.by_sigma(trusted)]
     kernels = {kernel for line in lines for kernel in line.cells}
     rows = {kernel: [line.cells.get(kernel) for line in lines] for kernel in kernels}
     means = {kernel: mean_factor(cell.factor if cell else math.inf for cell in row) for kernel, row in rows.items()}
@@ -195,6 +201,7 @@ def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
         tuple(sorting.arranged(lines, sort, Line.value)),
         {kernel: means[kernel] for kernel in ordered},
         sort,
+        sum(bool(group[0].median_s) for group in groups.values()) - len(lines),
     )
 
 

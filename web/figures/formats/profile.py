@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.groups import baseline_of
-from gpu_engine.findings.ranking import rank
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import percent
 from gpu_engine.records import Measurement
@@ -19,7 +18,7 @@ from gpu_engine.verdict import compare
 from web.figures import marks
 from web.figures.base import blank, escape
 from web.figures.emphasis import LABELS_PX, NAMED_MAX, direct_labels
-from web.figures.formats.groups import Groups, Panels, Place, by_place, place_in_words
+from web.figures.formats.groups import Groups, Panels, Place, by_place, left_out, place_in_words, quiet
 from web.figures.panels import panels
 from web.palette import position, style
 
@@ -130,9 +129,7 @@ def summary(info: Panels[Panel]) -> str:
             text += f" On {where} no matrix has times that are plausible."
             continue
         best, compared = panel.profiles[0], len(panel.profiles[0].factors)
-        lacking = panel.matrices - compared
-        rest = f" ({lacking} more without plausible times)" if lacking else ""
-        text += f" {best.kernel} stays nearest on {where}, over {compared} matrices{rest}:"
+        text += f" {best.kernel} stays nearest on {where}, over {left_out(compared, panel.matrices - compared)}:"
         text += f" within a factor of 1.1 on {percent(best.share(1.1))} of them, of 2 on {percent(best.share(2.0))}."
         if any(len(profile.factors) < compared for profile in panel.lines):
             text += " What was not tried on all of them has fewer in the table."
@@ -143,7 +140,7 @@ def profiles(groups: Groups) -> tuple[Profile, ...]:
     """The kernels over the matrices whose times are plausible, the largest area first, what lacks some of them last."""
     formats = {m.kernel: m.format for group in groups.values() for m in group}
     factors: dict[str, list[float]] = {}
-    for group in (group for group in groups.values() if rank(group).leaders):
+    for group in quiet(groups).values():
         for m in group:
             factors.setdefault(m.kernel, []).append(_factor(group[0], m))
     most = max(map(len, factors.values()), default=0)

@@ -118,7 +118,7 @@ def draw(info: Info) -> go.Figure:
     sigma = log_axis(sigmas, before="" if all(sigmas) else "0")
     ratios = log_axis([*(end for point in every for end in point.interval), 1.0], least_span=4.0)
     titles = [_title(panel) for panel in info.panels]
-    figure = panels(titles, [PANEL_PX] * len(info.panels), 2)
+    figure = panels(titles, [PANEL_PX] * len(info.panels), 2, across=2)
     for row, panel in enumerate(info.panels, start=1):
         figure.add_trace(_unity(sigma), row=row, col=1)
         for settled in (True, False):

@@ -20,7 +20,9 @@ from web.figures.formats.groups import (
     Place,
     by_place,
     fastest_by_format,
+    left_out,
     place_in_words,
+    quiet,
 )
 from web.palette import style
 
@@ -33,12 +35,14 @@ class Panel:
 
     alone   format → on how many it is faster than every other, by its verdict; tied: on how many it is the fastest, or
             not told apart from it, and another is not either
+    busy    how many matrices more have times that are not plausible
     """
 
     place: Place
     matrices: int
     alone: Mapping[str, int]
     tied: Mapping[str, int]
+    busy: int
 
 
 def info(data: StudyData) -> Panels[Panel]:
@@ -85,18 +89,22 @@ def summary(info: Panels[Panel]) -> str:
     text += "where others are the same or ambiguous."
     for panel in info.panels:
         name, alone = next(iter(panel.alone.items()))
-        text += f" On {place_in_words(panel.place)}, over {panel.matrices} matrices, {name} is it alone most often, "
+        over = left_out(panel.matrices, panel.busy)
+        text += f" On {place_in_words(panel.place)}, over {over}, {name} is it alone most often, "
         text += f"on {percent(alone / panel.matrices)}, and tied on {percent(panel.tied[name] / panel.matrices)}."
     return text
 
 
 def _panel(place: Place, groups: Groups) -> Panel:
-    best = [leaders for group in groups.values() if (leaders := _leaders(group))]
+    best = [_leaders(group) for group in quiet(groups).values()]
     names = dict.fromkeys(name for leaders in best for name in leaders)
     alone = {name: sum(leaders == [name] for leaders in best) for name in names}
     tied = {name: sum(name in leaders and len(leaders) > 1 for leaders in best) for name in names}
     ordered = sorted(names, key=lambda name: (-alone[name], -tied[name], name))
-    return Panel(place, len(best), {name: alone[name] for name in ordered}, {name: tied[name] for name in ordered})
+    busy = sum(bool(fastest_by_format(group)) for group in groups.values()) - len(best)
+    return Panel(
+        place, len(best), {name: alone[name] for name in ordered}, {name: tied[name] for name in ordered}, busy
+    )
 
 
 def _leaders(group: list[Measurement]) -> list[str]:

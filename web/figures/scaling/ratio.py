@@ -42,7 +42,7 @@ def draw(info: Ratios) -> go.Figure:
     """Speed of equal rows over that of equal nonzeros over the ratio, and what the largest part allows."""
     if not info.sweeps:
         return blank(NO_SWEEP)
-    figure = panels([_title(sweep) for sweep in info.sweeps], [PANEL_PX] * len(info.sweeps), len(LOOKS) + 1)
+    figure = panels([_title(sweep) for sweep in info.sweeps], [PANEL_PX] * len(info.sweeps), len(LOOKS) + 1, across=3)
     legend = Legend()
     for row, sweep in enumerate(info.sweeps, start=1):
         figure.add_trace(_allowed(sweep, legend), row=row, col=1)

@@ -99,7 +99,7 @@ def draw(info: SpeedUps) -> go.Figure:
     if not first:
         return blank(NO_BASE)
     labels = {curve.series.label for panel in first for curve in panel.items}
-    figure = panels([_title(panel) for panel in first], [PANEL_PX] * len(first), 2 * len(labels) + 1)
+    figure = panels([_title(panel) for panel in first], [PANEL_PX] * len(first), 2 * len(labels) + 1, across=3)
     legend = Legend()
     for row, panel in enumerate(first, start=1):
         counts = sorted({m.details.devices or 0 for curve in panel.items for m, _ in curve.points})
