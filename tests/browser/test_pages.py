@@ -20,6 +20,7 @@ PATHS = {
     "scaling": "/scaling?job=j7",
     "jobs": "/jobs",
     "job": "/jobs/j4",
+    "two jobs": "/jobs/j1/compare?with=j2",
     "measure": "/measure?again=j1",
     "devices": "/devices",
 }
@@ -198,6 +199,25 @@ def test_figures_stand_in_two_columns_on_a_wide_screen(lab: Lab, open_page: Open
         for lower in boxes[place + 1 :]:
             if round(lower["x"]) == round(upper["x"]):
                 assert lower["y"] >= upper["y"] + upper["height"], "none lies over another"
+
+
+def test_panels_stand_side_by_side_where_the_page_is_wide(lab: Lab, works: str, open_page: Open) -> None:
+    places = {}
+    for width in (1280, 390):
+        plot = open_page(f"/scaling?job={works}", width).locator("#scaling-cold-chart .plot")
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(timeout=LIMIT_MS)
+        axes = plot.evaluate(
+            "(plot) => [1, 2].map((n) => [`xaxis${n > 1 ? n : ''}`, `yaxis${n > 1 ? n : ''}`]"
+            ".map((name) => plot.layout[name].domain))"
+        )
+        places[width] = axes
+    (left, top), (right, beside) = places[1280]
+    assert left[1] < right[0], "the second panel is on the right of the first"
+    assert top == pytest.approx(beside)
+    (left, top), (right, below) = places[390]
+    assert left == pytest.approx(right)
+    assert below[1] < top[0]
 
 
 def tab_to(page: Page, wanted: Locator) -> None:

@@ -145,9 +145,11 @@ def summary(info: SpeedUps) -> str:
         f"{info.lead} how many times as fast as {info.over}; the dotted line is the ideal, as many times as there are "
     )
     text += "devices."
-    for panel, (series, m, gain) in zip(info.curves.first, info.furthest, strict=False):
+    told = list(zip(info.curves.first, info.furthest, strict=False))
+    for panel, (series, m, gain) in told[:NAMED]:
         text += f" On {panel.matrix}, {panel.group.device}, {WORKS[panel.group.work]}: {series.label} reaches "
         text += f"{units.ratio(gain.value)} with {devices_in_words(m.details.devices or 0, panel.group.virtual)}."
+    text += " The table has the others." if told[NAMED:] else ""
     return text + without + left_out(info.curves) + info.virtual
 
 

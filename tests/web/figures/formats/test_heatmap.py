@@ -96,6 +96,13 @@ def test_matrices_are_sorted_by_what_is_known_of_them_or_by_a_kernel(sort: str, 
     assert traces(draw(found), "heat")[0]["customdata"][0] == [names[0]] * 3
 
 
+def test_what_the_answer_leaves_out_is_no_row() -> None:
+    busy = [timed(k, 1e-3, matrix="busy", ci_low_s=1e-4, ci_high_s=1e-2) for k in ("csr/scalar", "csr/vector")]
+    seen = info(StudyData([*RECORDS, *busy], MATRICES | {"busy": sized("busy", 1.0)}))
+    assert grid(seen).panels[0].lines == grid(info(StudyData(RECORDS, MATRICES))).panels[0].lines
+    assert "over 2 matrices (1 more without plausible times)" in summary(seen)
+
+
 def test_the_kernel_that_sorts_is_a_column() -> None:
     chosen = grid(info(StudyData(RECORDS, MATRICES, kernels=("csr/vector",), sort="-ell/thread")))
     assert chosen.panels[0].drawn == ["csr/vector", "ell/thread"]

@@ -24,6 +24,11 @@ def test_a_format_is_the_best_alone_or_tied() -> None:
     assert (panel.alone, panel.tied) == ({"csr": 1, "ell": 1}, {"csr": 1, "ell": 1})
 
 
+def test_a_matrix_of_a_busy_machine_does_not_count() -> None:
+    busy = info(StudyData([timed(k, 1e-3, ci_low_s=1e-4, ci_high_s=1e-2) for k in ("csr/vector", "ell/thread")]))
+    assert busy.panels == ()
+
+
 def test_bars_and_cells_are_shares_of_the_matrices() -> None:
     alone, tied = traces(draw(INFO), "kernel")
     assert (alone["x"], tied["x"]) == ([1 / 3, 1 / 3], [1 / 3, 1 / 3])
