@@ -1,7 +1,7 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
 .PHONY: help run install test test-all test-image check format chaos gpu-test gpu-bench tables page-bench lock \
-	update-constraints bom
+	update-constraints bom reach fuzz fuzz-api
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
 PYTHON ?= python3
@@ -18,6 +18,9 @@ help:
 	@echo "make tables            write the tables of the recordings into docs/"
 	@echo "make page-bench        time the page of formats in a browser, over what is recorded and over 10⁴ and 10⁵ measurements"
 	@echo "make chaos [KILLS=200] kill processes and dispatchers under a queue, on SQLite and Postgres"
+	@echo "make reach             what listens, and what of it and of the files another user or address reaches; as root"
+	@echo "make fuzz [FILES=100000 UPLOADS=3000] matrix files by grammar and mutation, read in process and sent to a service"
+	@echo "make fuzz-api [REQUESTS=50000] requests made up from the description of the API, for callers of every role"
 	@echo "make lock              write locked/ for the versions of constraints.txt, after a change of pyproject.toml"
 	@echo "make update-constraints  take the newest versions, and test them"
 	@echo "make bom [EXTRAS=cuda13] print a bill of materials"
@@ -60,6 +63,17 @@ format: install
 
 chaos: install
 	.venv/bin/python -m tools.chaos --kills $(or $(KILLS),200)
+
+reach: install
+	@tools/package ip iproute2 "what other addresses reach"
+	@tools/package curl curl "what other users reach"
+	.venv/bin/python -m tools.reach
+
+fuzz: install
+	.venv/bin/python -m tools.fuzz --files $(or $(FILES),100000) --uploads $(or $(UPLOADS),3000)
+
+fuzz-api: install
+	.venv/bin/python -m tools.fuzz_api --requests $(or $(REQUESTS),50000)
 
 lock:
 	@tools/install lock

@@ -5,6 +5,8 @@ from typing import Any
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.roles import every_route
+
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -36,10 +38,11 @@ class HeadAsGet:
 
 
 def allowed(routes: Any, scope: Scope) -> str:
-    """The methods of the path, as an Allow header lists them."""
+    """The methods of the path, as an Allow header lists them; those of a pattern only where no route has the path."""
+    named = [route for route in every_route(routes) if route.path == scope["path"]]
     found = [
         method
         for method in METHODS
-        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in routes)
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in named or routes)
     ]
     return ", ".join(["GET", "HEAD", *found[1:]] if found[:1] == ["GET"] and "HEAD" not in found else found)

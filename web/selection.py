@@ -86,11 +86,11 @@ def parse_selection(query: Iterable[tuple[str, str]], names: tuple[str, ...] = N
     given: dict[str, list[str]] = {name: [] for name in NAMES}
     for name, value in query:
         _known(name, names)
-        if value:
-            given[name].append(value)
+        given[name].append(value)
     for name, values in given.items():
         if len(values) > VALUES_MAX:
             raise ParameterError(f"{name} is given {len(values)} times; at most {VALUES_MAX} are shown at once.")
+        values[:] = filter(None, values)
         if name in ONCE and len(set(values)) > 1:
             raise ParameterError(f"{name} is given {len(values)} times; give it once.")
     selection = Selection(**{name: tuple(dict.fromkeys(values)) for name, values in given.items()})

@@ -51,6 +51,7 @@ def test_head_of_what_is_not_there(client: TestClient) -> None:
         ("HEAD", "/api/v1/jobs/x/cancel", "POST"),
         ("DELETE", "/matrices", "GET, HEAD, POST"),
         ("OPTIONS", "/healthz", "GET, HEAD"),
+        ("PUT", "/api/v1/matrices/generate", "POST"),
     ],
 )
 def test_a_wrong_method_is_told_the_right_ones(client: TestClient, method: str, path: str, allowed: str) -> None:

@@ -26,11 +26,15 @@ MATRIX = "%%MatrixMarket matrix coordinate real general\n3 4 4\n1 1 1\n1 4 2\n3 
 
 
 class Service:
-    """`sparsight serve` in a process of its own, on a free port, with its home in the folder."""
+    """`sparsight serve` in a process of its own, on a free port, with its home in the folder.
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    settings  SPARSIGHT_*, such as token="…"
+    """
+
+    def __init__(self, folder: Path, *options: str, **settings: str) -> None:
         self.folder = folder
         self.environment = {**os.environ, "SPARSIGHT_HOME": str(folder / "home"), "PYTHONUNBUFFERED": "1"}
+        self.environment |= {f"SPARSIGHT_{name.upper()}": value for name, value in settings.items()}
         self.log = (folder / "log").open("w+")
         command = [sys.executable, "-P", "-m", "sparsight", "serve", "--port", "0", *options]
         self.process = subprocess.Popen(

@@ -120,7 +120,7 @@ def _break(rng: random.Random, arrays: dict[str, Any]) -> str:
         array = arrays[name]
         what = rng.choice(["shorter", "longer", "one", "none", "other", "two axes", "nan"])
         if what == "other" and array.size:
-            array[rng.randrange(array.size)] = rng.choice([0, 1, 5, 99, 250])
+            array[rng.randrange(array.size)] = np.array(rng.choice([0, 1, 5, 99, 250])).astype(array.dtype)
         elif what == "nan" and array.dtype.kind == "f" and array.size:
             array[0] = rng.choice([np.nan, np.inf, 0.5])
         arrays[name] = {

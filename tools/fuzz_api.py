@@ -1,0 +1,235 @@
+"""Requests made up from the description of the API, sent to live services: without tokens, and with one of each role.
+
+`python -m tools.fuzz_api --requests 50000 --seed 1` has schemathesis make them and hold every answer against all of its
+checks, prints a table, and ends with 1 where an answer is not as described, is a server error, or where a role got what
+it may not have. A request is counted by the service itself, in /metrics.
+"""
+
+import argparse
+import json
+import random
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from server import devices, tokens
+from server.db import Database
+from server.jobs.queue import JobRequest, submit
+from server.main import create_app
+from server.roles import Role, every_route, role_of
+from server.settings import Settings
+from server.tokens import Quotas
+from sparsight import Client
+from tests.server.test_fuzz import CPU, ENDLESS, contents, is_kept
+from tests.sparsight.test_serve import MATRIX, Service
+
+OPEN, UNKNOWN = "no token asked for", "no token sent"
+CALLERS = (OPEN, UNKNOWN, *Role)
+"""Who calls: everybody at a service without tokens; nobody known, and a token of each role, at one with tokens."""
+
+BEAT_S = 20.0
+"""A device that is not heard of is no longer offered, and a job for it is answered with 503."""
+
+STARTS_A_PROCESS = ["upload_matrix", "preview_matrix", "generate_matrix"]
+"""What costs half a second each; `make fuzz` sends thousands of files."""
+
+SEMANTICS = ["2xx", "3xx", "401", "403", "404", "409", "413", "422", "429", "507"]
+"""What a right form may be answered: no schema tells what a file holds, nor which parameters fit together."""
+
+REFUSALS = (400, 401, 403, 413, 422, 429)
+"""A body that cannot be read is refused before its sender is looked at; 401: schemathesis tries without it."""
+
+HEAD = """| caller | requests | by status | 5xx | not as described | beyond the role |
+| --- | ---: | --- | ---: | ---: | ---: |
+"""
+
+
+@dataclass
+class Count:
+    """What became of the requests of one caller.
+
+    beyond  answers of success, or of anything but a refusal, to calls that the role may not make
+    """
+
+    caller: str
+    requests: int = 0
+    statuses: Counter[int] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    beyond: list[str] = field(default_factory=list)
+
+    @property
+    def server_errors(self) -> int:
+        """Answers from 500 on, but for a full disk, which the description names."""
+        return sum(number for status, number in self.statuses.items() if status >= 500)
+
+
+class Target:
+    """A service with one matrix and one queued job, and who calls it."""
+
+    def __init__(self, folder: Path, caller: str, url: str, admin: str) -> None:
+        """admin  the token of the settings of the service, empty: it asks for none"""
+        self.folder, self.caller, self.url = folder, caller, url
+        self.role = Role(caller) if caller in set(Role) else None
+        self.settings = Settings(home=folder / "home", token=admin)
+        self.database = Database(self.settings.resolved_database_url)
+        self.token = tokens.add(self.database, "fuzz", self.role, None, Quotas()) if self.role else ""
+        # Wrong tokens make the service try that of its settings no longer, for a minute.
+        own = tokens.add(self.database, "operator", Role.ADMIN, None, Quotas()) if admin else ""
+        self._headers = {"authorization": f"Bearer {own}"} if admin else {}
+        with Client(url, own) as client:
+            (folder / "a.mtx").write_text(MATRIX)
+            self.matrix_id = client.wait_matrix(client.upload(folder / "a.mtx")["id"])["id"]
+        devices.register(self.database, [CPU])
+        self.job_id = submit(self.database, self.settings, JobRequest("formats", (self.matrix_id,)))[0].id
+
+    def offer(self, stopped: threading.Event) -> None:
+        """Says that there is a device, as a worker would, until that is over."""
+        while not stopped.wait(BEAT_S):
+            devices.register(self.database, [CPU])
+
+    def text(self, path: str) -> str:
+        """What the service answers an admin."""
+        return httpx.get(self.url + path, headers=self._headers, timeout=120.0).raise_for_status().text
+
+    def answers(self) -> Counter[tuple[str, str, int]]:
+        """How often (method, route, status) was answered."""
+        found: Counter[tuple[str, str, int]] = Counter()
+        for family in text_string_to_metric_families(self.text("/metrics")):
+            for sample in family.samples:
+                if sample.name == "sparsight_requests_total":
+                    label = sample.labels
+                    found[label["method"], label["route"], int(label["status"])] += int(sample.value)
+        return found
+
+
+@contextmanager
+def target(caller: str) -> Iterator[Target]:
+    """A running service for a caller."""
+    stopped, admin = threading.Event(), "" if caller == OPEN else secrets.token_hex()
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        service = Service(Path(folder), "--no-worker", token=admin, requests_per_minute="1000000")
+        try:
+            made = Target(Path(folder), caller, service.url, admin)
+            beat = threading.Thread(target=made.offer, args=(stopped,))
+            beat.start()
+            yield made
+            stopped.set()
+            beat.join()
+        finally:
+            stopped.set()
+            service.close()
+
+
+def configuration(made: Target) -> str:
+    """The file of schemathesis: half of the requests name what exists, and few start a process."""
+    known = {"job_id": made.job_id, "matrix_id": made.matrix_id, "name": "formats"}
+    lines = [f"headers = {{ Authorization = 'Bearer {made.token}' }}"] if made.token else []
+    lines += [f"[dictionaries.{name}]\nvalues = ['{value}']" for name, value in known.items()]
+    lines += [f"[parameters]\n{_bindings(known)}"]
+    lines += [f"[checks]\npositive_data_acceptance.expected-statuses = {json.dumps(SEMANTICS)}"]
+    lines += ["[generation]\ndatabase = 'none'\nno-shrink = true"]
+    few = f"include-operation-id = {json.dumps(STARTS_A_PROCESS)}\ngeneration.max-examples = 10"
+    if made.role is not Role.READ and made.caller != UNKNOWN:
+        lines += [f"[[operations]]\n{few}"]
+    return "\n".join(lines) + "\n"
+
+
+def _bindings(known: dict[str, str]) -> str:
+    return "\n".join(f"'path.{name}' = {{ dictionary = '{name}', probability = 0.5 }}" for name in known)
+
+
+def run(made: Target, seed: int, examples: int, phases: str) -> list[str]:
+    """One run of schemathesis with all checks; what it found wrong."""
+    folder = made.folder
+    report, config = folder / "report.json", folder / "schemathesis.toml"
+    config.write_text(configuration(made))
+    (folder / "openapi.json").write_text(made.text("/api/v1/openapi.json"))
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run"]
+    command += [str(folder / "openapi.json"), "--url", made.url, "--checks", "all", "--continue-on-failure"]
+    command += ["--phases", phases, "--max-examples", str(examples), "--seed", str(seed), "--warnings", "off"]
+    command += ["--suppress-health-check", "all", "--report", "json", "--report-json-path", str(report)]
+    for name in ENDLESS:
+        command += ["--exclude-operation-id", name]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    if not report.exists():
+        return [f"schemathesis ended with {ended.returncode}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}"]
+    document = json.loads(report.read_text())
+    found = [f"{entry['title']}: {', '.join(entry['operations'])}" for entry in document["failures"]]
+    found += [f"error: {json.dumps(entry)[:500]}" for entry in document["errors"]]
+    if found:
+        sys.stderr.write(ended.stdout)
+    return found
+
+
+def beyond(answers: Counter[tuple[str, str, int]], role: Role | None) -> list[str]:
+    """What was answered to calls that the role may not make and is no refusal."""
+    found = []
+    for route in every_route(create_app(Settings()).routes) if role else ():
+        for method in route.methods if role and not role.covers(role_of(route) or Role.READ) else ():
+            got = {s: n for (m, path, s), n in answers.items() if (m, path) == (method, route.path)}
+            found += [f"{method} {route.path}: {n} × {s}" for s, n in got.items() if s not in REFUSALS]
+    return found
+
+
+def fuzz(caller: str, requests: int, seed: int, examples: int) -> Count:
+    """So many requests of one caller, in several runs."""
+    counted = Count(caller)
+    chance = random.Random(f"{seed} {caller}")
+    with target(caller) as made:
+        before, there = made.answers(), contents(made.database)
+        for number in count():
+            phases = "fuzzing,stateful" if number else "examples,coverage,fuzzing,stateful"
+            counted.failures += run(made, chance.randrange(2**31), examples, phases)
+            answered = made.answers() - before
+            counted.requests = answered.total()
+            sys.stderr.write(f"{caller}: {counted.requests} requests\n")
+            if counted.requests >= requests or counted.failures:
+                break
+        for (_, _, status), number in answered.items():
+            counted.statuses[status] += number
+        counted.beyond = beyond(answered, made.role)
+        if not is_kept(there, contents(made.database), Role.READ if caller == UNKNOWN else made.role):
+            counted.beyond.append("what was there has changed")
+    return counted
+
+
+def main() -> int:
+    """Every caller, and a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--requests", type=int, default=50_000, help="of all callers together, at least")
+    parser.add_argument("--examples", type=int, default=300, help="of each call in one run of schemathesis")
+    parser.add_argument("--seed", type=int, default=random.randrange(2**31))
+    parser.add_argument("--caller", choices=CALLERS, action="append")
+    options = parser.parse_args()
+    callers = options.caller or CALLERS
+    share = -(-options.requests // len(callers))
+    sys.stdout.write(f"seed {options.seed}\n{HEAD}")
+    counts = []
+    for caller in callers:
+        counted = fuzz(caller, share, options.seed, options.examples)
+        counts.append(counted)
+        statuses = ", ".join(f"{status}: {number}" for status, number in sorted(counted.statuses.items()))
+        row = (caller, counted.requests, statuses, counted.server_errors, len(counted.failures), len(counted.beyond))
+        sys.stdout.write(f"| {' | '.join(map(str, row))} |\n")
+        sys.stdout.flush()
+    for counted in counts:
+        for fault in (*counted.failures, *counted.beyond):
+            sys.stdout.write(f"{counted.caller}: {fault}\n")
+    sys.stdout.write(f"{sum(counted.requests for counted in counts)} requests\n")
+    return int(any(counted.server_errors or counted.failures or counted.beyond for counted in counts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
