@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ def listeners(family: list[psutil.Process]) -> list[Listener]:
         )
         for entry in psutil.net_connections("inet")
         if entry.pid in owners
+        and entry.laddr
         and (entry.status == psutil.CONN_LISTEN or (entry.type == socket.SOCK_DGRAM and not entry.raddr))
     ]
     rows = (line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:])
@@ -228,14 +230,20 @@ def import_folders(family: list[psutil.Process]) -> set[Path]:
     return {path for path in found if path != Path("/")}
 
 
+def signal(pid: int) -> str:
+    """Whether a signal would be delivered; none is."""
+    os.kill(pid, 0)
+    return "delivered"
+
+
 def of_processes(family: list[psutil.Process]) -> Iterator[tuple[str, str, Callable[[], str]]]:
     """(what, tried, attempt) of what the kernel shows of each process."""
     for process in family:
         name = f"{process.pid} {process.name()}"
         for file in ("environ", "mem", "maps", "fd", "cwd"):
             path = Path(f"/proc/{process.pid}/{file}")
-            yield name, f"read /proc/PID/{file}", lambda path=path: read(path)  # type: ignore[misc]
-        yield name, "signal", lambda pid=process.pid: str(os.kill(pid, 0))  # type: ignore[misc]
+            yield name, f"read /proc/PID/{file}", partial(read, path)
+        yield name, "signal", partial(signal, process.pid)
 
 
 def of_folders(home: Path, family: list[psutil.Process]) -> Iterator[tuple[str, str, Callable[[], str]]]:
@@ -247,9 +255,9 @@ def of_folders(home: Path, family: list[psutil.Process]) -> Iterator[tuple[str, 
     ]
     shared = {Path(entry.path) for process in family for entry in process.memory_maps() if "/dev/shm/" in entry.path}
     for path in [*places, *(path for path in sorted(shared) if path.exists())]:
-        yield str(path), "read", lambda path=path: read(path)  # type: ignore[misc]
+        yield str(path), "read", partial(read, path)
     for path in sorted({home, *workers, *import_folders(family)}):
-        yield str(path), "put a module there", lambda path=path: write(path)  # type: ignore[misc]
+        yield str(path), "put a module there", partial(write, path)
 
 
 def of_socket(listener: Listener, api: int) -> Iterator[tuple[str, Callable[[], str]]]:
@@ -261,11 +269,11 @@ def of_socket(listener: Listener, api: int) -> Iterator[tuple[str, Callable[[], 
         for route in ("/", "/api/v1/matrices", "/api/v1/jobs", "/metrics", "/api/v1/openapi.json"):
             for name, token in (("no token", ""), ("a wrong token", "wrong")):
                 url = f"http://127.0.0.1:{api}{route}"
-                yield f"GET {route}, {name}", lambda url=url, token=token: get(url, token)  # type: ignore[misc]
+                yield f"GET {route}, {name}", partial(get, url, token)
     elif listener.kind == "tcp":
         for call in CALLS:
             for name, secret in SECRETS.items():
-                yield f"{call}, {name}", lambda call=call, secret=secret: call_grpc(listener.port, call, secret)  # type: ignore[misc]
+                yield f"{call}, {name}", partial(call_grpc, listener.port, call, secret)
 
 
 def attempts(service: Service, family: list[psutil.Process], has_namespace: bool) -> Iterator[Attempt]:
@@ -277,14 +285,11 @@ def attempts(service: Service, family: list[psutil.Process], has_namespace: bool
             refused, answer = isolated(become_nobody, attempt)
             yield Attempt(what, tried, USER, answer, refused)
         if has_namespace and listener.kind == "tcp":
-            refused, answer = isolated(
-                enter_namespace, lambda port=listener.port: connect(socket.AF_INET, (HERE, port))
-            )  # type: ignore[misc]
+            refused, answer = isolated(enter_namespace, partial(connect, socket.AF_INET, (HERE, listener.port)))
             yield Attempt(what, f"connect to {HERE}:{listener.port}", ADDRESS, answer, refused)
         elif has_namespace and listener.kind == "unix" and listener.place.startswith("@"):
-            refused, answer = isolated(
-                enter_namespace, lambda place="\0" + listener.place[1:]: connect(socket.AF_UNIX, place)
-            )  # type: ignore[misc]
+            place = "\0" + listener.place[1:]
+            refused, answer = isolated(enter_namespace, partial(connect, socket.AF_UNIX, place))
             yield Attempt(what, "connect", ADDRESS, answer, refused)
         elif listener.kind == "udp":
             local = listener.place.startswith(("127.", "::1"))
