@@ -279,9 +279,14 @@ async def _prepare(http: httpx.AsyncClient, queued: int) -> dict[str, Any]:
 
 
 async def _refused_streams(http: httpx.AsyncClient) -> int:
-    """How many of the streams over the limit are refused as documented."""
-    answers = [await http.get("/api/v1/events?topics=jobs") for _ in range(BEYOND)]
-    return sum(answer.status_code == 503 and "Retry-After" in answer.headers for answer in answers)
+    """How many of the streams over the limit are refused as documented, once all others are open."""
+    while f"\nsparsight_event_streams {STREAMS_MAX}.0\n" not in (await http.get("/metrics")).text:
+        await asyncio.sleep(0.1)
+    refused = 0
+    for _ in range(BEYOND):
+        async with http.stream("GET", "/api/v1/events?topics=jobs") as answer:
+            refused += answer.status_code == 503 and "Retry-After" in answer.headers
+    return refused
 
 
 async def _health(http: httpx.AsyncClient, book: Book, end: float) -> None:
