@@ -304,12 +304,10 @@ async def run(address: str, process: int, clients: int, minutes: float) -> list[
         book, memory, followers = Book(), Memory(psutil.Process(process)), Followers(address, STREAMS_MAX, SILENT)
         refused = await _refused_streams(http)
         end = time.monotonic() + 60.0 * minutes
-        large, *_ = await asyncio.gather(
-            _uploads(address, LARGE_BYTES, end),
-            memory.watch(end),
-            _health(http, book, end),
-            *(Client(http, book, job, number).use(end) for number in range(clients)),
-        )
+        uploads = asyncio.create_task(_uploads(address, LARGE_BYTES, end))
+        everybody = [Client(http, book, job, number).use(end) for number in range(clients)]
+        await asyncio.gather(memory.watch(end), _health(http, book, end), *everybody)
+        large = await uploads
         broken, dropped = followers.ended()
         followers.close()
     heads = ("calls", "number", "p50, ms", "p99, ms", "to be under", "slowest by p50", "503", "wrong")
