@@ -1,6 +1,7 @@
 """Connection: HTTP on one socket that waits only so long for its client, and makes room for others.
 
-A head has an end in size and in time, a body has to flow; an answer may take as long as it takes, a stream for ever.
+A head has an end in size and in time; what is sent has to flow, a body as an answer; to make an answer may take as long
+as it takes, and a stream goes on for ever.
 """
 
 import asyncio
@@ -16,10 +17,10 @@ log = logging.getLogger(__name__)
 HEAD_BYTES = 2**16
 CONNECTIONS_MAX = 1000
 PATIENCE_S = 20.0
-"""How long a head may take; a body has to reach the least rate in every such time."""
+"""How long a head may take; a body, and what is sent, has to reach the least rate in every such time."""
 
 RATE_BYTES_S = 500
-"""The least rate of a body: of a gigabyte on any link that carries it at all."""
+"""The least rate of a body or an answer: of a gigabyte on any link that carries it at all."""
 
 REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 QUIET_S = 60.0
@@ -60,8 +61,12 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """Waits for the next head."""
         super().on_response_complete()
-        if not self.transport.is_closing():
-            self._wait()
+        self._wait()
+
+    def pause_writing(self) -> None:
+        """Begins to wait for the client to read."""
+        super().pause_writing()
+        self._wait()
 
     @property
     def is_idle(self) -> bool:
@@ -72,10 +77,17 @@ class Connection(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self._received, self._since = 0, self.loop.time()
+        self._unsent = self.transport.get_write_buffer_size()
         self._timer = self.loop.call_later(self.patience_s, self._look)
 
     def _look(self) -> None:
-        if self.is_idle or (self._is_due_a_body() and self._received < RATE_BYTES_S * self.patience_s):
+        unsent, least = self.transport.get_write_buffer_size(), RATE_BYTES_S * self.patience_s
+        if unsent and self._unsent - unsent < least:
+            # To close it would be to wait until the rest is read.
+            self.transport.abort()
+        elif unsent:
+            self._wait()
+        elif self.is_idle or (self._is_due_a_body() and self._received < least):
             self.transport.close()
         elif self.conn.their_state is h11.SEND_BODY:
             self._wait()

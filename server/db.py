@@ -1,9 +1,10 @@
 """The database: engines, transactions and its clock. SQLite and Postgres behave the same through this module."""
 
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -73,18 +74,22 @@ class Database:
         if self.engine.dialect.name == "sqlite":
             event.listen(self.engine, "connect", _configure_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
+        self._reader = self.engine.execution_options(sparsight_write=False)
         self._writer = self.engine.execution_options(sparsight_write=True)
+        # SQLite's own wait for its one writer sleeps longer each time, whoever came first.
+        self._turn = threading.Lock() if self.engine.dialect.name == "sqlite" else nullcontext()
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A session for reading; keep it short."""
-        with self._timed("read"), Session(self.engine, expire_on_commit=False) as session:
+        """A session for reading; each statement sees what was committed before it."""
+        with self._timed("read"), Session(self._reader, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session in one transaction that commits when the block ends and rolls back when it raises."""
-        with self._timed("write"), Session(self._writer, expire_on_commit=False) as session, session.begin():
+        opened = Session(self._writer, expire_on_commit=False)
+        with self._timed("write"), self._turn, opened as session, session.begin():
             yield session
 
     @contextmanager
@@ -135,7 +140,7 @@ def _remedy(error: SQLAlchemyError) -> str:
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: Any) -> None:
-    # SQLAlchemy's own begin event emits BEGIN, so that reads, DDL and writes all run in real transactions.
+    # SQLAlchemy's own begin event emits BEGIN, so that DDL and writes run in real transactions.
     connection.isolation_level = None
     journal = "WAL" if sqlite3.sqlite_version_info >= WAL_SAFE else "DELETE"
     for pragma in (f"journal_mode={journal}", "synchronous=FULL", "foreign_keys=ON"):
@@ -144,5 +149,7 @@ def _configure_sqlite(connection: sqlite3.Connection, _: Any) -> None:
 
 def _begin_sqlite(connection: Any) -> None:
     # A deferred read that turns into a write fails at once with SQLITE_BUSY, whatever the timeout.
-    write = connection.get_execution_options().get("sparsight_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+    kind = connection.get_execution_options().get("sparsight_write")
+    # Without the WAL a transaction that has read keeps every writer from its commit while a page is made of it.
+    if kind is not False:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if kind else "BEGIN")

@@ -7,16 +7,10 @@ databases are made up, in a folder that is removed: what was recorded, again on 
 
 import argparse
 import dataclasses
-import os
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -34,13 +28,14 @@ from server.db import Database
 from server.migrate import migrate
 from server.models import JobRow, JobState, MatrixRow, MatrixState, MeasurementRow
 from server.settings import Settings
+from tools.service import served
 
 SIZES = (10_000, 100_000)
 """Measurements of the databases that are made up."""
 
 LOADS, SCREEN = 9, (1280, 900)
 MATRICES_OF_A_JOB = 10
-START_S, DRAWN_MS = 60.0, 120_000
+DRAWN_MS = 120_000
 
 NOTE_WHEN_DRAWN = """new MutationObserver(() => {
   for (const figure of document.querySelectorAll("figure[data-figure][aria-busy=false]")) {
@@ -153,35 +148,6 @@ def _measurement(record: dict[str, Any], job: int, place: int) -> dict[str, Any]
     }
 
 
-@contextmanager
-def served(home: Path) -> Iterator[str]:
-    """The address of a server of that folder, in a process of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = (sys.executable, "-m", "sparsight", "serve", "--no-worker", "--port", f"{port}")
-    with subprocess.Popen(command, env={**_environment(), "SPARSIGHT_HOME": f"{home}"}) as server:
-        try:
-            yield _answering(server, f"http://127.0.0.1:{port}")
-        finally:
-            server.terminate()
-
-
-def _environment() -> dict[str, str]:
-    """What of our own a server gets: no settings of a service that runs here."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("SPARSIGHT_")}
-
-
-def _answering(server: subprocess.Popen[bytes], address: str) -> str:
-    end = time.monotonic() + START_S
-    while server.poll() is None and time.monotonic() < end:
-        try:
-            with urllib.request.urlopen(f"{address}/healthz"):
-                return address
-        except OSError:
-            time.sleep(0.1)
-    raise SystemExit("The server did not start; its words are above.")
-
-
 def measured(browser: Browser, recording: Recording, number: int) -> list[object]:
     """A row of the table: of the recorded results, or of so many measurements of this service."""
     with tempfile.TemporaryDirectory(prefix="sparsight-bench-") as folder:
@@ -193,7 +159,7 @@ def measured(browser: Browser, recording: Recording, number: int) -> list[object
         if number:
             fill(database, recording, number)
         database.engine.dispose()
-        with served(home) as address:
+        with served(home, "--no-worker") as (address, _):
             url = f"{address}/{recording.study}"
             # The first answer of a server also compiles templates and reads what it keeps.
             load(browser, url)

@@ -1,26 +1,35 @@
 """How long jobs take: what their study expected of them, corrected by what they have taken so far."""
 
-from sqlalchemy import and_, func, or_, select
+from collections.abc import Sequence
+
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from server.db import clock
 from server.models import TERMINAL, JobRow, JobState
 
+Outlook = tuple[int | None, float | None]
+"""The place in the queue of the job's device (1 is next), and the seconds until the job is done; None once it is."""
 
-def outlook(session: Session, job: JobRow) -> tuple[int | None, float | None]:
-    """The place in the queue of the job's device (1 is next), and the seconds until the job is done."""
-    if job.state in TERMINAL:
-        return None, None
+
+def outlooks(session: Session, jobs: Sequence[JobRow]) -> dict[str, Outlook]:
+    """Job id → its outlook: one look at the queues, however many jobs are asked for."""
+    found: dict[str, Outlook] = dict.fromkeys((job.id for job in jobs), (None, None))
+    devices = {job.device for job in jobs if job.state not in TERMINAL}
+    if not devices:
+        return found
     now = session.execute(select(clock())).scalar_one()
-    if job.state == JobState.RUNNING:
-        return None, remaining_s(job, now)
-    older = or_(JobRow.created_at < job.created_at, and_(JobRow.created_at == job.created_at, JobRow.id < job.id))
-    waits = and_(JobRow.state == JobState.QUEUED, older, JobRow.device == job.device)
-    left_s = func.sum(JobRow.estimate_s * (1.0 - JobRow.progress / JobRow.cases_total))
-    waiting, waiting_s = session.execute(select(func.count(), left_s).where(waits)).one()
-    running = session.scalars(select(JobRow).where(JobRow.state == JobState.RUNNING, JobRow.device == job.device))
-    ahead_s = float(waiting_s or 0.0) + sum(remaining_s(each, now) for each in running)
-    return int(waiting) + 1, ahead_s + job.estimate_s
+    running = session.scalars(select(JobRow).where(JobRow.state == JobState.RUNNING, JobRow.device.in_(devices))).all()
+    left_s = {device: sum(remaining_s(job, now) for job in running if job.device == device) for device in devices}
+    places = dict.fromkeys(devices, 0)
+    columns = JobRow.id, JobRow.device, JobRow.estimate_s, JobRow.progress, JobRow.cases_total
+    waiting = select(*columns).where(JobRow.state == JobState.QUEUED, JobRow.device.in_(devices))
+    for job_id, device, estimate_s, progress, total in session.execute(waiting.order_by(JobRow.created_at, JobRow.id)):
+        places[device] += 1
+        if job_id in found:
+            found[job_id] = places[device], left_s[device] + estimate_s
+        left_s[device] += estimate_s * (1.0 - progress / total)
+    return found | {job.id: (None, remaining_s(job, now)) for job in jobs if job.state == JobState.RUNNING}
 
 
 def remaining_s(job: JobRow, now: float) -> float:

@@ -26,7 +26,7 @@ from gpu_engine.studies.base import Study, check_device
 from server import devices, events, quotas, recorded_results
 from server.db import Database, clock
 from server.documents import MATRICES_MAX, time_of
-from server.jobs.outlook import outlook
+from server.jobs.outlook import Outlook, outlooks
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.roles import LOCAL, Caller
@@ -220,7 +220,17 @@ def get_job(session: Session, job_id: str) -> JobRow:
 
 def job_document(session: Session, job: JobRow) -> dict[str, Any]:
     """The job in its REST form; `estimate_s` is the time until it is done, None once it is."""
-    position, estimate_s = outlook(session, job)
+    return job_documents(session, [job])[0]
+
+
+def job_documents(session: Session, jobs: Sequence[JobRow]) -> list[dict[str, Any]]:
+    """The same of a list of jobs."""
+    known = outlooks(session, jobs)
+    return [_document(job, known[job.id]) for job in jobs]
+
+
+def _document(job: JobRow, outlook: Outlook) -> dict[str, Any]:
+    position, estimate_s = outlook
     base = f"/api/v1/jobs/{job.id}"
     links = {"self": base, "results": f"{base}/results", "events": f"/api/v1/events?topics=job:{job.id}"}
     links |= {"retry": f"{base}/retry"} if job.state in TERMINAL else {"cancel": f"{base}/cancel"}

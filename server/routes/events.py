@@ -53,6 +53,8 @@ class Streams:
         self._closing = asyncio.Event()
         self._last_id = 0
         self._looked_at = float("-inf")
+        self._since = 0
+        self._tail: tuple[tuple[int, str, str], ...] = ()
 
     @contextmanager
     def slot(self) -> Iterator[None]:
@@ -90,8 +92,22 @@ class Streams:
         """Id of the newest event, read at most every `POLL_S` seconds however many streams ask."""
         if time.monotonic() - self._looked_at >= POLL_S:
             self._looked_at = time.monotonic()
-            self._last_id = await run_in_threadpool(_newest, database)
+            before = self._last_id
+            newest, rows = await run_in_threadpool(_news, database, before)
+            self._tail = tuple((event.id, event.topic, _block(event)) for event in rows)
+            self._last_id, self._since = newest, before if before and len(rows) < BATCH else newest
         return self._last_id
+
+    def news(self, last: int, topics: Sequence[str]) -> list[tuple[int, str]] | None:
+        """Ids and blocks after that event where the last look at the log found them all, else None."""
+        if not self._since <= last <= self._last_id:
+            return None
+        families = tuple(FAMILIES[topic] for topic in topics if topic in FAMILIES)
+        return [
+            (number, block)
+            for number, topic, block in self._tail
+            if number > last and (topic in topics or topic.startswith(families))
+        ]
 
 
 def _streams(request: Request) -> Streams:
@@ -168,7 +184,9 @@ async def _follow(
         while not streams.is_closing and not await request.is_disconnected():
             try:
                 newest = await streams.last_id(database)
-                events = await run_in_threadpool(_after, database, topics, last) if newest > last else []
+                events = streams.news(last, topics) if newest > last else []
+                if events is None:
+                    events = await run_in_threadpool(_after, database, topics, last)
                 if time.monotonic() - checked_at >= HEARTBEAT_S:
                     checked_at = time.monotonic()
                     if not await run_in_threadpool(is_allowed):
@@ -176,10 +194,10 @@ async def _follow(
             except DBAPIError as error:
                 log.warning("an event stream ends, the database does not answer: %s", error)
                 return
-            for event in events:
-                yield _block(event)
+            for _, block in events:
+                yield block
             if events:
-                last, spoken_at = events[-1].id, time.monotonic()
+                last, spoken_at = events[-1][0], time.monotonic()
             if len(events) < BATCH:
                 # Ids commit in ascending order: whatever is not above `newest` has been seen.
                 last = max(last, newest)
@@ -200,13 +218,20 @@ def _newest(database: Database) -> int:
         return newest_id(session)
 
 
-def _after(database: Database, topics: Sequence[str], last: int) -> list[EventRow]:
+def _news(database: Database, last: int) -> tuple[int, list[EventRow]]:
+    """Id of the newest event, and those up to it that came after the one that was the newest before."""
+    with database.read() as session:
+        newest = newest_id(session)
+        later = select(EventRow).where(EventRow.id > last, EventRow.id <= newest).order_by(EventRow.id)
+        return newest, list(session.scalars(later.limit(BATCH))) if last and newest > last else []
+
+
+def _after(database: Database, topics: Sequence[str], last: int) -> list[tuple[int, str]]:
     families = [EventRow.topic.startswith(FAMILIES[topic]) for topic in topics if topic in FAMILIES]
     wanted = or_(EventRow.topic.in_(topics), *families)
     with database.read() as session:
-        return list(
-            session.scalars(select(EventRow).where(EventRow.id > last, wanted).order_by(EventRow.id).limit(BATCH))
-        )
+        rows = session.scalars(select(EventRow).where(EventRow.id > last, wanted).order_by(EventRow.id).limit(BATCH))
+        return [(event.id, _block(event)) for event in rows]
 
 
 def _block(event: EventRow) -> str:

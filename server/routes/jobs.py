@@ -64,7 +64,7 @@ def list_jobs(request: Request, query: Annotated[JobsQuery, Query()], database: 
     """Jobs, the newest first."""
     with database.read() as session:
         page = queue.list_jobs(session, **query.model_dump())
-        return list_response(request, [queue.job_document(session, job) for job in page.items], page.next)
+        return list_response(request, queue.job_documents(session, page.items), page.next)
 
 
 @router.get("/{job_id}", responses=response_docs(documents.Job, 404))

@@ -62,12 +62,20 @@ class Transport(asyncio.Transport):
         super().__init__()
         self.closed = False
         self.written = b""
+        self.unsent = 0
 
     def is_closing(self) -> bool:
         return self.closed
 
     def close(self) -> None:
+        # As in asyncio: it stays open until the rest is read.
+        self.closed = not self.unsent
+
+    def abort(self) -> None:
         self.closed = True
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
 
     def write(self, data: Any) -> None:
         self.written += data
@@ -147,6 +155,30 @@ def test_a_client_does_not_pay_for_our_slowness(lobby: Lobby) -> None:
     lobby.clock.wait(connection.PATIENCE_S)
     assert unread.closed
     assert unasked.closed
+
+
+def test_an_answer_has_to_be_read(lobby: Lobby) -> None:
+    made, transport = lobby.connect(HEAD + b"\r\n")
+    enough = int(RATE_BYTES_S * connection.PATIENCE_S)
+    transport.unsent = 1000 * enough
+    made.pause_writing()
+    for _ in range(999):
+        transport.unsent -= enough
+        lobby.clock.wait(connection.PATIENCE_S)
+        assert not transport.closed
+    transport.unsent -= enough - 1
+    lobby.clock.wait(connection.PATIENCE_S)
+    assert transport.closed
+
+
+def test_the_end_of_an_answer_has_to_be_read(lobby: Lobby) -> None:
+    made, transport = lobby.connect(HEAD + b"Connection: close\r\n\r\n")
+    transport.unsent = 1
+    transport.close()
+    made.on_response_complete()
+    assert not transport.closed
+    lobby.clock.wait(connection.PATIENCE_S)
+    assert transport.closed
 
 
 class Three(Connection):

@@ -1,11 +1,12 @@
 """/events over a real server: what is told, in which order, and where a broken stream resumes."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from fastapi import FastAPI
 
 from server import access, tokens
 from server.access import Access
+from server.connection import Connection
 from server.db import Database
 from server.errors import install_error_handlers
 from server.events import emit
@@ -26,6 +28,10 @@ from server.tokens import Quotas
 from tests.postgres import DATABASES, fresh
 
 PATIENCE_S = 60.0
+
+
+class Hasty(Connection):
+    patience_s: ClassVar[float] = 0.5
 
 
 @dataclass
@@ -56,7 +62,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     app.add_middleware(Guard, settings=Settings(home=tmp_path), access=app.state.access)
     install_error_handlers(app)
     app.include_router(events.router)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off", http=Hasty))
     ready = threading.Event()
     startup = server.startup
 
@@ -201,6 +207,22 @@ def test_a_stream_too_many_is_refused_and_a_closed_one_makes_room(site: Site, mo
         with listen(site, "jobs") as response:
             if response.status_code == 200:
                 room.set()
+
+
+def test_a_stream_that_is_never_read_is_ended_and_makes_room(site: Site) -> None:
+    with (
+        listen(site, "jobs") as response,
+        socket.create_connection(site.server.servers[0].sockets[0].getsockname()) as silent,
+    ):
+        listener = Listener(response)
+        silent.sendall(b"GET /events?topics=jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        while site.streams.number < 2:
+            pass
+        # More than any buffer on the way holds.
+        while site.streams.number == 2:
+            told = site.emit("job:a", text="x" * 2**20)
+            assert listener.next()[0] == told  # Who reads misses nothing.
+        assert site.emit("job:a", n=1) == listener.next()[0]
 
 
 @pytest.mark.parametrize("topics", ["", "job", "job:", "jobs,", "job:a b", "study:x", "job:" + "a" * 33, "job:\u0661"])

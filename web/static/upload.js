@@ -101,6 +101,8 @@ export function wireUpload() {
   input.addEventListener("cancel", () => picked && hold(input, picked));
   input.addEventListener("change", () => input.files.length && take(input.files));
   edges.addEventListener("change", () => picked && preview());
+  // Files that wait would be lost without a word.
+  addEventListener("beforeunload", (event) => waiting.length && event.preventDefault());
   wireDrop(form, take);
 }
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from sqlalchemy.orm import Session
 
 from gpu_engine.findings import units
-from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.records import STATES, TIMED, DeviceProfile, profile_from_json
 from server import devices, recorded_results
@@ -35,17 +35,28 @@ ROUNDS_AGAIN = 30
 def job_lines(session: Session, rows: Iterable[JobRow]) -> tuple[JobLine, ...]:
     """Jobs as lists show them."""
     jobs = tuple(rows)
-    counts = states(session, [job.id for job in jobs])
-    return tuple(_job_line(session, job, queue.job_document(session, job), counts.get(job.id, {})) for job in jobs)
+    counts, names = states(session, [job.id for job in jobs]), device_names(session)
+    matrices = matrix_features(session, {matrix for job in jobs for matrix in job.matrix_ids[:NAMES_SHOWN]})
+    documents = queue.job_documents(session, jobs)
+    return tuple(
+        _job_line(job, document, counts.get(job.id, {}), names.get(job.device, job.device), matrices)
+        for job, document in zip(jobs, documents, strict=True)
+    )
 
 
-def _job_line(session: Session, row: JobRow, document: dict[str, Any], counts: Mapping[str, int]) -> JobLine:
-    shown = matrix_features(session, row.matrix_ids[:NAMES_SHOWN])
+def _job_line(
+    row: JobRow,
+    document: dict[str, Any],
+    counts: Mapping[str, int],
+    device: str,
+    matrices: Mapping[str, MatrixFeatures],
+) -> JobLine:
+    shown = {matrix_id: matrices[matrix_id] for matrix_id in row.matrix_ids[:NAMES_SHOWN]}
     links = [Link(matrix.name, f"/matrices/{matrix_id}") for matrix_id, matrix in shown.items()]
     first, more = next(iter(shown.values())).name, len(row.matrix_ids) - 1
     if len(row.matrix_ids) > NAMES_SHOWN:
         links.append(Link(f"{len(row.matrix_ids) - NAMES_SHOWN} more", f"/jobs/{row.id}"))
-    progress, device = document["progress"], device_names(session).get(row.device, row.device)
+    progress = document["progress"]
     nothing = row.state == JobState.SUCCEEDED and not any(counts.get(state) for state in TIMED)
     link = next((page.link for page in PAGES if page.name == row.study), row.study)
     return JobLine(

@@ -1,0 +1,349 @@
+"""A service under load: `make load [CLIENTS=50] [MINUTES=2]` prints how long each kind of call took, and the memory.
+
+Beside the clients, who read pages and lists, submit jobs and upload small matrices, a thousand jobs are queued, two
+hundred event streams are open, fifty of them with a reader that never reads, and a gigabyte is uploaded. The exit
+status is 1 where an answer is an error that docs/api.md does not promise, or where memory is not flat.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import select
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import psutil
+from tabulate import tabulate
+
+from server.routes.events import STREAMS_MAX
+from tools.service import served
+
+QUEUED, SILENT, BEYOND = 1000, 50, 3
+PAUSE_S = 1.0
+"""A client thinks this long between two calls, half to one and a half times."""
+
+PAGES = ("/", "/jobs", "/matrices", "/formats", "/pagerank", "/devices", "/measure", "/docs/api", "/jobs/{job}")
+LISTS = ("jobs", "jobs?state=queued", "matrices?recorded=true", "devices", "studies", "formats", "jobs/{job}")
+MIX = {"page": 60, "list": 30, "submit": 8, "upload": 2}
+"""Of a hundred calls of a client; a job is cancelled and a matrix deleted by the next call."""
+
+SLOW = {"page": (0.1, 0.25), "list": (0.1, 0.25), "submit": (0.1, 0.25), "health": (0.1, 0.1)}
+"""Kind → seconds that its p50 and its p99 are to stay under; an upload takes what its size takes."""
+
+LARGE_BYTES, LARGE_EVERY_S, SMALL_ROWS = 10**9, 600.0, 30
+ROW_ENTRIES = 1000
+FLAT_BYTES = 16 * 2**20
+"""By how much the memory of the server may differ between the middle and the end."""
+
+ERRORS = (httpx.HTTPError, OSError)
+PATIENCE_S = 120.0
+FAULTS_SHOWN = 20
+
+
+@dataclass
+class Calls:
+    """How the calls of a kind went: path → seconds; refused: answers 503; wrong: what no call may be answered."""
+
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    refused: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Book:
+    """All calls of a run."""
+
+    kinds: dict[str, Calls] = field(default_factory=dict)
+
+    async def note(self, kind: str, path: str, call: Awaitable[httpx.Response]) -> httpx.Response | None:
+        """The answer to a call, timed; None where there is none that helps."""
+        calls, began = self.kinds.setdefault(kind, Calls()), time.perf_counter()
+        try:
+            answer = await call
+        except ERRORS as error:
+            calls.wrong.append(f"{path}: {error!r}")
+            return None
+        calls.seconds.setdefault(path, []).append(time.perf_counter() - began)
+        if answer.status_code == 503:
+            calls.refused += 1
+        elif not answer.is_success:
+            calls.wrong.append(f"{path}: {answer.status_code} {answer.text[:200]}")
+        return answer if answer.is_success else None
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """A line of the table for each kind."""
+        for kind, calls in sorted(self.kinds.items()):
+            every = sorted(s for own in calls.seconds.values() for s in own)
+            if not every:
+                yield kind, 0, "", "", "", "", calls.refused, len(calls.wrong)
+                continue
+            slowest = max(calls.seconds, key=lambda path: median(calls.seconds[path]))
+            named = f"{slowest} {1000 * median(calls.seconds[slowest]):.0f}" if len(calls.seconds) > 1 else ""
+            p50, p99 = (every[int(share * len(every))] for share in (0.5, 0.99))
+            most = SLOW.get(kind)
+            target = f"{1000 * most[0]:.0f} / {1000 * most[1]:.0f}" if most else "by size"
+            yield (
+                kind,
+                len(every),
+                f"{1000 * p50:.0f}",
+                f"{1000 * p99:.0f}",
+                target,
+                named,
+                calls.refused,
+                len(calls.wrong),
+            )
+
+
+@dataclass
+class Memory:
+    """What the server's process holds, second by second: bytes of memory, and open files."""
+
+    process: psutil.Process
+    resident: list[int] = field(default_factory=list)
+    files: list[int] = field(default_factory=list)
+
+    async def watch(self, end: float) -> None:
+        """Looks until the end."""
+        while time.monotonic() < end:
+            self.resident.append(self.process.memory_info().rss)
+            self.files.append(self.process.num_fds())
+            await asyncio.sleep(1.0)
+
+    @property
+    def words(self) -> str:
+        """What it was."""
+        places = (("beginning", self.at(0.0)), ("middle", self.at(0.5)), ("end", self.at(1.0)))
+        return ", ".join(f"{name} {held / 2**20:.0f}" for name, held in (*places, ("peak", max(self.resident))))
+
+    def at(self, share: float) -> float:
+        """Bytes at that part of the run: the median of a tenth of it."""
+        width = max(1, len(self.resident) // 10)
+        first = round(share * (len(self.resident) - width))
+        return median(self.resident[first : first + width])
+
+
+class Client:
+    """Somebody who uses the service: a call, a pause, the next call."""
+
+    def __init__(self, http: httpx.AsyncClient, book: Book, job: dict[str, Any], number: int) -> None:
+        self.http, self.book, self.job = http, book, job
+        self.chance = random.Random(number)
+        self.comments = (f"{number} {nth}" for nth in count())
+
+    async def use(self, end: float) -> None:
+        """Goes on until the end."""
+        while time.monotonic() < end:
+            await asyncio.sleep(PAUSE_S * self.chance.uniform(0.5, 1.5))
+            (kind,) = self.chance.choices(list(MIX), list(MIX.values()))
+            await getattr(self, kind)()
+
+    async def page(self) -> None:
+        """A page, as a browser asks for it."""
+        path = self.chance.choice(PAGES)
+        address = path.format(job=self.job["id"])
+        await self.book.note("page", path, self.http.get(address, headers={"Accept": "text/html"}))
+
+    async def list(self) -> None:
+        """A list, or an entry of one."""
+        path = self.chance.choice(LISTS)
+        await self.book.note("list", path, self.http.get(f"/api/v1/{path.format(job=self.job['id'])}"))
+
+    async def submit(self) -> None:
+        """A job, which is cancelled again."""
+        body = {"study": self.job["study"], "matrix_ids": self.job["matrix_ids"], "device": "cpu"}
+        made = await self.book.note("submit", "jobs", self.http.post("/api/v1/jobs", json=body))
+        if made is not None:
+            address = f"/api/v1/jobs/{made.json()['id']}/cancel"
+            await self.book.note("cancel", "cancel", self.http.post(address))
+
+    async def upload(self) -> None:
+        """A small matrix, which is deleted again."""
+        text = "".join(_market(SMALL_ROWS, next(self.comments)))
+        made = await self.book.note("upload", "small", self.http.post("/api/v1/matrices", files={"file": text}))
+        if made is not None and made.json()["state"] == "ready":
+            await self.book.note("delete", "delete", self.http.delete(f"/api/v1/matrices/{made.json()['id']}"))
+
+
+def _market(rows: int, comment: str) -> Iterator[str]:
+    """A Matrix Market file of so many rows of ROW_ENTRIES entries each, row by row; 30 bytes an entry."""
+    yield f"%%MatrixMarket matrix coordinate real general\n%{comment}\n{rows} {ROW_ENTRIES} {rows * ROW_ENTRIES}\n"
+    tails = [f" {column} {1 / (column + 0.5):.17f}\n" for column in range(1, ROW_ENTRIES + 1)]
+    for row in range(1, rows + 1):
+        yield f"{row}" + f"{row}".join(tails)
+
+
+def upload_large(address: str, size: int, comment: str) -> tuple[int, float]:
+    """Uploads a file of about so many bytes, streamed, and deletes its matrix; returns its status and its seconds."""
+    boundary = "0123456789abcdef"
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="large.mtx"\r\n\r\n'
+
+    def body() -> Iterator[bytes]:
+        yield head.encode()
+        for text in _market(size // (30 * ROW_ENTRIES), comment):
+            yield text.encode()
+        yield f"\r\n--{boundary}--\r\n".encode()
+
+    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+    with httpx.Client(base_url=address, timeout=PATIENCE_S) as http:
+        began = time.perf_counter()
+        answer = http.post("/api/v1/matrices", content=body(), headers=headers)
+        took = time.perf_counter() - began
+        if answer.is_success:
+            there = f"/api/v1/matrices/{answer.json()['id']}"
+            while http.get(there).json()["state"] == "ingesting":
+                time.sleep(1.0)
+            http.delete(there)
+        return answer.status_code, took
+
+
+async def _uploads(address: str, size: int, end: float) -> list[tuple[int, float]]:
+    """A large upload now and again, each from another process: it would keep the clients from their clocks."""
+    loop, done = asyncio.get_running_loop(), []
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        while time.monotonic() < end:
+            began = time.monotonic()
+            done.append(await loop.run_in_executor(pool, upload_large, address, size, f"{began}"))
+            await asyncio.sleep(max(0.0, min(began + LARGE_EVERY_S, end) - time.monotonic()))
+    return done
+
+
+class Followers:
+    """Open event streams, some of which nobody reads."""
+
+    def __init__(self, address: str, number: int, silent: int) -> None:
+        parts = urlsplit(address)
+        self._place = (parts.hostname, parts.port)
+        self._request = f"GET /api/v1/events?topics=jobs,matrices&after=0 HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n"
+        self.bytes = 0
+        self.silent = [self._follow(silent=True) for _ in range(silent)]
+        self.reading = [self._follow(silent=False) for _ in range(number - silent)]
+        self._readers = [asyncio.create_task(self._read(client)) for client in self.reading]
+
+    def _follow(self, silent: bool) -> socket.socket:
+        """A socket that has asked for all events; of a silent one the system, too, takes in little."""
+        client = socket.socket()
+        if silent:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(self._place)
+        client.sendall(self._request.encode())
+        client.setblocking(False)
+        return client
+
+    async def _read(self, client: socket.socket) -> None:
+        while data := await asyncio.get_running_loop().sock_recv(client, 2**16):
+            self.bytes += len(data)
+
+    def ended(self) -> tuple[int, int]:
+        """How many the server has ended: of those that are read, and of the silent ones."""
+        look = select.poll()
+        for client in self.silent:
+            look.register(client, select.POLLRDHUP)
+        return sum(reader.done() for reader in self._readers), len(look.poll(0))
+
+    def close(self) -> None:
+        """Leaves."""
+        for reader in self._readers:
+            reader.cancel()
+        for client in (*self.silent, *self.reading):
+            client.close()
+
+
+async def _prepare(http: httpx.AsyncClient, queued: int) -> dict[str, Any]:
+    """A queue of so many jobs of a small matrix; returns the last of them."""
+    end = time.monotonic() + PATIENCE_S
+    while (await http.get("/readyz")).status_code != 200:
+        if time.monotonic() > end:
+            raise SystemExit("No worker offers a device.")
+        await asyncio.sleep(0.5)
+    call = {"family": "stencil", "points": 5, "nx": 100, "ny": 100}
+    matrix = (await http.post("/api/v1/matrices/generate", json=call)).raise_for_status().json()
+    while (await http.get(matrix["links"]["self"])).json()["state"] != "ready":
+        await asyncio.sleep(0.2)
+    body = {"study": "formats", "matrix_ids": [matrix["id"]], "device": "cpu"}
+    for _ in range(queued):
+        job: dict[str, Any] = (await http.post("/api/v1/jobs", json=body)).raise_for_status().json()
+    return job
+
+
+async def _refused_streams(http: httpx.AsyncClient) -> int:
+    """How many of the streams over the limit are refused as documented, once all others are open."""
+    while f"\nsparsight_event_streams {STREAMS_MAX}.0\n" not in (await http.get("/metrics")).text:
+        await asyncio.sleep(0.1)
+    refused = 0
+    for _ in range(BEYOND):
+        async with http.stream("GET", "/api/v1/events?topics=jobs") as answer:
+            refused += answer.status_code == 503 and "Retry-After" in answer.headers
+    return refused
+
+
+async def _health(http: httpx.AsyncClient, book: Book, end: float) -> None:
+    """Asks whether the server answers, again and again."""
+    while time.monotonic() < end:
+        await book.note("health", "/healthz", http.get("/healthz"))
+        await asyncio.sleep(0.1)
+
+
+async def run(address: str, process: int, clients: int, minutes: float) -> list[str]:
+    """Loads the server and prints what came of it; returns what is wrong."""
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+    async with httpx.AsyncClient(base_url=address, timeout=PATIENCE_S, limits=limits) as http:
+        job = await _prepare(http, QUEUED)
+        book, memory, followers = Book(), Memory(psutil.Process(process)), Followers(address, STREAMS_MAX, SILENT)
+        refused = await _refused_streams(http)
+        end = time.monotonic() + 60.0 * minutes
+        uploads = asyncio.create_task(_uploads(address, LARGE_BYTES, end))
+        everybody = [Client(http, book, job, number).use(end) for number in range(clients)]
+        await asyncio.gather(memory.watch(end), _health(http, book, end), *everybody)
+        large = await uploads
+        broken, dropped = followers.ended()
+        followers.close()
+    heads = ("calls", "number", "p50, ms", "p99, ms", "to be under", "slowest by p50", "503", "wrong")
+    number = sum(len(own) for calls in book.kinds.values() for own in calls.seconds.values())
+    lines = (
+        tabulate(book.rows(), heads, tablefmt="github", disable_numparse=True),
+        f"{number} calls, {number / minutes / 60.0:.1f} in a second; load average {os.getloadavg()[0]:.1f}",
+        f"uploads of a gigabyte: {', '.join(f'{status} after {seconds:.0f} s' for status, seconds in large)}",
+        f"memory of the server, MiB: {memory.words}",
+        f"its open files: {memory.files[0]} at first, {memory.files[-1]} in the end, {max(memory.files)} at most",
+        f"event streams: {STREAMS_MAX}, {followers.bytes / 2**20:.0f} MiB read; {refused} of {BEYOND} more refused; "
+        f"{dropped} of {SILENT} that are never read ended by the server, {broken} of the others",
+    )
+    sys.stdout.write("\n\n".join(lines) + "\n")
+    wrong = [fault for calls in book.kinds.values() for fault in calls.wrong]
+    wrong += [f"upload of a gigabyte: {status}" for status, _ in large if status not in (200, 201, 202)]
+    if abs(memory.at(1.0) - memory.at(0.5)) > FLAT_BYTES:
+        wrong.append("memory is not flat")
+    if broken or refused < BEYOND:
+        wrong.append("streams that are read were ended, or too many were opened")
+    return wrong
+
+
+def main() -> int:
+    """Serves a temporary home, and loads it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--minutes", type=float, default=2.0)
+    options = parser.parse_args()
+    folder = tempfile.TemporaryDirectory(prefix="sparsight-load-", ignore_cleanup_errors=True)
+    with folder as home, served(Path(home), queue_limit=str(10 * QUEUED)) as (address, process):
+        wrong = asyncio.run(run(address, process, options.clients, options.minutes))
+    for fault in wrong[:FAULTS_SHOWN]:
+        sys.stdout.write(f"wrong: {fault}\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
