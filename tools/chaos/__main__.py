@@ -20,7 +20,7 @@ from tools.chaos.piece import run
 from tools.chaos.services import SERVICES
 from tools.chaos.victims import VICTIMS, Victim
 
-PIECE = 60
+PIECE = 250
 """Kills of a piece."""
 
 SHIPPED = 0.04

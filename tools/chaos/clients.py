@@ -3,13 +3,13 @@
 import random
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import httpx
 from sqlalchemy import func, select
 
 from server.db import AWAY, Database
 from server.models import TERMINAL, JobRow
+from tools.chaos.material import CALLS
 
 CLIENTS = 2
 WAITING = 3
@@ -23,17 +23,6 @@ AGAIN = 0.2
 
 PAUSE_S = 0.05
 TIMEOUT_S = 30.0
-
-CALLS: tuple[dict[str, Any], ...] = (
-    {"study": "formats", "params": {"rounds": 9, "kernels": ["csr/vector", "ell/thread"], "caches": ["warm"]}},
-    {"study": "formats", "params": {"rounds": 9, "kernels": ["coo/segmented"], "caches": ["warm"]}},
-    {"study": "pagerank", "params": {"rounds": 9, "kernels": ["csr/thread+fp64", "csr/thread+fp32"]}},
-    {"study": "batched", "params": {"rounds": 9, "kernels": ["csr/vector"], "batches": [2, 3], "caches": ["warm"]}},
-    {
-        "study": "scaling",
-        "params": {"rounds": 9, "devices": [1, 2], "partitionings": ["pCSR"], "strategies": ["p*", "p*-opt"]},
-    },
-)
 
 
 class Clients:
@@ -116,6 +105,8 @@ class Clients:
             if answer.status_code in expected:
                 return answer
             if answer.status_code != 503 or "retry-after" not in answer.headers:
-                self.wrong.append(f"{answer.request.method} {answer.request.url.path}: {answer.status_code} {answer.text}")
+                self.wrong.append(
+                    f"{answer.request.method} {answer.request.url.path}: {answer.status_code} {answer.text}"
+                )
                 return None
             threading.Event().wait(PAUSE_S)

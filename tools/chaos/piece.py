@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sqlalchemy import func, select
 
-from gpu_engine.generators import generate
 from server import devices
 from server.db import AWAY, Database, clock
 from server.migrate import migrate
@@ -20,11 +19,10 @@ from server.settings import Settings
 from server.store import Store, write_matrix
 from tools.chaos.books import Report, check, file_faults
 from tools.chaos.clients import Clients
+from tools.chaos.material import CPU, matrices
 from tools.chaos.services import SERVICES, Service, StuckError, free_port, left, wait
 from tools.chaos.victims import Victim
-from tools.chaos.warm import CPU
 
-MATRICES = (("stencil", {"points": 5, "nx": 6, "ny": 6}), ("powerlaw", {"n": 50, "mean": 4.0, "max_length": 20}))
 MOMENTS = ("", "queued", "running", "progress", "measurement", *TERMINAL[:1])
 """What a kill comes after: any moment, a state of a job, another event of one."""
 
@@ -42,8 +40,8 @@ def run(database: str, url: str, service: str, victim: Victim, kills: int, seed:
     with tempfile.TemporaryDirectory(prefix="s", ignore_cleanup_errors=True) as folder:
         books = prepare(settings)
         started: Service = SERVICES[service](settings, Path(folder))
-        matrices = _ids(books)
-        clients = Clients(f"http://127.0.0.1:{settings.port}", books, matrices, seed)
+        ids = [info.id for info, _ in matrices()]
+        clients = Clients(f"http://127.0.0.1:{settings.port}", books, ids, seed)
         started.start()
         clients.start()
         try:
@@ -73,11 +71,10 @@ def prepare(settings: Settings) -> Database:
     database, store = Database(settings.resolved_database_url), Store(settings.resolved_store)
     with database.write() as session:
         now = session.execute(select(clock())).scalar_one()
-        for number, (family, params) in enumerate(MATRICES):
-            matrix = generate(family, params, 10**6)
+        for number, (info, matrix) in enumerate(matrices()):
             meta = describe(matrix) | {"notes": [], "duplicates": 0}
-            row = MatrixRow(id=f"{number:032x}", name=family, state=MatrixState.READY, sha256=f"{number:064x}")
-            row.n_rows, row.n_cols, row.nnz, row.created_at = matrix.n_rows, matrix.n_cols, matrix.nnz, now
+            row = MatrixRow(id=info.id, name=info.name, state=MatrixState.READY, sha256=f"{number:064x}")
+            row.n_rows, row.n_cols, row.nnz, row.created_at = info.n_rows, info.n_cols, info.nnz, now
             row.fingerprint, row.features = meta["fingerprint"], meta["features"]
             with store.stage() as folder:
                 write_matrix(folder, matrix, meta)
@@ -105,7 +102,9 @@ def _await(books: Database, moment: str, mark: int) -> int:
         nonlocal seen
         try:
             with books.read() as session:
-                rows = session.execute(select(EventRow.id, EventRow.kind, EventRow.data).where(EventRow.id > seen)).all()
+                rows = session.execute(
+                    select(EventRow.id, EventRow.kind, EventRow.data).where(EventRow.id > seen)
+                ).all()
         except AWAY:
             return False
         seen = max((row.id for row in rows), default=seen)
@@ -125,16 +124,13 @@ def _open(books: Database) -> int:
         return 1
 
 
-def _ids(books: Database) -> list[str]:
-    with books.read() as session:
-        return list(session.scalars(select(MatrixRow.id)))
-
-
 def _clear(report: Report, home: Path) -> None:
     """The home goes, but the log of what went wrong."""
     if report.found:
         sys.stderr.write("\n".join(report.found) + "\n")
-        log = Path(tempfile.gettempdir()) / f"chaos-{report.database}-{report.service}-{report.victim}-{report.seed}.log"
+        log = (
+            Path(tempfile.gettempdir()) / f"chaos-{report.database}-{report.service}-{report.victim}-{report.seed}.log"
+        )
         shutil.copy(home / "log", log)
         sys.stderr.write(f"the log of the service: {log}\n")
     shutil.rmtree(home, ignore_errors=True)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,8 @@ PATIENCE_S = 240.0
 """What is not there by then never will be."""
 
 STEP_S = 0.01
+ONE_THREAD = {"NUMBA_THREADING_LAYER": "workqueue", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""A process that OpenMP has threads in cannot be forked."""
 
 
 class StuckError(Exception):
@@ -57,20 +59,22 @@ def lives(process: psutil.Process | None) -> bool:
     return False
 
 
-def environment(settings: Settings, folder: Path) -> dict[str, str]:
+def environment(settings: Settings, folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     """Of every process of the service."""
     threads = {"OMP_WAIT_POLICY": "PASSIVE", "NUMBA_CACHE_DIR": str(ROOT / ".pytest_cache" / "numba")}
     ours = {"HOME": settings.home, "PORT": settings.port, "DATABASE_URL": settings.database_url, "LOG_FORMAT": "text"}
     given = {f"SPARSIGHT_{name}": str(value) for name, value in ours.items()}
-    return {**os.environ, **threads, **given, "TMPDIR": str(folder)}
+    return {**os.environ, **threads, **given, **more, "TMPDIR": str(folder)}
 
 
-def _begin(settings: Settings, folder: Path, *command: str, **pipes: int) -> "subprocess.Popen[str]":
+def _begin(
+    settings: Settings, folder: Path, command: Sequence[str], more: Mapping[str, str], **pipes: int
+) -> "subprocess.Popen[str]":
     with (settings.home / "log").open("a") as log:
         return subprocess.Popen(
             [sys.executable, *command],
             cwd=ROOT,
-            env=environment(settings, folder),
+            env=environment(settings, folder, more),
             stderr=log,
             text=True,
             **pipes,  # type: ignore[call-overload]
@@ -85,7 +89,7 @@ class Warm:
     def __init__(self, settings: Settings, folder: Path) -> None:
         self._parts: dict[str, psutil.Process] = {}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._parent = _begin(settings, folder, "-m", "tools.chaos.warm", **pipes)
+        self._parent = _begin(settings, folder, ("-m", "tools.chaos.warm"), ONE_THREAD, **pipes)
 
     def start(self) -> None:
         assert self._parent.stdin
@@ -128,7 +132,7 @@ class Shipped:
     def start(self) -> None:
         if self._server is None or self._server.poll() is not None:
             command = ("-P", "-m", "sparsight", "serve")
-            self._server = _begin(self._settings, self._folder, *command, stdout=subprocess.DEVNULL)
+            self._server = _begin(self._settings, self._folder, command, {}, stdout=subprocess.DEVNULL)
 
     def find(self, part: str) -> psutil.Process | None:
         assert self._server

@@ -22,15 +22,14 @@ from typing import Any, NoReturn
 
 from ray import cloudpickle
 
-from gpu_engine.records import DeviceInfo
 from server.jobs import dispatcher, worker
 from server.jobs.engine import Engine, ProcessDiedError, Stream, StreamEndError
 from server.jobs.task import Failure, StudyTask, run_study
 from server.processes import end_with_parent
 from server.settings import Settings
 from sparsight.serve import serve
+from tools.chaos.material import CPU, compile_kernels
 
-CPU = DeviceInfo("cpu", "cpu", "A CPU under chaos", 2**30, 2**20)
 PAUSE_S = 0.05
 END = "end"
 PIDS_MAX = 4096
@@ -196,6 +195,7 @@ LIVES = {"server": _serve, "worker": _work}
 
 def main() -> None:
     """Forks what it is told until nobody tells it any more; its children end with it."""
+    compile_kernels()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         name = line.strip()
