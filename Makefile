@@ -17,7 +17,7 @@ help:
 	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
 	@echo "make tables            write the tables of the recordings into docs/"
 	@echo "make page-bench        time the page of formats in a browser, over what is recorded and over 10⁴ and 10⁵ measurements"
-	@echo "make chaos [KILLS=200] kill processes and dispatchers under a queue, on SQLite and Postgres"
+	@echo "make chaos [KILLS=200] kill processes, dispatchers, workers, servers and Postgres under a queue of real jobs"
 	@echo "make lock              write locked/ for the versions of constraints.txt, after a change of pyproject.toml"
 	@echo "make update-constraints  take the newest versions, and test them"
 	@echo "make bom [EXTRAS=cuda13] print a bill of materials"

@@ -7,6 +7,7 @@ but the table of what such lines in a log add up to. Exit status 1 where anythin
 import argparse
 import json
 import random
+import signal
 import sys
 import tempfile
 from collections import defaultdict
@@ -21,7 +22,7 @@ from tools.chaos.services import SERVICES
 from tools.chaos.victims import VICTIMS, Victim
 
 PIECE = 250
-"""Kills of a piece."""
+"""Most kills of a piece: compiling its kernels takes as long as dozens of kills."""
 
 SHIPPED = 0.04
 """Of the kills: under Ray, and with every process started as a user does, each takes many seconds."""
@@ -43,7 +44,7 @@ def pieces(options: argparse.Namespace) -> Iterator[tuple[str, str, Victim, int]
     owed = [max(1, round(options.kills * share / sum(shares))) for share in shares]
     while any(owed):
         for number, (database, service, victim) in enumerate(cells):
-            if kills := min(owed[number], PIECE):
+            if kills := min(owed[number], options.piece):
                 owed[number] -= kills
                 yield database, service, victim, kills
 
@@ -68,6 +69,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the first piece; the next: + 1")
+    parser.add_argument("--piece", type=int, default=PIECE, help="most kills of a piece")
     parser.add_argument("--sum", type=Path, help="a log: print the table of its lines, and kill nothing")
     known = {"victim": [victim.name for victim in VICTIMS], "database": DATABASES, "service": list(SERVICES)}
     for name, choices in known.items():
@@ -81,6 +83,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> int:
     """Runs the pieces, or sums up a log."""
     options = parse()
+    # As at Ctrl-C: Postgres and the service end with it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.sum:
         lines = [line for line in options.sum.read_text().splitlines() if line.startswith("{")]
         reports = [Report(**json.loads(line)) for line in lines]

@@ -1,7 +1,8 @@
-"""Clients that keep the queue from running dry: they submit over HTTP, try again until answered, and note each answer."""
+"""Clients that keep the queue from running dry: they submit over HTTP, try until answered, and note each answer."""
 
 import random
 import threading
+import time
 from collections.abc import Callable
 
 import httpx
@@ -10,6 +11,7 @@ from sqlalchemy import func, select
 from server.db import AWAY, Database
 from server.models import TERMINAL, JobRow
 from tools.chaos.material import CALLS
+from tools.chaos.services import PATIENCE_S
 
 CLIENTS = 2
 WAITING = 3
@@ -41,6 +43,7 @@ class Clients:
         self._threads = [threading.Thread(target=self._run, args=(number, seed)) for number in range(CLIENTS)]
 
     def start(self) -> None:
+        """Begins to submit."""
         for thread in self._threads:
             thread.start()
 
@@ -96,7 +99,8 @@ class Clients:
 
     def _answered(self, call: Callable[[], httpx.Response], expected: tuple[int, ...]) -> httpx.Response | None:
         """The answer, after as many tries as that takes; None where it is none that a caller may get."""
-        while True:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
             try:
                 answer = call()
             except httpx.TransportError:
@@ -110,3 +114,5 @@ class Clients:
                 )
                 return None
             threading.Event().wait(PAUSE_S)
+        self.wrong.append(f"no answer for {PATIENCE_S:.0f} s")
+        return None

@@ -92,6 +92,7 @@ class Warm:
         self._parent = _begin(settings, folder, ("-m", "tools.chaos.warm"), ONE_THREAD, **pipes)
 
     def start(self) -> None:
+        """Forks or begins what does not run."""
         assert self._parent.stdin
         assert self._parent.stdout
         for part in ("server", "worker"):
@@ -101,6 +102,7 @@ class Warm:
                 self._parts[part] = psutil.Process(int(self._parent.stdout.readline()))
 
     def find(self, part: str) -> psutil.Process | None:
+        """As in Service."""
         with suppress(psutil.NoSuchProcess):
             if part in self._parts:
                 return self._parts[part]
@@ -112,6 +114,7 @@ class Warm:
         return None
 
     def stop(self) -> None:
+        """As in Service."""
         for part in self._parts.values():
             with suppress(psutil.NoSuchProcess):
                 part.terminate()
@@ -130,11 +133,13 @@ class Shipped:
         self._server: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
+        """Forks or begins what does not run."""
         if self._server is None or self._server.poll() is not None:
             command = ("-P", "-m", "sparsight", "serve")
             self._server = _begin(self._settings, self._folder, command, {}, stdout=subprocess.DEVNULL)
 
     def find(self, part: str) -> psutil.Process | None:
+        """As in Service."""
         assert self._server
         with suppress(psutil.NoSuchProcess, StopIteration):
             found = psutil.Process(self._server.pid)
@@ -148,6 +153,7 @@ class Shipped:
         return None
 
     def stop(self) -> None:
+        """As in Service."""
         assert self._server
         self._server.terminate()
         self._server.wait(PATIENCE_S)

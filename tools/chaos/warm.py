@@ -69,6 +69,7 @@ class ForkedDispatcher:
         self.pid = fork("dispatcher", lambda: _dispatch(folder))
 
     def wait(self, timeout: float | None = None) -> int:
+        """As in Popen."""
         deadline = time.monotonic() + (timeout or 0.0)
         while self._status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -81,9 +82,11 @@ class ForkedDispatcher:
         return self._status
 
     def terminate(self) -> None:
+        """As in Popen."""
         self._send(signal.SIGTERM)
 
     def kill(self) -> None:
+        """As in Popen."""
         self._send(signal.SIGKILL)
 
     def _send(self, number: int) -> None:
@@ -95,6 +98,7 @@ class ForkingEngine(Engine):
     """The dispatcher's own way to start processes: a nursery, forked before there are threads, forks them."""
 
     def start(self) -> None:
+        """As in Engine."""
         ours, theirs = socket.socketpair()
         self._lock = threading.Lock()
         self._nursery = fork("nursery", lambda: _nurse(theirs), theirs.fileno())
@@ -102,14 +106,16 @@ class ForkingEngine(Engine):
         self._line = ours
 
     def cluster(self) -> None:
-        return None
+        """There is none."""
 
     def stop(self) -> None:
+        """As in Engine."""
         os.kill(self._nursery, signal.SIGKILL)
         os.waitpid(self._nursery, 0)
         self._line.close()
 
     def submit(self, task: StudyTask) -> "ForkedStream":
+        """As in Engine."""
         ours, theirs = Pipe()
         with self._lock, theirs:
             socket.send_fds(self._line, [b"."], [theirs.fileno()])
@@ -128,6 +134,7 @@ class ForkedStream(Stream):
         self._pid = pid
 
     def take(self, timeout_s: float) -> Any:
+        """As in Stream."""
         if not self._line.poll(timeout_s):
             return None
         try:
@@ -141,6 +148,7 @@ class ForkedStream(Stream):
         return said
 
     def end(self) -> None:
+        """As in Stream."""
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
         self._line.close()
