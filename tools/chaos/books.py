@@ -109,6 +109,7 @@ def job_faults(
     attempts = [event.data["attempt"] for event in told if event.kind == "state"]
     fatal = {row.case_key for row in deaths if row.deaths >= DEATHS_MAX or row.losses >= LOSSES_MAX}
     failed = {record.case_key for record in records if record.state == "failed"}
+    ended = states[-1:] if job.state in TERMINAL else []
     if job.state not in TERMINAL:
         yield "stuck", f"is {job.state}"
     if job.state == "failed" and not ("" in fatal and _says_why(job.error.get("detail", ""))):
@@ -126,7 +127,7 @@ def job_faults(
             yield "wrong", f"has a failed case that says {record.record['note']!r}"
     if job.cases_done != len(keys) or (job.state == "succeeded" and job.progress != job.cases_total):
         yield "wrong", f"counts {job.cases_done} cases of {len(keys)}, progress {job.progress}"
-    if attempts != sorted(attempts) or [state for state in states if state in TERMINAL] != states[-1:]:
+    if attempts != sorted(attempts) or [state for state in states if state in TERMINAL] != ended:
         yield "wrong", f"went through {states} in the attempts {attempts}"
 
 

@@ -11,7 +11,10 @@ from gpu_engine.records import DeviceInfo, DeviceProfile, MatrixInfo
 from gpu_engine.studies import study
 
 CPU = DeviceInfo("cpu", "cpu", "A CPU under chaos", 2**30, 2**20)
-MATRICES = (("stencil", {"points": 5, "nx": 6, "ny": 6}), ("powerlaw", {"n": 50, "mean": 4.0, "max_length": 20}))
+MATRICES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("stencil", {"points": 5, "nx": 6, "ny": 6}),
+    ("powerlaw", {"n": 50, "mean": 4.0, "max_length": 20}),
+)
 CALLS: tuple[dict[str, Any], ...] = (
     {"study": "formats", "params": {"rounds": 9, "kernels": ["csr/vector", "ell/thread"], "caches": ["warm"]}},
     {"study": "formats", "params": {"rounds": 9, "kernels": ["coo/segmented"], "caches": ["warm"]}},

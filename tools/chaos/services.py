@@ -71,7 +71,7 @@ def _begin(
     settings: Settings, folder: Path, command: Sequence[str], more: Mapping[str, str], **pipes: int
 ) -> "subprocess.Popen[str]":
     with (settings.home / "log").open("a") as log:
-        return subprocess.Popen(
+        process: subprocess.Popen[str] = subprocess.Popen(
             [sys.executable, *command],
             cwd=ROOT,
             env=environment(settings, folder, more),
@@ -79,6 +79,7 @@ def _begin(
             text=True,
             **pipes,  # type: ignore[call-overload]
         )
+        return process
 
 
 class Warm:

@@ -190,7 +190,7 @@ def _dispatch(folder: str) -> NoReturn:
 def _work() -> None:
     worker._start = lambda command: ForkedDispatcher(command[-1])  # type: ignore[assignment,return-value]
     worker.RESTART_S = worker.REFUSED_S = dispatcher.LOCK_S = PAUSE_S
-    dispatcher.Engine = ForkingEngine  # type: ignore[misc]
+    dispatcher.Engine = ForkingEngine  # type: ignore[attr-defined]
     worker.supervise()
 
 
