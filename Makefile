@@ -18,7 +18,7 @@ help:
 	@echo "make tables            write the tables of the recordings into docs/"
 	@echo "make page-bench        time the page of formats in a browser, over what is recorded and over 10⁴ and 10⁵ measurements"
 	@echo "make load [CLIENTS=50] [MINUTES=2] time pages, lists, submissions and uploads of many clients at once, and watch the memory"
-	@echo "make chaos [KILLS=200] kill processes and dispatchers under a queue, on SQLite and Postgres"
+	@echo "make chaos [KILLS=200] kill processes, dispatchers, workers, servers and Postgres under a queue of real jobs"
 	@echo "make reach             what listens, and what of it and of the files another user or address reaches; as root"
 	@echo "make fuzz [FILES=100000 UPLOADS=3000] matrix files by grammar and mutation, read in process and sent to a service"
 	@echo "make fuzz-api [REQUESTS=50000] requests made up from the description of the API, for callers of every role"

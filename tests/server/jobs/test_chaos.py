@@ -1,20 +1,49 @@
-"""Random kills under a queue; tools/chaos.py does the same with hundreds of them."""
+"""Random kills under a queue, few of them: `make chaos` does the same with many. And the books find what is wrong."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from server.models import CaseDeathRow, EventRow, JobRow, MeasurementRow
 from tests.postgres import fresh
-from tools import chaos
+from tools.chaos.books import job_faults
+from tools.chaos.piece import run
+from tools.chaos.victims import VICTIMS, Victim
+
+CASES = ("a", "b")
+TWICE = "process died (signal 9) twice"
 
 
-@pytest.mark.full("server/jobs/*", "server/db.py", "tools/chaos.py", "tests/server/jobs/*")
-@pytest.mark.parametrize(
-    ("kind", "victim", "kills"), [("sqlite", "dispatcher", 1), ("sqlite", "process", 2), ("postgres", "process", 2)]
-)
-def test_nothing_is_lost_doubled_or_stuck(
-    request: pytest.FixtureRequest, tmp_path: Path, kind: str, victim: str, kills: int
-) -> None:
-    url = fresh(request.getfixturevalue("postgres")) if kind == "postgres" else ""
-    report = chaos.run(kind, url, victim, kills, seed=1, home=tmp_path)
-    assert (report.wrong, report.kills, report.cases) == ([], kills, report.jobs * chaos.CASES)
+@pytest.mark.full("server/jobs/*", "server/db.py", "tools/chaos/*", "tests/server/jobs/*")
+@pytest.mark.parametrize("victim", VICTIMS, ids=lambda victim: victim.name)
+def test_nothing_is_lost_doubled_or_stuck(request: pytest.FixtureRequest, tmp_path: Path, victim: Victim) -> None:
+    database = victim.databases[0]
+    url = fresh(request.getfixturevalue("postgres")) if database == "postgres" else ""
+    report = run(database, url, "warm", victim, kills=2, seed=1, home=tmp_path)
+    assert (report.found, report.kills) == ([], 2)
+
+
+def kinds(records: tuple[str, ...] = CASES, fatal: tuple[str, ...] = (), note: str = "", **job: Any) -> set[str]:
+    """What the books find wrong with a job of two cases; those of `fatal` have failed, with this note."""
+    fields = {"id": "j", "state": "succeeded", "cases_total": 2, "cases_done": len(set(records)), "progress": 2.0}
+    row = JobRow(**{**fields, "error": {}, **job})
+    rows = [MeasurementRow(case_key=c, state="failed" if c in fatal else "ok", record={"note": note}) for c in records]
+    told = [EventRow(kind="measurement", data={"measurement": {"case": case}}) for case in records]
+    told.append(EventRow(kind="state", data={"state": row.state, "attempt": 1}))
+    deaths = [CaseDeathRow(case_key=case, deaths=2, losses=0) for case in fatal]
+    return {kind for kind, _ in job_faults(row, rows, deaths, told)}
+
+
+def test_the_books_of_a_job_that_ended_as_it_must_are_right() -> None:
+    assert kinds() == set()
+    assert kinds(fatal=("a",), note=TWICE) == set()
+    assert kinds((), ("",), state="failed", error={"detail": "The process died twice outside any case."}) == set()
+
+
+def test_the_books_tell_what_is_lost_doubled_stuck_or_without_a_reason() -> None:
+    assert kinds(("a",)) == {"lost"}
+    assert kinds(("a", "b", "b")) == {"doubled"}
+    assert kinds(state="running") == {"stuck"}
+    assert kinds(fatal=("a",)) == {"wrong"}
+    assert kinds((), state="failed", error={"detail": "no reason"}) == {"wrong"}

@@ -1,0 +1,136 @@
+"""One piece: so many kills of one victim on one database, under one way to run the service, then the books."""
+
+import random
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from sqlalchemy import func, select
+
+from server import devices
+from server.db import AWAY, Database, clock
+from server.migrate import migrate
+from server.models import TERMINAL, EventRow, JobRow, MatrixRow, MatrixState
+from server.sandbox import describe
+from server.settings import Settings
+from server.store import Store, write_matrix
+from tools.chaos.books import Report, check, file_faults
+from tools.chaos.clients import Clients
+from tools.chaos.material import CPU, matrices
+from tools.chaos.services import SERVICES, Service, StuckError, free_port, left, wait
+from tools.chaos.victims import Victim
+
+MOMENTS = ("", "queued", "running", "progress", "measurement", *TERMINAL[:1])
+"""What a kill comes after: any moment, a state of a job, another event of one."""
+
+SPREAD_S = 0.2
+"""Longest time from such an event to the kill."""
+
+LEFT_S = 90.0
+"""Two idle agents of Ray try for a minute to tell its dead server, then end too."""
+
+
+def run(database: str, url: str, service: str, victim: Victim, kills: int, seed: int, home: Path) -> Report:
+    """Kills the victim so many times; then the queue must drain, nothing may be left, and the books be right."""
+    report, began = Report(database, service, victim.name, seed), time.monotonic()
+    settings = Settings(home=home, database_url=url, port=free_port())
+    with tempfile.TemporaryDirectory(prefix="s", ignore_cleanup_errors=True) as folder:
+        books = prepare(settings)
+        started: Service = SERVICES[service](settings, Path(folder))
+        ids = [info.id for info, _ in matrices()]
+        clients = Clients(f"http://127.0.0.1:{settings.port}", books, ids, seed)
+        started.start()
+        clients.start()
+        try:
+            _kill(report, victim, started, settings, books, kills)
+            clients.stop()
+            wait(lambda: not _open(books), "the queue to drain")
+        except StuckError as stuck:
+            report.note(iter([("stuck", str(stuck))]))
+            clients.stop()
+        started.stop()
+        try:
+            wait(lambda: not left(settings), "the processes to end", LEFT_S)
+        except StuckError as stuck:
+            report.note(iter([("stuck", f"{stuck}: {left(settings)}")]))
+        check(report, books, clients.jobs, clients.matrices)
+        report.note(("wrong", said) for said in clients.wrong)
+        report.note(file_faults(settings, Path(folder), database == "sqlite"))
+        books.close()
+    report.seconds = round(time.monotonic() - began, 1)
+    _clear(report, home)
+    return report
+
+
+def prepare(settings: Settings) -> Database:
+    """A new database with small matrices that are ready, and a CPU."""
+    migrate(settings.resolved_database_url)
+    database, store = Database(settings.resolved_database_url), Store(settings.resolved_store)
+    with database.write() as session:
+        now = session.execute(select(clock())).scalar_one()
+        for number, (info, matrix) in enumerate(matrices()):
+            meta = describe(matrix) | {"notes": [], "duplicates": 0}
+            row = MatrixRow(id=info.id, name=info.name, state=MatrixState.READY, sha256=f"{number:064x}")
+            row.n_rows, row.n_cols, row.nnz, row.created_at = info.n_rows, info.n_cols, info.nnz, now
+            row.fingerprint, row.features = meta["fingerprint"], meta["features"]
+            with store.stage() as folder:
+                write_matrix(folder, matrix, meta)
+                store.commit(row.id, folder)
+            session.add(row)
+    devices.register(database, [CPU])
+    return database
+
+
+def _kill(report: Report, victim: Victim, service: Service, settings: Settings, books: Database, kills: int) -> None:
+    chance = random.Random(report.seed)
+    mark = 0
+    while report.kills < kills:
+        moment = chance.choice(MOMENTS)
+        mark = _await(books, moment, mark)
+        threading.Event().wait(chance.uniform(0.0, SPREAD_S))
+        report.kills += victim.kill(service, settings, chance)
+
+
+def _await(books: Database, moment: str, mark: int) -> int:
+    """Waits until jobs have told of such an event after the one of this number; the number of the last one."""
+    seen = mark
+
+    def told() -> bool:
+        nonlocal seen
+        try:
+            with books.read() as session:
+                rows = session.execute(
+                    select(EventRow.id, EventRow.kind, EventRow.data).where(EventRow.id > seen)
+                ).all()
+        except AWAY:
+            return False
+        seen = max((row.id for row in rows), default=seen)
+        return not moment or any(moment in (row.kind, row.data.get("state")) for row in rows)
+
+    wait(told, f"an event {moment!r}")
+    return seen
+
+
+def _open(books: Database) -> int:
+    try:
+        with books.read() as session:
+            jobs = session.scalar(select(func.count()).where(JobRow.state.not_in(TERMINAL))) or 0
+            reading = session.scalar(select(func.count()).where(MatrixRow.state == MatrixState.INGESTING)) or 0
+            return jobs + reading
+    except AWAY:
+        return 1
+
+
+def _clear(report: Report, home: Path) -> None:
+    """The home goes, but the log of what went wrong."""
+    if report.found:
+        sys.stderr.write("\n".join(report.found) + "\n")
+        log = (
+            Path(tempfile.gettempdir()) / f"chaos-{report.database}-{report.service}-{report.victim}-{report.seed}.log"
+        )
+        shutil.copy(home / "log", log)
+        sys.stderr.write(f"the log of the service: {log}\n")
+    shutil.rmtree(home, ignore_errors=True)

@@ -1,0 +1,184 @@
+"""SERVICES: the ways in which the service runs under chaos; each finds its parts by name and starts what was killed."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+from sqlalchemy import make_url
+
+from server.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("process", "dispatcher", "worker", "server")
+PATIENCE_S = 240.0
+"""What is not there by then never will be."""
+
+STEP_S = 0.01
+ONE_THREAD = {"NUMBA_THREADING_LAYER": "workqueue", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""A process that OpenMP has threads in cannot be forked."""
+
+
+class StuckError(Exception):
+    """Something that must come did not."""
+
+
+class Service(Protocol):
+    """A running service."""
+
+    def start(self) -> None:
+        """Starts it, or what of it was killed and that nobody else starts again."""
+
+    def find(self, part: str) -> psutil.Process | None:
+        """The process of that part, None while there is none."""
+
+    def stop(self) -> None:
+        """Ends it as a user does, and waits."""
+
+
+def wait(condition: Callable[[], object], what: str, patience_s: float = PATIENCE_S) -> None:
+    """Returns once the condition holds; raises StuckError."""
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        if time.monotonic() > deadline:
+            raise StuckError(f"waited {patience_s:.0f} s for {what}")
+        threading.Event().wait(STEP_S)
+
+
+def lives(process: psutil.Process | None) -> bool:
+    """Whether it runs and is no zombie."""
+    with suppress(psutil.NoSuchProcess):
+        return process is not None and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def environment(settings: Settings, folder: Path, more: Mapping[str, str]) -> dict[str, str]:
+    """Of every process of the service."""
+    threads = {"OMP_WAIT_POLICY": "PASSIVE", "NUMBA_CACHE_DIR": str(ROOT / ".pytest_cache" / "numba")}
+    ours = {"HOME": settings.home, "PORT": settings.port, "DATABASE_URL": settings.database_url, "LOG_FORMAT": "text"}
+    given = {f"SPARSIGHT_{name}": str(value) for name, value in ours.items()}
+    return {**os.environ, **threads, **given, **more, "TMPDIR": str(folder)}
+
+
+def _begin(
+    settings: Settings, folder: Path, command: Sequence[str], more: Mapping[str, str], **pipes: int
+) -> "subprocess.Popen[str]":
+    with (settings.home / "log").open("a") as log:
+        process: subprocess.Popen[str] = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env=environment(settings, folder, more),
+            stderr=log,
+            text=True,
+            **pipes,  # type: ignore[call-overload]
+        )
+        return process
+
+
+class Warm:
+    """`serve --no-worker` and a worker beside it, as forks of one process (warm.py)."""
+
+    name = "warm"
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._parts: dict[str, psutil.Process] = {}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._parent = _begin(settings, folder, ("-m", "tools.chaos.warm"), ONE_THREAD, **pipes)
+
+    def start(self) -> None:
+        """Forks or begins what does not run."""
+        assert self._parent.stdin
+        assert self._parent.stdout
+        for part in ("server", "worker"):
+            if not lives(self._parts.get(part)):
+                self._parent.stdin.write(f"{part}\n")
+                self._parent.stdin.flush()
+                self._parts[part] = psutil.Process(int(self._parent.stdout.readline()))
+
+    def find(self, part: str) -> psutil.Process | None:
+        """As in Service."""
+        with suppress(psutil.NoSuchProcess):
+            if part in self._parts:
+                return self._parts[part]
+            below = (child for child in self._parts["worker"].children() if child.name() == "dispatcher")
+            found = next(below, None)
+            if part == "dispatcher" or found is None:
+                return found
+            return next((child for child in found.children(recursive=True) if child.name() == "measure"), None)
+        return None
+
+    def stop(self) -> None:
+        """As in Service."""
+        for part in self._parts.values():
+            with suppress(psutil.NoSuchProcess):
+                part.terminate()
+        psutil.wait_procs(list(self._parts.values()), PATIENCE_S)
+        self._parent.communicate()
+
+
+class Shipped:
+    """`sparsight serve` as a user starts it, with its own worker and Ray."""
+
+    name = "shipped"
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._server: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Forks or begins what does not run."""
+        if self._server is None or self._server.poll() is not None:
+            command = ("-P", "-m", "sparsight", "serve")
+            self._server = _begin(self._settings, self._folder, command, {}, stdout=subprocess.DEVNULL)
+
+    def find(self, part: str) -> psutil.Process | None:
+        """As in Service."""
+        assert self._server
+        with suppress(psutil.NoSuchProcess, StopIteration):
+            found = psutil.Process(self._server.pid)
+            for level, word in (("worker", "worker"), ("dispatcher", "server.jobs.dispatcher")):
+                if part == "server":
+                    return found
+                found = next(child for child in found.children() if word in child.cmdline())
+                if part == level:
+                    return found
+            return next(p for p in found.children(recursive=True) if "".join(p.cmdline()).startswith("ray::run_study"))
+        return None
+
+    def stop(self) -> None:
+        """As in Service."""
+        assert self._server
+        self._server.terminate()
+        self._server.wait(PATIENCE_S)
+
+
+SERVICES = {service.name: service for service in (Warm, Shipped)}
+
+
+def free_port() -> int:
+    """A port of this host that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def left(settings: Settings) -> list[str]:
+    """Processes of the service that still run: those with its home in their environment."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("SPARSIGHT_HOME") == str(settings.home) and lives(process):
+                found.append(f"{process.pid} {process.name()}")
+    return found
+
+
+def postgres_folder(settings: Settings) -> Path:
+    """Where the data of its Postgres lies, and its socket."""
+    return Path(str(make_url(settings.database_url).query["host"]))
