@@ -20,16 +20,16 @@ struct Fp32 {
 };
 
 /// The first K of SEGMENTS segments.
-template <int SEGMENTS, int K> struct Head {
+template <int SEGMENTS, int K, typename Code = Ieee> struct Head {
   using Unit = typename UnitOf<SEGMENTS>::Type;
   static __device__ __forceinline__ double load(const Unit *base, long long i) {
-    return load_segments<SEGMENTS, K>(base, i);
+    return load_segments<SEGMENTS, K, Code>(base, i);
   }
   static __device__ __forceinline__ double read_once(const Unit *base, long long i) {
-    return stream_segments<SEGMENTS, K>(base, i);
+    return stream_segments<SEGMENTS, K, Code>(base, i);
   }
   static __device__ __forceinline__ double store(Unit *base, long long i, double value) {
-    return store_segments<SEGMENTS, K>(base, i, value);
+    return store_segments<SEGMENTS, K, Code>(base, i, value);
   }
 };
 
