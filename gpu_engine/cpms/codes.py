@@ -15,8 +15,8 @@ BEYOND = 1024
 class Code(NamedTuple):
     """A value whose fp64 bits are b is the code ((b − base) << up) + half, modulo 2⁶⁴; the order of values is kept.
 
-    Of the first k segments alone the code is ((c − half) >> up) + base, where c and half are cut to these segments: with
-    `half` the cut rounds to nearest. Bits outside of base … last are stored as the nearer of the two.
+    Of its first k segments alone the bits are ((c − h) >> up) + base, where code c and h, which is half, are cut to
+    these: so the cut rounds to nearest. Bits outside of base … last are stored as the nearer one of them.
 
     up    uint64, bits that every code would have in common
     base  uint64, the bits of the least value
