@@ -33,6 +33,10 @@ template <int SEGMENTS, int K, typename Code = Ieee> struct Head {
   }
 };
 
+/// Whether segments of 16 bits have short exponents: to join and round them takes registers.
+template <typename T> constexpr bool IS_SHORT16 = false;
+template <int K> constexpr bool IS_SHORT16<Head<4, K, Short>> = true;
+
 /// No values: every link of a page carries the same share, and what stands for p is p over the out-degree.
 struct None {
   using Unit = double;
