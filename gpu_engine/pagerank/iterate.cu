@@ -135,7 +135,7 @@ ell_thread(int n, int width, const int *__restrict__ columns, const typename Val
 /// Blocks of a multiprocessor: with values in segments of 16 bits as many as leave registers for several links in
 /// flight. Left to itself, the compiler takes one link after the other there.
 template <typename Values, typename Read>
-constexpr int SLICES_AT_ONCE = IS_SHORT16<Values>                   ? 8
+constexpr int SLICES_AT_ONCE = IS_SHORT16<Values>                   ? 7
                                : sizeof(typename Values::Unit) == 2 ? 10
                                                                     : (sizeof(typename Read::Unit) == 2 ? 12 : 16);
 
