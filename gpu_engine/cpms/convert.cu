@@ -13,14 +13,17 @@ __device__ __forceinline__ long long group_of_warp() {
 }
 
 /// Splits the values of `groups` groups in place, a warp a group; the storage is aligned to 128 bytes.
-template <int SEGMENTS> __global__ void to_cpms(long long groups, void *storage) {
+template <int SEGMENTS, typename Code> __global__ void to_cpms(long long groups, void *storage) {
   const int lane = threadIdx.x % WARP;
   const long long group = group_of_warp();
   if (group >= groups) return;
-  const Values<SEGMENTS> values = static_cast<const Values<SEGMENTS> *>(storage)[group * WARP + lane];
+  Values<SEGMENTS> values = static_cast<const Values<SEGMENTS> *>(storage)[group * WARP + lane];
   unsigned *words = static_cast<unsigned *>(storage) + group * WARP * SEGMENTS + lane;
   // No lane may write before all have read: the blocks lie where the values were.
   __syncwarp();
+#pragma unroll
+  for (int item = 0; item < Values<SEGMENTS>::COUNT; ++item)
+    values.bits[item] = Code::template encode<SEGMENTS>(values.bits[item]);
 #pragma unroll
   for (int segment = 0; segment < SEGMENTS; ++segment) {
     unsigned word = 0;
@@ -34,7 +37,7 @@ template <int SEGMENTS> __global__ void to_cpms(long long groups, void *storage)
 }
 
 /// The inverse of to_cpms.
-template <int SEGMENTS> __global__ void to_ieee(long long groups, void *storage) {
+template <int SEGMENTS, typename Code> __global__ void to_ieee(long long groups, void *storage) {
   const int lane = threadIdx.x % WARP;
   const long long group = group_of_warp();
   if (group >= groups) return;
@@ -49,6 +52,9 @@ template <int SEGMENTS> __global__ void to_ieee(long long groups, void *storage)
       values.bits[item] |= (unsigned long long)unit << shift_of<SEGMENTS>(segment);
     }
   }
+#pragma unroll
+  for (int item = 0; item < Values<SEGMENTS>::COUNT; ++item)
+    values.bits[item] = Code::template decode<SEGMENTS, SEGMENTS>(values.bits[item]);
   __syncwarp();
   static_cast<Values<SEGMENTS> *>(storage)[group * WARP + lane] = values;
 }

@@ -8,25 +8,33 @@ from typing import Any
 import numba
 import numpy as np
 
+from gpu_engine.cpms.codes import Code
 from gpu_engine.cpms.layout import BLOCK_BYTES, SEGMENTS, Segmented, group_size
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import ParameterError
 
 TO_CPMS, TO_IEEE = "to_cpms", "to_ieee"
+CODES = {False: "Ieee", True: "Short"}
+"""The C++ type of the code, by whether exponents are short."""
+
 SOURCE = CudaSource(
-    __package__, "convert.cu", tuple(f"{kernel}<{segments}>" for kernel in (TO_CPMS, TO_IEEE) for segments in SEGMENTS)
+    __package__,
+    "convert.cu",
+    tuple(f"{to}<{segments}, {code}>" for to in (TO_CPMS, TO_IEEE) for segments in SEGMENTS for code in CODES.values()),
 )
 BLOCK = 256
 
 
-def to_cpms(storage: Any, n: int, segments: int) -> Segmented:
+def to_cpms(storage: Any, n: int, segments: int, short: bool = False) -> Segmented:
     """Splits n values in place; raises ParameterError where the storage is not theirs in whole groups.
 
     storage  float64 [whole groups], the values and zeros, as `padded` makes it; the result holds on to it
+    short    with short exponents, of which Segmented says which values they keep
     """
-    segmented = Segmented(storage, n, segments)
+    segmented = Segmented(storage, n, segments, short=short)
     if isinstance(storage, np.ndarray):
-        _to_cpms(segmented.units, group_size(segments), segments, numba.get_num_threads())
+        code = segmented.code
+        _to_cpms(segmented.units, group_size(segments), segments, code, code.last, numba.get_num_threads())
     else:
         _cuda(TO_CPMS, segmented)
     return segmented
@@ -37,7 +45,8 @@ def to_ieee(segmented: Segmented) -> Any:
     if segmented.block_bytes != BLOCK_BYTES:
         raise ParameterError(f"Blocks of {segmented.block_bytes} bytes are not converted in place; take {BLOCK_BYTES}.")
     if isinstance(segmented.storage, np.ndarray):
-        _to_ieee(segmented.units, group_size(segmented.segments), segmented.segments, numba.get_num_threads())
+        segments = segmented.segments
+        _to_ieee(segmented.units, group_size(segments), segments, segmented.code, numba.get_num_threads())
     else:
         _cuda(TO_IEEE, segmented)
     return segmented.storage[: segmented.n]
@@ -52,14 +61,15 @@ def _cuda(kernel: str, segmented: Segmented) -> None:
     groups = storage.size // group_size(segments)
     if groups:
         blocks = -(-groups // (BLOCK // 32))
-        SOURCE.function(f"{kernel}<{segments}>")((blocks,), (BLOCK,), (np.int64(groups), storage))
+        code = CODES[segmented.short]
+        SOURCE.function(f"{kernel}<{segments}, {code}>")((blocks,), (BLOCK,), (np.int64(groups), storage))
 
 
 # Both loops have one array as argument: Numba tells the compiler that the arguments of a parallel loop do not overlap.
 
 
 @numba.njit(parallel=True, cache=True)
-def _to_cpms(units: Any, values: int, segments: int, threads: int) -> None:
+def _to_cpms(units: Any, values: int, segments: int, code: Code, last: np.uint64, threads: int) -> None:
     """Groups of so many values, as many a thread, each through a buffer of its own."""
     size = values * segments
     groups = units.size // size
@@ -69,6 +79,8 @@ def _to_cpms(units: Any, values: int, segments: int, threads: int) -> None:
         for group in range(groups * thread // threads, groups * (thread + 1) // threads):
             begin = group * size
             units_of_bits[:] = units[begin : begin + size]
+            for value in range(values):
+                bits[value] = (min(max(bits[value], code.base), last) - code.base << code.up) + code.half
             for segment in range(segments):
                 shift = np.uint64(64 - (segment + 1) * 64 // segments)
                 block = units[begin + segment * values : begin + (segment + 1) * values]
@@ -77,7 +89,7 @@ def _to_cpms(units: Any, values: int, segments: int, threads: int) -> None:
 
 
 @numba.njit(parallel=True, cache=True)
-def _to_ieee(units: Any, values: int, segments: int, threads: int) -> None:
+def _to_ieee(units: Any, values: int, segments: int, code: Code, threads: int) -> None:
     """The inverse of `_to_cpms`."""
     size = values * segments
     groups = units.size // size
@@ -92,4 +104,6 @@ def _to_ieee(units: Any, values: int, segments: int, threads: int) -> None:
                 block = units[begin + segment * values : begin + (segment + 1) * values]
                 for value in range(values):
                     bits[value] |= np.uint64(block[value]) << shift
+            for value in range(values):
+                bits[value] = (bits[value] - code.half >> code.up) + code.base
             units[begin : begin + size] = units_of_bits

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpu_engine.cpms.codes import Code, code_of
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import array_module
 
@@ -37,12 +38,14 @@ class Segmented:
     n            values
     segments     of a value: one of SEGMENTS
     block_bytes  a power of two from 16 on, or SEPARATE; only blocks of BLOCK_BYTES can be converted in place
+    short        segments of numbers of 2⁻⁶³ to 1 with short exponents, whose heads are rounded; others are not kept
     """
 
     storage: Any
     n: int
     segments: int
     block_bytes: int = BLOCK_BYTES
+    short: bool = False
 
     def __post_init__(self) -> None:
         size = padded_size(self.n, self.segments, self.block_bytes)
@@ -57,6 +60,11 @@ class Segmented:
     def units(self) -> Any:
         """The storage as units: uint32 or uint16 [segments · whole groups], a view."""
         return self.storage.view(UNITS[self.segments])
+
+    @property
+    def code(self) -> Code:
+        """The bits that its segments hold."""
+        return code_of(self.segments, self.short)
 
     @property
     def apart(self) -> int:
@@ -80,9 +88,9 @@ def padded_size(n: int, segments: int, block_bytes: int = BLOCK_BYTES) -> int:
     return -(-n // size) * size
 
 
-def allocate(n: int, segments: int, xp: Any = np, block_bytes: int = BLOCK_BYTES) -> Segmented:
-    """n zeros in segments, on the device of the module `xp` (NumPy or CuPy)."""
-    return Segmented(xp.zeros(padded_size(n, segments, block_bytes)), n, segments, block_bytes)
+def allocate(n: int, segments: int, xp: Any = np, block_bytes: int = BLOCK_BYTES, short: bool = False) -> Segmented:
+    """n zeros in segments, on the device of the module `xp` (NumPy or CuPy); with short exponents no numbers yet."""
+    return Segmented(xp.zeros(padded_size(n, segments, block_bytes)), n, segments, block_bytes, short)
 
 
 def padded(values: Any, segments: int) -> Any:
@@ -93,16 +101,19 @@ def padded(values: Any, segments: int) -> Any:
 
 
 def read(segmented: Segmented, k: int) -> Any:
-    """The values truncated to their first k segments: float64 [n]; raises ParameterError where they have no k.
+    """The values as their first k segments have them: float64 [n]; raises ParameterError where they have no k.
 
-    The other segments are zero, which rounds towards zero; a NaN with all its payload in them reads as an infinity.
+    The other segments are zero, which rounds towards zero, with short exponents to nearest; a NaN with all its payload
+    in them reads as an infinity.
     """
     _check_count(segmented, k)
-    bits = array_module(segmented.storage).zeros(segmented.n, dtype=np.uint64)
+    xp, code = array_module(segmented.storage), segmented.code
+    bits = xp.zeros(segmented.n, dtype=np.uint64)
     for segment in range(k):
         units = segmented.units[_places(segmented, segment)]
         bits |= units.astype(np.uint64) << _shift(segmented, segment)
-    return bits.view(np.float64)
+    lost = _shift(segmented, k - 1)
+    return ((bits - (code.half >> lost << lost) >> code.up) + code.base).view(np.float64)
 
 
 def write(segmented: Segmented, values: Any, k: int) -> None:
@@ -113,7 +124,9 @@ def write(segmented: Segmented, values: Any, k: int) -> None:
     _check_count(segmented, k)
     if values.dtype != np.float64 or values.shape != (segmented.n,):
         raise ParameterError(f"The values are {values.dtype} {list(values.shape)}; expected float64 [{segmented.n}].")
-    bits = array_module(values).ascontiguousarray(values).view(np.uint64)
+    xp, code = array_module(values), segmented.code
+    bits = xp.ascontiguousarray(values).view(np.uint64)
+    bits = (xp.clip(bits, code.base, code.last) - code.base << code.up) + code.half
     units = segmented.units
     for segment in range(k):
         units[_places(segmented, segment)] = (bits >> _shift(segmented, segment)).astype(units.dtype)

@@ -20,18 +20,22 @@ struct Fp32 {
 };
 
 /// The first K of SEGMENTS segments.
-template <int SEGMENTS, int K> struct Head {
+template <int SEGMENTS, int K, typename Code = Ieee> struct Head {
   using Unit = typename UnitOf<SEGMENTS>::Type;
   static __device__ __forceinline__ double load(const Unit *base, long long i) {
-    return load_segments<SEGMENTS, K>(base, i);
+    return load_segments<SEGMENTS, K, Code>(base, i);
   }
   static __device__ __forceinline__ double read_once(const Unit *base, long long i) {
-    return stream_segments<SEGMENTS, K>(base, i);
+    return stream_segments<SEGMENTS, K, Code>(base, i);
   }
   static __device__ __forceinline__ double store(Unit *base, long long i, double value) {
-    return store_segments<SEGMENTS, K>(base, i, value);
+    return store_segments<SEGMENTS, K, Code>(base, i, value);
   }
 };
+
+/// Whether segments of 16 bits have short exponents: to join and round them takes registers.
+template <typename T> constexpr bool IS_SHORT16 = false;
+template <int K> constexpr bool IS_SHORT16<Head<4, K, Short>> = true;
 
 /// No values: every link of a page carries the same share, and what stands for p is p over the out-degree.
 struct None {

@@ -11,7 +11,7 @@ from gpu_engine.gpu_bench.pagerank_peers import peer_runs
 
 LAYOUTS = ("split/tile", "sellp/thread", "csr/thread", "ell/thread")
 ERRORS = ("residual", "distance", "mass_error")
-SEGMENTS = ("cpms2", "cpms4", f"{FREE}-cpms2", f"{FREE}-cpms4")
+SEGMENTS = ("cpms2", "cpms4", f"{FREE}-cpms2", f"{FREE}-cpms4", "short-cpms2", "short-cpms4", f"{FREE}-short-cpms2")
 
 
 def conclusions(data: BenchmarkData) -> Iterator[Section]:

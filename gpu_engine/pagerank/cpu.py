@@ -32,11 +32,18 @@ class Rule(NamedTuple):
 
 
 class Precision(NamedTuple):
-    """Segments read of values and p, and written of new; shift: log₂ of a group, 5 for two segments, 6 for four."""
+    """Segments read of values and p, and written of new; what they hold is a code of gpu_engine/cpms/codes.py.
+
+    shift  log₂ of a group: 5 for two segments, 6 for four
+    """
 
     shift: int
     read: int
     write: int
+    up: Any
+    base: Any
+    half: Any
+    last: Any
 
 
 @numba.njit(cache=True)
@@ -45,36 +52,45 @@ def _real(bits: Any) -> Any:
 
 
 @numba.njit(cache=True)
-def _load(units: Any, i: Any, shift: Any, k: Any) -> Any:
+def _decoded(bits: Any, k: Any, precision: Any) -> Any:
+    """The value of a code that is cut to its first k segments."""
+    dropped = np.uint64(64 - k * (64 >> precision.shift - 4))
+    half = precision.half >> dropped << dropped
+    return _real((np.uint64(bits) - half >> precision.up) + precision.base)
+
+
+@numba.njit(cache=True)
+def _load(units: Any, i: Any, precision: Any, k: Any) -> Any:
     """Value i with its first k segments, the others zero."""
+    shift = precision.shift
     doublings = shift - 4
     width, group = 64 >> doublings, 1 << shift
     at = ((i >> shift) << (shift + doublings)) | (i & (group - 1))
     first = np.uint64(units[at]) << np.uint64(64 - width)
     if k == 1:
-        return _real(first)
+        return _decoded(first, k, precision)
     second = first | np.uint64(units[at + group]) << np.uint64(64 - 2 * width)
     if k == 2:
-        return _real(second)
+        return _decoded(second, k, precision)
     third = second | np.uint64(units[at + 2 * group]) << np.uint64(64 - 3 * width)
     if k == 3:
-        return _real(third)
-    return _real(third | np.uint64(units[at + 3 * group]))
+        return _decoded(third, k, precision)
+    return _decoded(third | np.uint64(units[at + 3 * group]), k, precision)
 
 
 @numba.njit(cache=True)
-def _store(units: Any, i: Any, value: Any, shift: Any, k: Any) -> Any:
+def _store(units: Any, i: Any, value: Any, precision: Any, k: Any) -> Any:
     """Writes the first k segments of value i and returns what was kept of it."""
+    shift = precision.shift
     doublings = shift - 4
     width, group = 64 >> doublings, 1 << shift
     at = ((i >> shift) << (shift + doublings)) | (i & (group - 1))
-    bits = np.float64(value).view(np.uint64)
+    bits = min(max(np.float64(value).view(np.uint64), precision.base), precision.last)
+    bits = (bits - precision.base << precision.up) + precision.half
     for segment in range(k):
         units[at + segment * group] = bits >> np.uint64(64 - (segment + 1) * width)
-    if k * width == 64:
-        return _real(bits)
     dropped = np.uint64(64 - k * width)
-    return _real(bits >> dropped << dropped)
+    return _decoded(bits >> dropped << dropped, k, precision)
 
 
 @numba.njit(cache=True)
@@ -110,8 +126,8 @@ def _finish_segments(totals: Any, begin: Any, end: Any, p: Any, new: Any, rule: 
     gamma, lost = 0.0, 0.0
     for row in range(begin, end):
         value = rule.damping * totals[row - begin] + rule.base
-        new_rank = _store(new, row, value, precision.shift, precision.write)
-        gamma = _widened(gamma, new_rank - _load(p, row, precision.shift, precision.read), rule.norm)
+        new_rank = _store(new, row, value, precision, precision.write)
+        gamma = _widened(gamma, new_rank - _load(p, row, precision, precision.read), rule.norm)
         if rule.dangling[row]:
             lost += new_rank
     return gamma, lost
@@ -166,8 +182,8 @@ def csr_step_segments(
             for row in range(begin, end):
                 total = 0.0
                 for entry in range(indptr[row], indptr[row + 1]):
-                    rank = _load(p, np.int64(indices[entry]), precision.shift, precision.read)
-                    total += _load(values, np.int64(entry), precision.shift, precision.read) * rank
+                    rank = _load(p, np.int64(indices[entry]), precision, precision.read)
+                    total += _load(values, np.int64(entry), precision, precision.read) * rank
                 totals[row - begin] = total
             found = _joined(found, _finish_segments(totals, begin, end, p, new, rule, precision), rule.norm)
         sums[0, part], sums[1, part] = found
@@ -202,29 +218,29 @@ def ell_step_segments(
             totals[: end - begin] = 0.0
             for slot in range(begin, columns.size, n):
                 for row in range(end - begin):
-                    rank = _load(p, np.int64(columns[slot + row]), precision.shift, precision.read)
-                    totals[row] += _load(values, np.int64(slot + row), precision.shift, precision.read) * rank
+                    rank = _load(p, np.int64(columns[slot + row]), precision, precision.read)
+                    totals[row] += _load(values, np.int64(slot + row), precision, precision.read) * rank
             found = _joined(found, _finish_segments(totals, begin, end, p, new, rule, precision), rule.norm)
         sums[0, part], sums[1, part] = found
 
 
 @numba.njit(parallel=True, cache=True)
-def mass_of_segments(borders: Any, p: Any, shift: int, k: int, mass: Any) -> None:
-    """mass [parts]: Σ|p| of the ranks truncated to k segments."""
+def mass_of_segments(borders: Any, p: Any, precision: Any, mass: Any) -> None:
+    """mass [parts]: Σ|p| of the ranks as the segments have them that are read."""
     for part in numba.prange(borders.size - 1):
         total = 0.0
         for row in range(borders[part], borders[part + 1]):
-            total += abs(_load(p, row, shift, k))
+            total += abs(_load(p, row, precision, precision.read))
         mass[part] = total
 
 
 @numba.njit(parallel=True, cache=True)
-def scale_segments(borders: Any, dangling: Any, p: Any, factor: float, shift: int, k: int, lost: Any) -> None:
-    """p := factor · p, truncated to k segments; lost [parts]: the rank of dangling pages afterwards."""
+def scale_segments(borders: Any, dangling: Any, p: Any, factor: float, precision: Any, lost: Any) -> None:
+    """p := factor · p, in the segments that are read; lost [parts]: the rank of dangling pages afterwards."""
     for part in numba.prange(borders.size - 1):
         total = 0.0
         for row in range(borders[part], borders[part + 1]):
-            new_rank = _store(p, row, factor * _load(p, row, shift, k), shift, k)
+            new_rank = _store(p, row, factor * _load(p, row, precision, precision.read), precision, precision.read)
             if dangling[row]:
                 total += new_rank
         lost[part] = total

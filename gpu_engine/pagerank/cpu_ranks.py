@@ -158,23 +158,26 @@ class SegmentedRanks(CpuRanks):
 
     scales = True
 
-    def __init__(self, graph: TransitionMatrix, params: PageRankParams, layout: str, segments: int) -> None:
+    def __init__(
+        self, graph: TransitionMatrix, params: PageRankParams, layout: str, segments: int, short: bool = False
+    ) -> None:
+        """short  with short exponents: of ELL no padding would be zero"""
         super().__init__(graph, params)
-        self._segments, self._shift = segments, SHIFTS[segments]
+        self._segments, self._short = segments, short
         *self._pattern, values = _ell(graph) if layout == "ell" else _csr(graph)
         self._pull_plain, self._pull = _steps(layout)
-        self._values = cpms.to_cpms(cpms.padded(values, segments), values.size, segments)
-        self._p, self._new = (cpms.allocate(graph.n, segments) for _ in range(2))
+        self._values = cpms.to_cpms(cpms.padded(values, segments), values.size, segments, short)
+        self._p, self._new = (cpms.allocate(graph.n, segments, short=short) for _ in range(2))
         self._read = 1
         self._plain: tuple[Any, Any, Any] | None = None
 
     def scale(self, k: int) -> None:
         """Scales the ranks, written in k segments, to ‖p‖₁ = 1, in two passes: Σ|p|, then the scaling."""
-        mass, lost = np.empty_like(self._sums)
-        cpu.mass_of_segments(self._borders, self._p.units, self._shift, k, mass)
+        (mass, lost), precision = np.empty_like(self._sums), self._precision(k, k)
+        cpu.mass_of_segments(self._borders, self._p.units, precision, mass)
         total = math.fsum(mass)
         if total > 0.0:
-            cpu.scale_segments(self._borders, self._dangling, self._p.units, 1.0 / total, self._shift, k, lost)
+            cpu.scale_segments(self._borders, self._dangling, self._p.units, 1.0 / total, precision, lost)
             self._lost = math.fsum(lost)
 
     def ranks(self) -> Any:
@@ -190,7 +193,7 @@ class SegmentedRanks(CpuRanks):
 
     def _fill(self, value: float, first: int) -> float:
         if self._plain is not None:
-            cpms.to_cpms(self._values.storage, self._values.n, self._segments)
+            cpms.to_cpms(self._values.storage, self._values.n, self._segments, self._short)
             self._plain = None
         cpms.write(self._p, np.full(self._graph.n, value), first)
         first_rank = cpms.read(self._p, first)
@@ -206,9 +209,12 @@ class SegmentedRanks(CpuRanks):
             self._plain = values, new, p
             return
         units = self._values.units, self._p.units, self._new.units
-        precision = cpu.Precision(self._shift, read, write)
-        self._pull(self._borders, *self._pattern, *units, precision, rule, self._sums)
+        self._pull(self._borders, *self._pattern, *units, self._precision(read, write), rule, self._sums)
         self._p, self._new, self._read = self._new, self._p, write
+
+    def _precision(self, read: int, write: int) -> cpu.Precision:
+        code = self._p.code
+        return cpu.Precision(SHIFTS[self._segments], read, write, *code, code.last)
 
 
 def _steps(layout: str) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gpu_engine.cpms.convert import CODES
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats import tiles
@@ -63,12 +64,12 @@ NEVER = 0.5e300
 """A sum that no probe finds: it writes its sum if it equals this, so the compiler keeps the loads."""
 
 
-def head(segments: int, k: int) -> str:
-    """The C++ type of values of which the first k segments are used."""
-    return f"Head<{segments}, {k}>"
+def head(segments: int, k: int, short: bool = False) -> str:
+    """The C++ type of values of which the first k segments are used; short: with short exponents."""
+    return f"Head<{segments}, {k}, {CODES[True]}>" if short else f"Head<{segments}, {k}>"
 
 
-def types_of(storage: Storage, free: bool) -> Iterator[tuple[str, str, str]]:
+def types_of(storage: Storage, free: bool, short: bool = False) -> Iterator[tuple[str, str, str]]:
     """(type of values, of ranks read, of ranks written) of all iterations with a storage.
 
     The iteration that reaches full precision writes fp64; from then on values are fp64 too, or stay in segments.
@@ -77,10 +78,10 @@ def types_of(storage: Storage, free: bool) -> Iterator[tuple[str, str, str]]:
         yield (NONE if free else storage), storage, storage
         return
     for k in range(1, storage):
-        read = head(storage, k)
-        for write in (read, FP64 if k + 1 == storage else head(storage, k + 1)):
+        read = head(storage, k, short)
+        for write in (read, FP64 if k + 1 == storage else head(storage, k + 1, short)):
             yield (NONE if free else read), read, write
-    for values in (NONE,) if free else (FP64, head(storage, storage)):
+    for values in (NONE,) if free else (FP64, head(storage, storage, short)):
         yield values, FP64, FP64
 
 
@@ -149,7 +150,10 @@ class CsrPull:
     def blocks(self, types: str) -> int:
         """Of a launch with these types (values, read, written)."""
         values = types[: types.index(">") + 1] if types.startswith("Head") else ""
-        resident = BLOCKS_BY_SEGMENTS.get(values, CSR_BLOCKS)[self._long] * self._multiprocessors
+        resident = (
+            BLOCKS_BY_SEGMENTS.get(values.replace(f", {CODES[True]}", ""), CSR_BLOCKS)[self._long]
+            * self._multiprocessors
+        )
         return min(-(-int(self._n) // CSR_BLOCK), resident)
 
 
@@ -286,10 +290,10 @@ def pointer_of(pull: CsrMatrix) -> str:
     return POINTERS[pull.indptr.dtype.itemsize == 8]
 
 
-def source_of(layout: str, storage: Storage, free: bool, pointer: str) -> CudaSource:
+def source_of(layout: str, storage: Storage, free: bool, pointer: str, short: bool = False) -> CudaSource:
     """All kernels of runs in a layout of PULLS and a storage, without values if `free`."""
     names: list[str] = []
-    for values, read, write in types_of(storage, free):
+    for values, read, write in types_of(storage, free, short):
         names += PULLS[layout].names(pointer, f"{values}, {read}, {write}")
         names.append(f"gather_pages<{values}, {read}>")
     return CudaSource(__package__, "iterate.cu", tuple(dict.fromkeys(names)))

@@ -93,19 +93,22 @@ class CudaRanks(Rewindable):
         xp: Any,
         free: bool = False,
         convert: bool = True,
+        short: bool = False,
     ) -> None:
-        """convert  at full precision turn the values into fp64, in place; else go on reading all their segments"""
+        """convert  at full precision turn the values into fp64, in place; else go on reading all their segments
+        short    segments with short exponents
+        """
         self._xp, self._params, self._n, self._free = xp, params, graph.n, free
         self._segments = storage if isinstance(storage, int) else 0
         self._number = FP64 if isinstance(storage, int) else storage
-        self._converts = convert
+        self._converts, self._short = convert, short
         self._pull = PULLS[layout](graph, xp, free)
         dangling = np.zeros(graph.n, np.uint8)
         dangling[graph.dangling] = 1
         self._degrees = self._placed(xp.asarray(graph.out_degrees))
         self._pages = self._degrees if free else self._placed(xp.asarray(dangling))
         self._count = int(graph.dangling.size)
-        self._source = source_of(layout, storage, free, pointer_of(graph.pull))
+        self._source = source_of(layout, storage, free, pointer_of(graph.pull), short)
         self._slots = int(self._pull.links.size)
         values = None if free else self._as_stored(self._pull.values)
         del self._pull.values
@@ -129,10 +132,10 @@ class CudaRanks(Rewindable):
         if self._free:
             start /= self._xp.maximum(self._degrees, 1)
         if self._segments > first:
-            values, kind = self._segmented(s.values), head(self._segments, first)
-            cpms.write(cpms.Segmented(s.p, self._n, self._segments), start, first)
+            values, kind = self._segmented(s.values), self._head(first)
+            cpms.write(self._in_segments(s.p), start, first)
             # A dangling page counts as of degree 1, so it starts at 1/n with and without values.
-            value = _cut(value, self._segments, first)
+            value = self._cut(value, first)
         else:
             values, kind = s.values, self._number
             s.p[: self._n] = start
@@ -149,7 +152,7 @@ class CudaRanks(Rewindable):
     def pull(self, read: int, write: int) -> None:
         """Launches a pull that reads and writes so many segments."""
         s = self._stored
-        written = self._number if write >= self._segments else head(self._segments, write)
+        written = self._number if write >= self._segments else self._head(write)
         self._stored = replace(s, p=s.next, next=s.p, kind=written, raised=write > read)
         if self._n == 0:
             return
@@ -181,7 +184,7 @@ class CudaRanks(Rewindable):
         """
         s, full = self._begun, written >= self._segments
         p, following = (s.next, s.p) if iterations % 2 else (s.p, s.next)
-        self._stored = Stored(s.values, p, following, self._number if full else head(self._segments, written))
+        self._stored = Stored(s.values, p, following, self._number if full else self._head(written))
         if full:
             self._values_to_fp64()
 
@@ -212,8 +215,8 @@ class CudaRanks(Rewindable):
         if s.kind in (FP64, FP32):
             p = s.p[: self._n].astype(np.float64)
         else:
-            k = next(k for k in range(1, self._segments) if s.kind == head(self._segments, k))
-            p = cpms.read(cpms.Segmented(s.p, self._n, self._segments), k)
+            k = next(k for k in range(1, self._segments) if s.kind == self._head(k))
+            p = cpms.read(self._in_segments(s.p), k)
         if self._free:
             p = p * self._xp.maximum(self._degrees, 1)
         p = p * float(self._state[2])
@@ -239,7 +242,7 @@ class CudaRanks(Rewindable):
         if self._free:
             return NONE
         whole = isinstance(s.values, cpms.Segmented) and s.kind == self._number
-        return head(self._segments, self._segments) if whole else s.kind
+        return self._head(self._segments) if whole else s.kind
 
     def _values(self, s: Stored) -> Any:
         """The values as kernels take them; where there are none, an array that they do not read."""
@@ -247,27 +250,34 @@ class CudaRanks(Rewindable):
 
     def _ranks(self, storage: Any, kind: str) -> Any:
         """Ranks as kernels take them."""
-        return storage if kind == self._number else cpms.Segmented(storage, self._n, self._segments).units
+        return storage if kind == self._number else self._in_segments(storage).units
 
     def _as_stored(self, values: Any) -> Any:
         """The values as the storage has them."""
         if self._segments:
-            return cpms.to_cpms(cpms.padded(values, self._segments), values.size, self._segments)
+            return cpms.to_cpms(cpms.padded(values, self._segments), values.size, self._segments, self._short)
         return values.astype(np.float32 if self._number == FP32 else np.float64, copy=False)
 
     def _segmented(self, values: Any) -> Any:
         """The values in segments again."""
         if values is None or isinstance(values, cpms.Segmented):
             return values
-        return cpms.to_cpms(values, self._slots, self._segments)
+        return cpms.to_cpms(values, self._slots, self._segments, self._short)
+
+    def _head(self, k: int) -> str:
+        """The C++ type of what is in the first k segments."""
+        return head(self._segments, k, self._short)
+
+    def _in_segments(self, storage: Any) -> cpms.Segmented:
+        """The storage of ranks as what it holds."""
+        return cpms.Segmented(storage, self._n, self._segments, short=self._short)
+
+    def _cut(self, value: float, k: int) -> float:
+        """The value as its first k segments hold it."""
+        alone = cpms.allocate(1, self._segments, short=self._short)
+        cpms.write(alone, np.array([value]), k)
+        return float(cpms.read(alone, k)[0])
 
     @staticmethod
     def _units(stored: Any) -> Any:
         return stored.units if isinstance(stored, cpms.Segmented) else stored
-
-
-def _cut(value: float, segments: int, k: int) -> float:
-    """The value as its first k segments hold it."""
-    alone = cpms.allocate(1, segments)
-    cpms.write(alone, np.array([value]), k)
-    return float(cpms.read(alone, k)[0])

@@ -71,6 +71,12 @@ class TransitionMatrix:
         """Number of pages."""
         return self.pull.n_rows
 
+    @property
+    def link_counts(self) -> tuple[int, ...]:
+        """Pages with 0, 1, 2 to 3, 4 to 7 … links to them, up to the most."""
+        _, bins = np.frexp(np.diff(self.pull.indptr).astype(np.float64))
+        return tuple(np.bincount(bins).tolist())
+
 
 def not_a_graph(n_rows: int, n_cols: int) -> str:
     """Why a matrix of this shape is no adjacency matrix, and what to do; empty where it may be one."""

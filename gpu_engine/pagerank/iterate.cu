@@ -135,7 +135,9 @@ ell_thread(int n, int width, const int *__restrict__ columns, const typename Val
 /// Blocks of a multiprocessor: with values in segments of 16 bits as many as leave registers for several links in
 /// flight. Left to itself, the compiler takes one link after the other there.
 template <typename Values, typename Read>
-constexpr int SLICES_AT_ONCE = sizeof(typename Values::Unit) == 2 ? 10 : (sizeof(typename Read::Unit) == 2 ? 12 : 16);
+constexpr int SLICES_AT_ONCE = IS_SHORT16<Values>                   ? 7
+                               : sizeof(typename Values::Unit) == 2 ? 10
+                                                                    : (sizeof(typename Read::Unit) == 2 ? 12 : 16);
 
 /// The same in SELL-C-σ: a slice of WARP pages lies column by column from offsets[slice] on, padded with column −1.
 /// Ranks are in the order of the rows.
@@ -160,7 +162,8 @@ __global__ void __launch_bounds__(128, SLICES_AT_ONCE<Values, Read>)
 
 /// Blocks of a multiprocessor: as many as leave the registers that these types need.
 template <typename Pointer, typename Read, typename Write>
-constexpr int TILES_AT_ONCE = sizeof(Pointer) == 8 || Same<Read, Fp32>::VALUE || !Same<Read, Write>::VALUE ? 10 : 12;
+constexpr int TILES_AT_ONCE =
+    sizeof(Pointer) == 8 || IS_SHORT16<Read> || Same<Read, Fp32>::VALUE || !Same<Read, Write>::VALUE ? 10 : 12;
 
 /// The same but for the pages whose rows are cut, a block a tile: multiply_tile, then join_pages.
 template <typename Pointer, int THREADS, int ITEMS, typename Values, typename Read, typename Write>

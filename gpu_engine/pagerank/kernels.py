@@ -3,11 +3,12 @@
 A name is `format/kernel+precision`: `fp64`, `fp32`, `cpms2` and `cpms4` (two and four segments), `free` (fp64 without
 matrix values: the rank vector is scaled by 1/out-degree), and `free-cpms2`, `free-cpms4`; `unfused-fp64`,
 `unfused-cpms2` and `unfused-cpms4` launch a kernel for every thing that an iteration does, as the paper does;
+`short-cpms2` … are segments with short exponents and rounded heads;
 `refined32` and `refined64` mend ranks by corrections in so many bits, without matrix values.
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +26,7 @@ from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix
 from gpu_engine.pagerank.refinement import Refinement
 from gpu_engine.pagerank.run import PLAIN, Procedure, Run
 from gpu_engine.pagerank.schedule import Schedule
+from gpu_engine.parameters import parse_params
 
 if TYPE_CHECKING:
     from gpu_engine.pagerank.converging import Converging
@@ -39,6 +41,7 @@ class RankKernel:
     layout    `csr/thread` and `ell/thread` as in the paper, one thread a page, `csr/vector` several, which it mentions;
               `sellp/thread` and `split/tile` ours
     segments  of every value; 0: numbers
+    short     segments with short exponents and rounded heads, of numbers of 2⁻⁶³ to 1
     single    numbers of fp32 instead of fp64
     free      without matrix values
     refined   bits of the corrections of a refinement; 0: none
@@ -52,12 +55,14 @@ class RankKernel:
     free: bool = False
     refined: Literal[0, 32, 64] = 0
     fused: bool = True
+    short: bool = False
     backends: tuple[str, ...] = ("cpu", "cuda")
 
     @property
     def precision(self) -> str:
         """The part of the name after the plus."""
-        stored = f"cpms{self.segments}" if self.segments else "fp32" if self.single else "fp64"
+        split = f"{'short-' if self.short else ''}cpms{self.segments}"
+        stored = split if self.segments else "fp32" if self.single else "fp64"
         if self.refined:
             return f"refined{self.refined}"
         if not self.fused:
@@ -97,20 +102,24 @@ class RankKernel:
         return refinement if self.refined else run
 
     def schedule(self, params: dict[str, Any]) -> Any:
-        """What the procedure goes by: a Schedule with these parameters, PLAIN of numbers, or a Refinement."""
+        """What the procedure goes by: a Schedule with these parameters, PLAIN of numbers, or a Refinement.
+
+        Raises ParameterError where a parameter is out of range.
+        """
         if self.refined:
             return Refinement(self.refined)
-        return Schedule(segments=self.segments, **params) if self.segments else PLAIN  # type: ignore[arg-type]
+        own = {"segments": self.segments, "short": self.short}
+        return parse_params(Schedule, own | params) if self.segments else PLAIN
 
     def source_hash(self, backend: str) -> str:
         """First 16 hex digits of the sha256 of the sources that a record of this backend was measured with."""
         if self.refined:
             return digest(cuda_refined.source_of(self.layout, self.refined, POINTERS[0]).text)
         if backend == "cuda" and not self.fused:
-            return digest(unfused.source_of(self.layout, self.segments, POINTERS[0]).text + CONVERT.text)
+            return digest(unfused.source_of(self.layout, self.segments, POINTERS[0], self.short).text + CONVERT.text)
         if backend == "cuda":
             between = BETWEEN.text + (RAISE if self.segments else CONVERGE).text
-            return digest(source_of(self.layout, self.storage, self.free, POINTERS[0]).text + between)
+            return digest(source_of(self.layout, self.storage, self.free, POINTERS[0], self.short).text + between)
         from gpu_engine.pagerank import cpu, cpu_ranks
 
         return digest(inspect.getsource(cpu) + inspect.getsource(cpu_ranks))
@@ -131,15 +140,15 @@ class RankKernel:
         if self.refined:
             return cuda_refined.CudaRefined(graph, params, self.layout, self.refined, xp)
         if not self.fused:
-            return unfused.UnfusedRanks(graph, params, self.layout, self.segments, xp, convert)
+            return unfused.UnfusedRanks(graph, params, self.layout, self.segments, xp, convert, self.short)
         if xp is not np:
-            return CudaRanks(graph, params, self.layout, self.storage, xp, self.free, convert)
+            return CudaRanks(graph, params, self.layout, self.storage, xp, self.free, convert, self.short)
         from gpu_engine.pagerank.cpu_ranks import FreeRanks, PlainRanks, SegmentedRanks
 
         if self.free:
             return FreeRanks(graph, params)
         if self.segments:
-            return SegmentedRanks(graph, params, CPU_LAYOUTS[self.layout], self.segments)
+            return SegmentedRanks(graph, params, CPU_LAYOUTS[self.layout], self.segments, self.short)
         return PlainRanks(graph, params, CPU_LAYOUTS[self.layout], np.float32 if self.single else np.float64)
 
 
@@ -157,7 +166,18 @@ def _kernels() -> tuple[RankKernel, ...]:
     for layout in ("sellp/thread", "split/tile"):
         kernels += [RankKernel(layout, free=True, refined=bits, backends=("cuda",)) for bits in (32, 64)]
     kernels += [RankKernel("csr/vector", segments=s, backends=("cuda",)) for s in (0, 2, 4)]
-    return tuple(kernels)
+    return (*kernels, *_short_kernels())
+
+
+def _short_kernels() -> Iterator[RankKernel]:
+    """With short exponents; on a CPU in CSR alone, for the padding of ELL would not be zero in them."""
+    cuda: Any = {"short": True, "backends": ("cuda",)}
+    yield from (RankKernel("csr/thread", s, short=True) for s in (2, 4))
+    yield from (
+        RankKernel(layout, s, **cuda) for layout in ("ell/thread", "sellp/thread", "split/tile") for s in (2, 4)
+    )
+    yield from (RankKernel(layout, 2, free=True, **cuda) for layout in ("sellp/thread", "split/tile"))
+    yield from (RankKernel(layout, s, fused=False, **cuda) for layout in CPU_LAYOUTS for s in (2, 4))
 
 
 KERNELS = _kernels()

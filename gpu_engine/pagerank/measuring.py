@@ -41,6 +41,9 @@ class PageRankDetails(Details):
 
     links: int | None = described("Of the operator: all of the matrix, or its strict lower triangle.", None)
     dangling_pages: int | None = described("Pages of the operator without a link.", None)
+    link_counts: tuple[int, ...] = described(
+        "Pages of the operator with 0, 1, 2 to 3, 4 to 7 … links to them: the rows that an iteration walks.", ()
+    )
     iterations: int | None = described(
         "Until γ < ε, or the most allowed; of a library those after which it says that it has converged.", None
     )
@@ -105,7 +108,11 @@ class PageRankExperiment(Experiment):
     @property
     def operator(self) -> Fields:
         """What all runs have in common."""
-        return {"links": self.graph.pull.nnz, "dangling_pages": int(self.graph.dangling.size)}
+        return {
+            "links": self.graph.pull.nnz,
+            "dangling_pages": int(self.graph.dangling.size),
+            "link_counts": self.graph.link_counts,
+        }
 
     def accuracy(self, found: Verification, p: Any) -> Fields:
         """What the verifier has found of ranks, and their top pages."""

@@ -16,11 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from gpu_engine.cpms.codes import head_bits
 from gpu_engine.errors import ParameterError
 from gpu_engine.parameters import parameter
-
-WORD_BITS = 64
-SIGN_AND_EXPONENT_BITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +29,17 @@ class Schedule:
     first: int = parameter(1, "Segments that the first iteration reads; at most all.", ge=1, le=4)
     near: float = parameter(16.0, "Read more when γ ≤ near · 2^(−mantissa bits read).", ge=0, le=1e6)
     stall: float = parameter(0.98, "Read more when γ > stall · γ of the iteration before.", ge=0, le=10)
+    short: bool = parameter(False, "Values have short exponents and rounded heads.")
 
     def __post_init__(self) -> None:
         if self.first > self.segments:
             raise ParameterError(f"first is {self.first}; expected at most segments = {self.segments}.")
 
     def mantissa_bits(self, read: int) -> int:
-        """Explicit mantissa bits in the first `read` segments: 20 and 52, or 4, 20, 36 and 52."""
-        return WORD_BITS // self.segments * read - SIGN_AND_EXPONENT_BITS
+        """Those to which the first `read` segments are right: 20 and 52, or 4, 20, 36 and 52; short 27 and 52, or 11,
+        27, 43 and 52.
+        """
+        return head_bits(self.segments, read, self.short)
 
 
 @dataclass(frozen=True, slots=True)

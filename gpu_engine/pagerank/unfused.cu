@@ -96,10 +96,11 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 /// p := p / ‖p‖₁, in place, in the first K segments that it is stored in.
-template <int SEGMENTS, int K> __global__ void scale_ranks(int n, Unit<SEGMENTS> *p, const double *__restrict__ norm) {
+template <int SEGMENTS, int K, typename Code>
+__global__ void scale_ranks(int n, Unit<SEGMENTS> *p, const double *__restrict__ norm) {
   const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= n || *norm <= 0.0) return;
   // What this kernel writes may not be read as what no kernel writes.
-  const double rank = join_segments<SEGMENTS, K>(p, row, [](const Unit<SEGMENTS> *unit) { return *unit; });
-  store_segments<SEGMENTS, K>(p, row, rank * (1.0 / *norm));
+  const double rank = join_segments<SEGMENTS, K, Code>(p, row, [](const Unit<SEGMENTS> *unit) { return *unit; });
+  store_segments<SEGMENTS, K, Code>(p, row, rank * (1.0 / *norm));
 }

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine import cpms
+from gpu_engine.cpms.convert import CODES
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.pagerank.cuda_pulls import FP64, NORMS, PULLS, SETTLE_BLOCK, head, pointer_of
 from gpu_engine.pagerank.cuda_ranks import Rewindable
@@ -49,18 +50,27 @@ class UnfusedRanks(Rewindable):
     scales = True
 
     def __init__(
-        self, graph: TransitionMatrix, params: PageRankParams, layout: str, segments: int, xp: Any, convert: bool = True
+        self,
+        graph: TransitionMatrix,
+        params: PageRankParams,
+        layout: str,
+        segments: int,
+        xp: Any,
+        convert: bool = True,
+        short: bool = False,
     ) -> None:
-        """convert  at full precision turn values and ranks into fp64, in place; else they stay in segments"""
-        self._xp, self._params, self._n, self._segments = xp, params, graph.n, segments
+        """convert  at full precision turn values and ranks into fp64, in place; else they stay in segments
+        short    segments with short exponents
+        """
+        self._xp, self._params, self._n, self._segments, self._short = xp, params, graph.n, segments, short
         self._converts = convert and bool(segments)
         self._pull = PULLS[layout](graph, xp, free=False)
-        self._source = source_of(layout, segments, pointer_of(graph.pull))
+        self._source = source_of(layout, segments, pointer_of(graph.pull), short)
         self._dangling = xp.asarray(graph.dangling)
         self._slots, values = int(self._pull.values.size), self._pull.values
         del self._pull.values
         if segments:
-            values = cpms.to_cpms(cpms.padded(values, segments), self._slots, segments).storage
+            values = cpms.to_cpms(cpms.padded(values, segments), self._slots, segments, short).storage
         room = cpms.padded_size(graph.n, segments) if segments else graph.n
         first = min(1, segments)
         self._stored = Stored(values, xp.zeros(room), xp.zeros(room), first, first)
@@ -76,13 +86,13 @@ class UnfusedRanks(Rewindable):
         """p := e/n in the first segments, and s, the rank of its dangling pages."""
         s = self._stored
         if self._segments and not s.read:
-            cpms.to_cpms(s.values, self._slots, self._segments)
+            cpms.to_cpms(s.values, self._slots, self._segments, self._short)
         # What is left of other segments would be joined with the ranks at the end.
         s.p.fill(0.0), s.next.fill(0.0)
         read = min(first, self._segments)
         start = self._xp.full(self._n, 1.0 / max(self._n, 1))
         if read:
-            cpms.write(cpms.Segmented(s.p, self._n, self._segments), start, read)
+            cpms.write(self._in_segments(s.p, self._n), start, read)
         else:
             s.p[:] = start
         self._stored = replace(s, read=read, previous=read)
@@ -125,7 +135,7 @@ class UnfusedRanks(Rewindable):
         p = self._units(self._stored.p, self._n, k)
         self._reduce(f"norm_of_ranks<{self._kind(k)}>", self._n, (p,), NORMS["L1"], MASS)
         if self._n:
-            kernel = self._source.function(f"scale_ranks<{self._segments}, {k}>")
+            kernel = self._source.function(f"scale_ranks<{self._segments}, {k}, {CODES[self._short]}>")
             kernel((-(-self._n // SETTLE_BLOCK),), (SETTLE_BLOCK,), (np.int32(self._n), p, self._norm(MASS)))
         self._select()
 
@@ -134,13 +144,13 @@ class UnfusedRanks(Rewindable):
         s = self._stored
         if self._converts:
             for storage, size in ((s.values, self._slots), (s.p, self._n)):
-                cpms.to_ieee(cpms.Segmented(storage, size, self._segments))
+                cpms.to_ieee(self._in_segments(storage, size))
             self._stored = replace(s, read=0, previous=0)
 
     def ranks(self) -> Any:
         """A copy of p: float64 [n], on the host."""
         s = self._stored
-        p = cpms.read(cpms.Segmented(s.p, self._n, self._segments), s.read) if s.read else s.p[: self._n].copy()
+        p = cpms.read(self._in_segments(s.p, self._n), s.read) if s.read else s.p[: self._n].copy()
         return p if isinstance(p, np.ndarray) else p.get()
 
     def gather(self) -> None:
@@ -167,29 +177,34 @@ class UnfusedRanks(Rewindable):
         return self._norms[place : place + 1]
 
     def _kind(self, read: int) -> str:
-        return head(self._segments, read) if read else FP64
+        return head(self._segments, read, self._short) if read else FP64
+
+    def _in_segments(self, storage: Any, size: int) -> cpms.Segmented:
+        """Storage as what it holds."""
+        return cpms.Segmented(storage, size, self._segments, short=self._short)
 
     def _units(self, storage: Any, size: int, read: int) -> Any:
         """Storage as kernels take it."""
-        return cpms.Segmented(storage, size, self._segments).units if read else storage
+        return self._in_segments(storage, size).units if read else storage
 
 
-def source_of(layout: str, segments: int, pointer: str) -> CudaSource:
-    """All kernels of runs in a layout of PULLS; segments: of every value, 0 for fp64."""
+def source_of(layout: str, segments: int, pointer: str, short: bool = False) -> CudaSource:
+    """All kernels of runs in a layout of PULLS; segments: of every value, 0 for fp64; short: with short exponents."""
     names: list[str] = ["join_blocks"]
-    for read, write in _steps(segments):
+    for read, write in _steps(segments, short):
         names += PULLS[layout].names(pointer, f"{read}, {read}, {write}")
         names.append(f"norm_of_change<{read}, {write}>")
-    kinds = dict.fromkeys(write for _, write in _steps(segments))
+    kinds = dict.fromkeys(write for _, write in _steps(segments, short))
     names += [f"{kernel}<{kind}>" for kernel in ("norm_of_ranks", "norm_of_selected") for kind in kinds]
-    names += [f"scale_ranks<{segments}, {k}>" for k in range(2, segments + 1)]
+    names += [f"scale_ranks<{segments}, {k}, {CODES[short]}>" for k in range(2, segments + 1)]
     return CudaSource(__package__, "unfused.cu", tuple(names))
 
 
-def _steps(segments: int) -> Iterator[tuple[str, str]]:
+def _steps(segments: int, short: bool) -> Iterator[tuple[str, str]]:
     """What iterations read and write: each number of segments, each change to one more, and fp64."""
     for k in range(1, segments + 1):
-        yield head(segments, k), head(segments, k)
+        own = head(segments, k, short)
+        yield own, own
         if k < segments:
-            yield head(segments, k), head(segments, k + 1)
+            yield own, head(segments, k + 1, short)
     yield FP64, FP64

@@ -14,8 +14,7 @@ from gpu_engine.measure import Bench
 from gpu_engine.pagerank.graph import PageRankParams, not_a_graph
 from gpu_engine.pagerank.kernels import RankKernel, kernels_on
 from gpu_engine.pagerank.measuring import PageRankDetails, PageRankExperiment, PageRankPlan
-from gpu_engine.pagerank.schedule import Schedule
-from gpu_engine.parameters import parameter, parse_params
+from gpu_engine.parameters import parameter
 from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling import by_matrix, measure
 
@@ -128,9 +127,9 @@ def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:
             )
         at_ends = ("fp64",) if kernel.free else params.at_end
         for first, near, at_end in itertools.product(firsts, params.near, at_ends):
-            fields = {"segments": kernel.segments, "first": first, "near": near, "stall": params.stall}
+            fields = {"first": first, "near": near, "stall": params.stall}
             axes = (("first", str(first)), ("near", f"{near:g}"), ("stall", f"{params.stall:g}"), ("at_end", at_end))
-            run = kernel, parse_params(Schedule, fields), at_end == "fp64"
+            run = kernel, kernel.schedule(fields), at_end == "fp64"
             found.append(_Variant(kernel.name, (*common, *axes), run))
     for name in peers:
         if not params.kernels or name in params.kernels:

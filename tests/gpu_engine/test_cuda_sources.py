@@ -34,9 +34,10 @@ def whole(file: str, sources: Iterable[CudaSource]) -> CudaSource:
 
 KINDS = [(kernel, pointer) for kernel in KERNELS for pointer in POINTERS]
 RANKS = whole(
-    "iterate.cu", (source_of(k.layout, k.storage, k.free, pointer) for k, pointer in KINDS if k.fused and not k.refined)
+    "iterate.cu",
+    (source_of(k.layout, k.storage, k.free, pointer, k.short) for k, pointer in KINDS if k.fused and not k.refined),
 )
-UNFUSED = whole("unfused.cu", (unfused.source_of(k.layout, k.segments, p) for k, p in KINDS if not k.fused))
+UNFUSED = whole("unfused.cu", (unfused.source_of(k.layout, k.segments, p, k.short) for k, p in KINDS if not k.fused))
 REFINED = whole("refine.cu", (cuda_refined.source_of(k.layout, k.refined, p) for k, p in KINDS if k.refined))
 IN_SEGMENTS = products.products_in(products.BLOCKS)
 PRODUCTS = whole(

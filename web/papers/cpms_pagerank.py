@@ -57,8 +57,9 @@ CPMS_PAGERANK = Paper(
         Exhibit(
             "Figure 3",
             "How many rows have how many nonzeros, graph by graph.",
-            places=(Place("pagerank", "structure"),),
-            unsaid="It is a picture of the matrices. It is drawn of those that are here with their values.",
+            places=(Place("pagerank", "pagerank-links"), Place("pagerank", "structure")),
+            unsaid="It is a picture of the matrices. It is drawn of what runs multiplied by, the transpose or that of "
+            "the lower triangle, and of the matrices as stored, where they are here with their values.",
         ),
         Exhibit(
             "Table II",

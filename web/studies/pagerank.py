@@ -12,7 +12,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.pagerank import Schedule
 from gpu_engine.studies.pagerank import PagerankStudy
 from web.figures.base import Figure
-from web.figures.pagerank import breakdown, fusion, gamma, graphs, paper, pull, timeline, total, what_if
+from web.figures.pagerank import breakdown, fusion, gamma, graphs, links, paper, pull, timeline, total, what_if
 from web.forms import form_fields
 from web.parts import Choice, Field, Link, TitledTable
 from web.results import Results
@@ -35,6 +35,7 @@ FIGURES = (
         info=graphs.info,
         matrices_min=2,
     ),
+    Figure("pagerank-links", "How many links pages have", links.draw, links.summary, links.table, info=links.info),
     Figure("pagerank-gamma", "How the runs converge", gamma.draw, gamma.summary, gamma.table, info=gamma.info),
     Figure(
         "pagerank-schedule", "Which precision when", timeline.draw, timeline.summary, timeline.table, info=timeline.info

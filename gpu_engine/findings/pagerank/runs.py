@@ -31,6 +31,7 @@ PRECISIONS = (
     *(FREE, "free-cpms2", "free-cpms4"),
     *(f"{UNFUSED}{precision}" for precision in (FP64, "cpms2", "cpms4")),
     *REFINED,
+    *(f"{how}short-cpms{segments}" for how in ("", f"{FREE}-", UNFUSED) for segments in (2, 4)),
 )
 """In the order in which they are compared: what everybody has first."""
 

@@ -42,6 +42,20 @@ def some_values(n: int, seed: int = 0) -> Any:
     return bits.view(np.float64)
 
 
+def short_values(n: int, seed: int = 0) -> Any:
+    """n numbers of 2⁻⁶³ to 1, every exponent alike, and both ends."""
+    rng = np.random.default_rng(seed)
+    values = np.ldexp(rng.uniform(0.5, 1.0, n), -rng.integers(0, 63, n))
+    values[:3] = [1.0, 2.0**-63, 0.5][: min(n, 3)]
+    return values
+
+
+def rounded(values: Any, mantissa: int) -> Any:
+    """The numbers with so many bits behind the first one: to nearest, in the middle up."""
+    parts, exponents = np.frexp(values)
+    return np.ldexp(np.floor(np.ldexp(parts, mantissa + 1) + 0.5), exponents - mantissa - 1)
+
+
 def units_of(bits: list[int], segments: int) -> list[int]:
     """The units of whole groups, one by one: unit (i div m)·m·X + s·m + i mod m is segment s of value i."""
     width, m = 64 // segments, 16 * segments

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.cpms import SEGMENTS, Segmented
+from gpu_engine.cpms.convert import CODES
 from gpu_engine.cuda.load import CudaSource
 
 PRECISIONS = [(segments, k) for segments in SEGMENTS for k in range(1, segments + 1)]
@@ -13,7 +14,12 @@ PRECISIONS = [(segments, k) for segments in SEGMENTS for k in range(1, segments 
 SOURCE = CudaSource(
     __package__,
     "segments.cu",
-    tuple(f"{kernel}<{segments}, {k}>" for kernel in ("read_segments", "write_segments") for segments, k in PRECISIONS),
+    tuple(
+        f"{kernel}<{segments}, {k}, {code}>"
+        for kernel in ("read_segments", "write_segments")
+        for segments, k in PRECISIONS
+        for code in CODES.values()
+    ),
 )
 BLOCK = 128
 
@@ -34,5 +40,5 @@ def write_on_gpu(segmented: Segmented, values: Any, k: int, xp: Any) -> Any:
 
 def _launch(kernel: str, segmented: Segmented, k: int, arrays: tuple[Any, ...]) -> None:
     if segmented.n:
-        function = SOURCE.function(f"{kernel}<{segmented.segments}, {k}>")
+        function = SOURCE.function(f"{kernel}<{segmented.segments}, {k}, {CODES[segmented.short]}>")
         function((-(-segmented.n // BLOCK),), (BLOCK,), (np.int64(segmented.n), *arrays))

@@ -40,6 +40,8 @@ SAME_ROUNDS = (
     "The fastest run in fp64; cuGraph 26.10.00 in the same rounds, told what brings its verified residual under ε"
 )
 
+SHORT = ("short-cpms2", "short-cpms4")
+
 
 def test_what_is_measured_on_a_gpu() -> None:
     usual, second, others = passes(GRID, "cuda", 11)
@@ -53,6 +55,9 @@ def test_what_is_measured_on_a_gpu() -> None:
         *(f"split/tile+{precision}" for precision in (*stored, *free)),
         *(f"{layout}+refined{bits}" for layout in ("sellp/thread", "split/tile") for bits in (32, 64)),
         *(f"csr/vector+{precision}" for precision in stored),
+        *(f"{layout}+{p}" for layout in ("csr/thread", "ell/thread", "sellp/thread", "split/tile") for p in SHORT),
+        *(f"{layout}+free-short-cpms2" for layout in ("sellp/thread", "split/tile")),
+        *(f"{layout}+unfused-{p}" for layout in ("csr/thread", "ell/thread") for p in SHORT),
         "cugraph",
     )
     assert (usual.first, usual.near, usual.at_end) == ((1,), (16.0,), ("fp64", "segments"))
@@ -101,6 +106,9 @@ def test_one_thread_a_page_runs_in_two_precisions_where_pages_are_popular() -> N
         *(f"{layout}/thread+{precision}" for layout in ("csr", "sellp") for precision in left_out),
         *(f"{layout}/thread+{precision}" for layout in ("csr", "ell") for precision in unfused),
         *("ell/thread+cpms4", "sellp/thread+refined32", "sellp/thread+refined64"),
+        *(f"{layout}/thread+{p}" for layout in ("csr", "ell", "sellp") for p in SHORT),
+        *(f"{layout}/thread+unfused-{p}" for layout in ("csr", "ell") for p in SHORT),
+        "sellp/thread+free-short-cpms2",
     }
     assert {f"csr/thread+{precision}" for precision in FEW} <= set(usual.kernels)
 
@@ -112,6 +120,7 @@ def test_on_a_cpu_values_become_fp64_and_the_thread_kernel_tries_the_schedules()
     assert found[0].kernels == (
         *(f"csr/thread+{precision}" for precision in ("fp64", "cpms2", "cpms4", "free")),
         *(f"ell/thread+{precision}" for precision in ("fp64", "cpms2", "cpms4")),
+        *(f"csr/thread+{precision}" for precision in SHORT),
     )
 
 
@@ -317,8 +326,8 @@ def test_from_graphs_to_tables_and_a_recording(
     assert out == (tmp_path / "pagerank.md").read_text(encoding="utf-8")
     assert [row[:2] for row in rows(out, ITERATIONS)] == [["grid", "30"], ["pages", "60"]]
     found = recordings.parse(json.loads((tmp_path / "pagerank.json").read_text(encoding="utf-8")))
-    # Seven kernels, one second segment to begin with, two other thresholds for two kernels; three kernels less.
-    assert [sum(m.matrix_id == name for m in found.measurements) for name in ("grid", "pages")] == [12, 9]
+    # Nine kernels, one second segment to begin with, two other thresholds for two kernels; five kernels less.
+    assert [sum(m.matrix_id == name for m in found.measurements) for name in ("grid", "pages")] == [14, 9]
     assert {m.state for m in found.measurements} == {"ok"}
     assert [t.case for t in found.traces] == [m.case for m in found.measurements]
     recorded = recordings.read(tmp_path / "recorded" / "this-cpu" / "pagerank.json.gz")

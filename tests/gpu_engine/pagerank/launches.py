@@ -9,7 +9,7 @@ import scipy.sparse
 
 from gpu_engine import cpms
 
-HEAD = re.compile(r"^Head<(\d), (\d)>$")
+HEAD = re.compile(r"^Head<(\d), (\d)(?:, (Ieee|Short))?>$")
 
 
 class NumpySource:
@@ -20,7 +20,7 @@ class NumpySource:
 
     def function(self, instantiation: str) -> Callable[..., None]:
         name, _, types = instantiation.partition("<")
-        kinds = re.findall(r"Head<\d, \d>|Fp64", types)
+        kinds = re.findall(r"Head<\d, \d(?:, Short)?>|Fp64", types)
         kernel = getattr(self, f"_{name}", None)
 
         def launch(_grid: tuple[int, ...], _block: tuple[int, ...], arguments: tuple[Any, ...]) -> None:
@@ -83,9 +83,9 @@ def _load(kind: str, array: Any, size: int) -> Any:
         return array[:size].copy()
     found = HEAD.match(kind)
     assert found
-    segments, k = map(int, found.groups())
+    segments, k, short = int(found[1]), int(found[2]), found[3] == "Short"
     assert array.dtype == cpms.layout.UNITS[segments]
-    return cpms.read(cpms.Segmented(_whole(array, size, segments), size, segments), k)
+    return cpms.read(cpms.Segmented(_whole(array, size, segments), size, segments, short=short), k)
 
 
 def _store(kind: str, array: Any, values: Any) -> None:
@@ -93,8 +93,9 @@ def _store(kind: str, array: Any, values: Any) -> None:
     if not found:
         array[: values.size] = values
         return
-    segments, k = map(int, found.groups())
-    cpms.write(cpms.Segmented(_whole(array, values.size, segments), values.size, segments), values, k)
+    segments, k, short = int(found[1]), int(found[2]), found[3] == "Short"
+    whole = _whole(array, values.size, segments)
+    cpms.write(cpms.Segmented(whole, values.size, segments, short=short), values, k)
 
 
 def _whole(units: Any, size: int, segments: int) -> Any:

@@ -130,6 +130,37 @@ def test_a_transition_leaves_a_norm_of_one_and_counts_the_dangling_pages_anew(se
     np.testing.assert_allclose(ranks.ranks(), expected, rtol=4 * cut_away)
 
 
+@pytest.mark.parametrize("segments", [2, 4])
+@pytest.mark.parametrize(
+    ("family", "params"),
+    [("web", {"n": 3000, "mean": 3.0, "seed": 3}), ("stencil", {"points": 27, "nx": 12, "ny": 11, "nz": 10})],
+)
+def test_short_exponents_read_fewer_bits_and_find_the_same_ranks(
+    segments: int, family: str, params: dict[str, Any]
+) -> None:
+    matrix = generate(family, params)
+    graph = transition_matrix(matrix, PARAMS)
+    expected, gammas = reference(graph, PARAMS)
+    plain, short = (
+        (
+            SegmentedRanks(graph, PARAMS, "csr", segments, own),
+            parse_params(Schedule, {"segments": segments, "short": own}),
+        )
+        for own in (False, True)
+    )
+    runs = [iterate(ranks, PARAMS, own) for ranks, own in (plain, short)]
+    assert runs[1].written == emulate(graph, PARAMS, short[1]).written
+    assert len(runs[1].gammas) <= len(gammas) + segments // 2
+    found = verify(matrix, PARAMS, short[0].ranks(), expected)
+    assert (found.residual < PARAMS.epsilon, found.mass_error < 1e-12) == (True, True)
+    assert found.distance is not None
+    assert found.distance < 1.2e-9
+    few = [sum(64 // segments * k for k in run.written) for run in runs]
+    assert few[1] < 0.9 * few[0]
+    # Of heads of 16 bits the first one no longer serves a single iteration.
+    assert segments == 2 or (runs[0].written.count(1), runs[1].written.count(1) > 3) == (1, True)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("segments", [2, 4])
 def test_a_second_run_is_the_first_one_again(layout: str, segments: int) -> None:

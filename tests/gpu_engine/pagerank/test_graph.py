@@ -124,3 +124,10 @@ def test_undirected_is_what_has_every_link_both_ways_and_no_page_without_one() -
     assert not transition_matrix(both_ways, PageRankParams(part="lower")).undirected
     assert not transition_matrix(one_way, PageRankParams()).undirected
     assert not transition_matrix(dense([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), PageRankParams()).undirected
+
+
+def test_pages_are_counted_by_the_links_to_them() -> None:
+    # Page 0 has links from all four, page 1 from two, page 2 from one, page 3 from none.
+    links = np.array([[1.0, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]])
+    assert transition_matrix(CsrMatrix.from_scipy(links), PageRankParams()).link_counts == (1, 1, 1, 1)
+    assert transition_matrix(CsrMatrix.from_scipy(np.zeros((3, 3))), PageRankParams()).link_counts == (3,)

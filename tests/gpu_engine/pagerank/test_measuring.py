@@ -108,8 +108,9 @@ def test_a_trace_has_one_value_an_iteration(everything: list[Record], name: str)
     assert min(arrays["pull_s"]) > 0.0
     changes = [r < w for r, w in zip(arrays["read"], arrays["written"], strict=True)]
     assert [seconds > 0.0 for seconds in arrays["scale_s"]] == changes
-    # Values in segments become fp64 at the last change of precision.
-    last = [at for at, change in enumerate(changes) if change][-1:]
+    # Values in segments become fp64 at the change to all of them.
+    all_segments = kernels_on("cpu", (name,))[0].segments
+    last = [at for at, change in enumerate(changes) if change and arrays["written"][at] == all_segments]
     assert [at for at, seconds in enumerate(arrays["convert_s"]) if seconds > 0.0] == last
 
 

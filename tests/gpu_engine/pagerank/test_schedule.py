@@ -18,6 +18,7 @@ FALLING = [0.5 * 0.7**k for k in range(70)]
 def test_mantissa_bits() -> None:
     assert [TWO.mantissa_bits(k) for k in (1, 2)] == [20, 52]
     assert [FOUR.mantissa_bits(k) for k in (1, 2, 3, 4)] == [4, 20, 36, 52]
+    assert [Schedule(short=True).mantissa_bits(k) for k in (1, 2)] == [27, 52]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_everything_is_fp64_from_full_precision_on(source: NumpySource, segments
     # The last change of precision still writes segments: they are scaled, then joined in place.
     assert products[raised].endswith(f"{below}, {below}, {whole}")
     assert {name.partition(", ")[2] for name in products[raised + 1 :]} == {"Fp64, Fp64, Fp64"}
-    assert kinds(source.launched, "scale_ranks") == [f"{segments}, {k}" for k in range(2, segments + 1)]
+    assert kinds(source.launched, "scale_ranks") == [f"{segments}, {k}, Ieee" for k in range(2, segments + 1)]
     stored = ranks._stored
     np.testing.assert_array_equal(stored.values[: WEB.pull.nnz], WEB.pull.values)
     np.testing.assert_array_equal(stored.p[: WEB.n], ranks.ranks())
@@ -127,7 +127,7 @@ def test_as_many_bytes_as_on_a_cpu(source: NumpySource, segments: int) -> None:
 def test_every_launch_is_of_a_kernel_that_is_compiled(
     monkeypatch: pytest.MonkeyPatch, kernel: RankKernel, convert: bool
 ) -> None:
-    compiled = unfused.source_of(kernel.layout, kernel.segments, pointer_of(WEB.pull)).instantiations
+    compiled = unfused.source_of(kernel.layout, kernel.segments, pointer_of(WEB.pull), kernel.short).instantiations
     source = NumpySource()
     monkeypatch.setattr(unfused, "source_of", lambda *_: source)
     iterate(kernel.ranks(WEB, PARAMS, np, convert), PARAMS, kernel.schedule({}))

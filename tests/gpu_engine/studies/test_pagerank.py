@@ -65,8 +65,9 @@ def test_all_kernels_of_the_backend_without_a_choice() -> None:
         "csr/thread+free ",
         *(f"ell/thread+{p} " for p in plain),
         *(f"ell/thread+{p} {USUAL}" for p in segments),
+        *(f"csr/thread+short-{p} {USUAL}" for p in segments),
     ]
-    assert len(keys(GPU)) == 10 + 7 + 7 + 7 + 4 + 3 + 2
+    assert len(keys(GPU)) == 10 + 7 + 7 + 7 + 4 + 3 + 2 + 14
 
 
 def test_on_a_gpu_cugraph_is_told_epsilon_and_what_brings_its_ranks_under_it() -> None:

@@ -1,0 +1,82 @@
+"""How many pages have how many links to them in what was multiplied; Figure 3 of the CPMS PageRank paper."""
+
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank.runs import RunGroup, run_groups
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.units import count, percent
+from web.figures import marks
+from web.figures.base import blank
+from web.figures.marks import hover
+from web.figures.pagerank.facets import Panels, bar_panels, cell, panel_of
+from web.palette import OKABE_ITO
+
+NO_LINKS = "No run here says how many links its pages have: it was measured before runs did."
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Pages with so many links to them; share: of all pages."""
+
+    links: str
+    pages: int
+    share: float
+
+
+def info(data: StudyData) -> Panels[Row]:
+    """The rows of Aᵀ of each operator: of a run's part of the matrix, self-loops as it takes them."""
+    found = ((group, _rows(group)) for group in run_groups(data))
+    return Panels(tuple(panel_of(group, data, rows) for group, rows in found if rows))
+
+
+def draw(info: Panels[Row]) -> go.Figure:
+    """Share of the pages by links, in bins that double."""
+    if not info.panels:
+        return blank(NO_LINKS)
+    panels = info.drawn
+    figure = bar_panels(panels, [[row.links for row in panel.rows] for panel in panels], 0, "overlay", "% of pages")
+    for number, panel in enumerate(panels):
+        bars = [(100 * row.share, row.links, _hover(row)) for row in panel.rows]
+        fill = marks.fill(OKABE_ITO[0], "")
+        figure.add_trace(marks.bars(bars, fill, name="pages", showlegend=False), **cell(number))
+    return figure.update_xaxes(rangemode="tozero")
+
+
+def table(info: Panels[Row]) -> Table:
+    """Per graph and bin the pages and their share."""
+    names = tuple(Head(name, numeric=False) for name in ("matrix", "device", "links to a page"))
+    every = ((panel.place, row) for panel in info.panels for row in panel.rows)
+    rows = ((*place, row.links, count(row.pages), percent(row.share)) for place, row in every)
+    return Table((*names, Head("pages"), Head("share")), tuple(rows))
+
+
+def summary(info: Panels[Row]) -> str:
+    """What is counted."""
+    if not info.panels:
+        return NO_LINKS
+    return (
+        "How many pages have how many links to them: the rows of the matrix that an iteration multiplies by, which is "
+        "the transpose of what is stored, or of its strict lower triangle. ELL pads all of them to the longest one."
+        + info.omission
+    )
+
+
+def _rows(group: RunGroup) -> tuple[Row, ...]:
+    counts = next(
+        (run.measurement.details.link_counts for run in group.runs if run.measurement.details.link_counts), ()
+    )
+    total = sum(counts)
+    return tuple(Row(_bin(number), pages, pages / total) for number, pages in enumerate(counts))
+
+
+def _bin(number: int) -> str:
+    """The links of a bin: 0, 1, 2–3, 4–7 …"""
+    low, high = (0, 0) if number == 0 else (2 ** (number - 1), 2**number - 1)
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
+def _hover(row: Row) -> str:
+    return hover(f"{row.links} links", "", f"{count(row.pages)} pages, {percent(row.share)}")
