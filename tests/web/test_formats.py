@@ -113,8 +113,8 @@ def test_the_formats_of_the_papers_figures_are_one_click_away(client: TestClient
     (switch,) = side.switches
     assert [(link.text, link.current) for link in switch.links] == [
         ("all", False),
-        ("figure-11", False),
-        ("figure-12", True),
+        ("Figure 11", False),
+        ("Figure 12", True),
     ]
     assert "series=figure-11" in switch.links[1].href
     assert side.chart.summary.startswith(

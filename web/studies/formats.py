@@ -113,8 +113,12 @@ def _structure(results: Results) -> Table:
     return Table((*table.heads, *heads), tuple((*row, *own) for row, own in zip(table.rows, more, strict=True)))
 
 
+SERIES_NAMES = {name.replace("figure-", "Figure "): (name,) for name in SERIES_OF}
+"""Link → the formats that it leads to."""
+
+
 def _series(results: Results) -> Sequence[str]:
-    return SERIES_OF if len({m.matrix_id for m in results.measurements}) > 1 else ()
+    return tuple(SERIES_NAMES) if len({m.matrix_id for m in results.measurements}) > 1 else ()
 
 
 SORTED_BY = {
@@ -204,8 +208,9 @@ FORMATS = StudyPage(
             "series",
             "Formats of the paper",
             _series,
-            lambda results: (results.data.series or SERIES_OF[0],),
+            lambda results: ((results.data.series or SERIES_OF[0]).replace("figure-", "Figure "),),
             figure="side-by-side",
+            values=SERIES_NAMES,
         ),
         Switch("sort", "Sort", _orders, _current_order, figure="side-by-side", values=SORTED_BY),
     ),
