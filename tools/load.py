@@ -9,8 +9,6 @@ import argparse
 import asyncio
 import os
 import random
-import select
-import socket
 import sys
 import tempfile
 import time
@@ -22,13 +20,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import psutil
 from tabulate import tabulate
 
 from server.routes.events import STREAMS_MAX
+from tools.load_guests import PATIENCE_S, Followers, market, upload_large
 from tools.service import served
 
 QUEUED, SILENT, BEYOND = 1000, 50, 3
@@ -44,12 +42,10 @@ SLOW = {"page": (0.1, 0.25), "list": (0.1, 0.25), "submit": (0.1, 0.25), "health
 """Kind → seconds that its p50 and its p99 are to stay under; an upload takes what its size takes."""
 
 LARGE_BYTES, LARGE_EVERY_S, SMALL_ROWS = 10**9, 600.0, 30
-ROW_ENTRIES = 1000
 FLAT_BYTES = 16 * 2**20
 """By how much the memory of the server may differ between the middle and the end."""
 
 ERRORS = (httpx.HTTPError, OSError)
-PATIENCE_S = 120.0
 FAULTS_SHOWN = 20
 
 
@@ -171,42 +167,10 @@ class Client:
 
     async def upload(self) -> None:
         """A small matrix, which is deleted again."""
-        text = "".join(_market(SMALL_ROWS, next(self.comments)))
+        text = "".join(market(SMALL_ROWS, next(self.comments)))
         made = await self.book.note("upload", "small", self.http.post("/api/v1/matrices", files={"file": text}))
         if made is not None and made.json()["state"] == "ready":
             await self.book.note("delete", "delete", self.http.delete(f"/api/v1/matrices/{made.json()['id']}"))
-
-
-def _market(rows: int, comment: str) -> Iterator[str]:
-    """A Matrix Market file of so many rows of ROW_ENTRIES entries each, row by row; 30 bytes an entry."""
-    yield f"%%MatrixMarket matrix coordinate real general\n%{comment}\n{rows} {ROW_ENTRIES} {rows * ROW_ENTRIES}\n"
-    tails = [f" {column} {1 / (column + 0.5):.17f}\n" for column in range(1, ROW_ENTRIES + 1)]
-    for row in range(1, rows + 1):
-        yield f"{row}" + f"{row}".join(tails)
-
-
-def upload_large(address: str, size: int, comment: str) -> tuple[int, float]:
-    """Uploads a file of about so many bytes, streamed, and deletes its matrix; returns its status and its seconds."""
-    boundary = "0123456789abcdef"
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="large.mtx"\r\n\r\n'
-
-    def body() -> Iterator[bytes]:
-        yield head.encode()
-        for text in _market(size // (30 * ROW_ENTRIES), comment):
-            yield text.encode()
-        yield f"\r\n--{boundary}--\r\n".encode()
-
-    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-    with httpx.Client(base_url=address, timeout=PATIENCE_S) as http:
-        began = time.perf_counter()
-        answer = http.post("/api/v1/matrices", content=body(), headers=headers)
-        took = time.perf_counter() - began
-        if answer.is_success:
-            there = f"/api/v1/matrices/{answer.json()['id']}"
-            while http.get(there).json()["state"] == "ingesting":
-                time.sleep(1.0)
-            http.delete(there)
-        return answer.status_code, took
 
 
 async def _uploads(address: str, size: int, end: float) -> list[tuple[int, float]]:
@@ -218,47 +182,6 @@ async def _uploads(address: str, size: int, end: float) -> list[tuple[int, float
             done.append(await loop.run_in_executor(pool, upload_large, address, size, f"{began}"))
             await asyncio.sleep(max(0.0, min(began + LARGE_EVERY_S, end) - time.monotonic()))
     return done
-
-
-class Followers:
-    """Open event streams, some of which nobody reads."""
-
-    def __init__(self, address: str, number: int, silent: int) -> None:
-        parts = urlsplit(address)
-        self._place = (parts.hostname, parts.port)
-        self._request = f"GET /api/v1/events?topics=jobs,matrices&after=0 HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n"
-        self.bytes = 0
-        self.silent = [self._follow(silent=True) for _ in range(silent)]
-        self.reading = [self._follow(silent=False) for _ in range(number - silent)]
-        self._readers = [asyncio.create_task(self._read(client)) for client in self.reading]
-
-    def _follow(self, silent: bool) -> socket.socket:
-        """A socket that has asked for all events; of a silent one the system, too, takes in little."""
-        client = socket.socket()
-        if silent:
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.connect(self._place)
-        client.sendall(self._request.encode())
-        client.setblocking(False)
-        return client
-
-    async def _read(self, client: socket.socket) -> None:
-        while data := await asyncio.get_running_loop().sock_recv(client, 2**16):
-            self.bytes += len(data)
-
-    def ended(self) -> tuple[int, int]:
-        """How many the server has ended: of those that are read, and of the silent ones."""
-        look = select.poll()
-        for client in self.silent:
-            look.register(client, select.POLLRDHUP)
-        return sum(reader.done() for reader in self._readers), len(look.poll(0))
-
-    def close(self) -> None:
-        """Leaves."""
-        for reader in self._readers:
-            reader.cancel()
-        for client in (*self.silent, *self.reading):
-            client.close()
 
 
 async def _prepare(http: httpx.AsyncClient, queued: int) -> dict[str, Any]:

@@ -172,10 +172,9 @@ def test_an_answer_has_to_be_read(lobby: Lobby) -> None:
 
 
 def test_the_end_of_an_answer_has_to_be_read(lobby: Lobby) -> None:
-    made, transport = lobby.connect(HEAD + b"Connection: close\r\n\r\n")
+    _, transport = lobby.connect()
     transport.unsent = 1
     transport.close()
-    made.on_response_complete()
     assert not transport.closed
     lobby.clock.wait(connection.PATIENCE_S)
     assert transport.closed

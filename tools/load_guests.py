@@ -1,0 +1,86 @@
+"""What hangs on a service for long while others use it: event streams, read or not, and a large upload."""
+
+import asyncio
+import select
+import socket
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import httpx
+
+ROW_ENTRIES = 1000
+PATIENCE_S = 120.0
+
+
+def market(rows: int, comment: str) -> Iterator[str]:
+    """A Matrix Market file of so many rows of ROW_ENTRIES entries each, row by row; 30 bytes an entry."""
+    yield f"%%MatrixMarket matrix coordinate real general\n%{comment}\n{rows} {ROW_ENTRIES} {rows * ROW_ENTRIES}\n"
+    tails = [f" {column} {1 / (column + 0.5):.17f}\n" for column in range(1, ROW_ENTRIES + 1)]
+    for row in range(1, rows + 1):
+        yield f"{row}" + f"{row}".join(tails)
+
+
+def upload_large(address: str, size: int, comment: str) -> tuple[int, float]:
+    """Uploads a file of about so many bytes, streamed, and deletes its matrix; returns its status and its seconds."""
+    boundary = "0123456789abcdef"
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="large.mtx"\r\n\r\n'
+
+    def body() -> Iterator[bytes]:
+        yield head.encode()
+        for text in market(size // (30 * ROW_ENTRIES), comment):
+            yield text.encode()
+        yield f"\r\n--{boundary}--\r\n".encode()
+
+    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+    with httpx.Client(base_url=address, timeout=PATIENCE_S) as http:
+        began = time.perf_counter()
+        answer = http.post("/api/v1/matrices", content=body(), headers=headers)
+        took = time.perf_counter() - began
+        if answer.is_success:
+            there = f"/api/v1/matrices/{answer.json()['id']}"
+            while http.get(there).json()["state"] == "ingesting":
+                time.sleep(1.0)
+            http.delete(there)
+        return answer.status_code, took
+
+
+class Followers:
+    """Open event streams, some of which nobody reads."""
+
+    def __init__(self, address: str, number: int, silent: int) -> None:
+        parts = urlsplit(address)
+        self._place = (parts.hostname, parts.port)
+        self._request = f"GET /api/v1/events?topics=jobs,matrices&after=0 HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n"
+        self.bytes = 0
+        self.silent = [self._follow(silent=True) for _ in range(silent)]
+        self.reading = [self._follow(silent=False) for _ in range(number - silent)]
+        self._readers = [asyncio.create_task(self._read(client)) for client in self.reading]
+
+    def _follow(self, silent: bool) -> socket.socket:
+        """A socket that has asked for all events; of a silent one the system, too, takes in little."""
+        client = socket.socket()
+        if silent:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(self._place)
+        client.sendall(self._request.encode())
+        client.setblocking(False)
+        return client
+
+    async def _read(self, client: socket.socket) -> None:
+        while data := await asyncio.get_running_loop().sock_recv(client, 2**16):
+            self.bytes += len(data)
+
+    def ended(self) -> tuple[int, int]:
+        """How many the server has ended: of those that are read, and of the silent ones."""
+        look = select.poll()
+        for client in self.silent:
+            look.register(client, select.POLLRDHUP)
+        return sum(reader.done() for reader in self._readers), len(look.poll(0))
+
+    def close(self) -> None:
+        """Leaves."""
+        for reader in self._readers:
+            reader.cancel()
+        for client in (*self.silent, *self.reading):
+            client.close()
