@@ -300,6 +300,8 @@ def _claim(ingestor: Ingestor, digest: str, name: str, source: dict[str, Any]) -
             row.state, row.error = MatrixState.INGESTING, {}
             session.flush()
             emit_state(session, row)
+            # Before the commit: a row that is there without it would be nobody's after a crash.
+            ingestor.own(row.id)
             return row, created, True
     except IntegrityError:
         # The same source at the same moment: the other call made the row, so that it is there now (or gone again).

@@ -73,6 +73,10 @@ class Ingestor:
         if self._presence is not None:
             self._presence.close()
 
+    def own(self, matrix_id: str) -> None:
+        """Leaves the file that says after a crash whose this ingest was; what is read takes its place."""
+        (self.uploads / matrix_id).touch()
+
     def read(self, matrix_id: str, options: ReadOptions | None = None) -> Future[None]:
         """Starts to read the upload of this matrix, which is deleted in the end; the future raises what went wrong."""
         return self._start(matrix_id, self._task(path=str(self.uploads / matrix_id), options=options or ReadOptions()))
@@ -83,8 +87,6 @@ class Ingestor:
 
     def generate(self, matrix_id: str, family: str, params: dict[str, Any]) -> Future[None]:
         """Starts to generate this matrix; the future raises what went wrong."""
-        # What says after a crash whose it was.
-        (self.uploads / matrix_id).touch()
         return self._start(matrix_id, self._task(family=family, params=params))
 
     def running(self, matrix_id: str) -> Future[None] | None:

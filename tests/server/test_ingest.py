@@ -27,6 +27,7 @@ from server.models import EventRow, MatrixRow
 from server.sandbox import SandboxTask
 from server.settings import Settings
 from server.store import Store
+from server.upload import Upload
 from tests.battery import BATTERY
 from tests.conftest import ADDRESS, AddMatrix
 from tests.postgres import fresh
@@ -315,6 +316,42 @@ def test_a_server_recovers_its_own_ingests_and_no_other_homes(postgres: str, tmp
     with shared.read() as session:
         states = {row.id: row.state for row in session.scalars(select(MatrixRow))}
     assert states == {"mine": "failed", "other": "ingesting", "lost": "failed"}
+    shared.close()
+
+
+class Killed(BaseException):
+    """Where a process would end."""
+
+
+@pytest.mark.parametrize("kind", ["upload", "generated"])
+def test_a_server_that_is_killed_once_the_row_is_there_leaves_one_that_the_next_start_ends(
+    kind: str, postgres: str, tmp_path: Path, settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose row it was, homes that share a Postgres know by the file alone."""
+    url = fresh(postgres)
+    migrate(url)
+    shared = Database(url)
+    ingestor = Ingestor(settings, shared, store)
+    ingestor.open()
+    sent = tmp_path / "sent"
+    sent.write_bytes(GOOD)
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr(Path, "rename", killed)
+    monkeypatch.setattr(Ingestor, "generate", killed)
+    begun = {
+        "upload": lambda: catalogue.add_upload(ingestor, Upload(sent, "0" * 64, len(GOOD), "good.mtx", "")),
+        "generated": lambda: catalogue.add_generated(ingestor, "stencil", {"nx": 4, "ny": 3}),
+    }
+    with pytest.raises(Killed):
+        begun[kind]()
+    recover(shared, store, ingestor.uploads)
+    with shared.read() as session:
+        assert [row.state for row in session.scalars(select(MatrixRow))] == ["failed"]
+    assert list(ingestor.uploads.iterdir()) == []
+    ingestor.close()
     shared.close()
 
 
