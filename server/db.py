@@ -1,10 +1,9 @@
 """The database: engines, transactions and its clock. SQLite and Postgres behave the same through this module."""
 
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +75,6 @@ class Database:
             event.listen(self.engine, "begin", _begin_sqlite)
         self._reader = self.engine.execution_options(sparsight_write=False)
         self._writer = self.engine.execution_options(sparsight_write=True)
-        # SQLite's own wait for its one writer sleeps longer each time, whoever came first.
-        self._turn = threading.Lock() if self.engine.dialect.name == "sqlite" else nullcontext()
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -88,8 +85,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session in one transaction that commits when the block ends and rolls back when it raises."""
-        opened = Session(self._writer, expire_on_commit=False)
-        with self._timed("write"), self._turn, opened as session, session.begin():
+        with self._timed("write"), Session(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
 
     @contextmanager

@@ -4,8 +4,10 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import event, text
 
+from server import db
 from server.db import Database
 
 
@@ -21,3 +23,16 @@ def test_a_new_connection_waits_for_a_lock_before_its_first_statement(tmp_path: 
         session.execute(text("SELECT 1"))
     database.close()
     assert waits == [(30_000,)]
+
+
+def test_who_has_read_keeps_no_writer_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(db, "BUSY_S", 0)
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    with database.write() as session:
+        session.execute(text("CREATE TABLE a (b INTEGER)"))
+    with database.read() as reading:
+        assert reading.scalar(text("SELECT count(*) FROM a")) == 0
+        with database.write() as session:
+            session.execute(text("INSERT INTO a VALUES (1)"))
+        assert reading.scalar(text("SELECT count(*) FROM a")) == 1
+    database.close()
