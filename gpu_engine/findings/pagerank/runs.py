@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
@@ -38,6 +39,13 @@ PRECISIONS = (
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+@lru_cache
+def segments_of(precision: str) -> int:
+    """Of a value in that precision: 2 or 4; 0 where values have none."""
+    found = re.search(r"cpms(\d)$", precision)
+    return int(found[1]) if found else 0
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run of PageRank until it converged, or the reason why there is none; trace: None where it has none."""
@@ -68,8 +76,7 @@ class Run:
     @property
     def segments(self) -> int:
         """Of a value: 2 or 4; 0 where values have none."""
-        found = re.search(r"cpms(\d)$", self.precision)
-        return int(found[1]) if found else 0
+        return segments_of(self.precision)
 
     @property
     def precisions(self) -> int:
