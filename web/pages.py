@@ -26,6 +26,7 @@ from web.contexts import ErrorPage, SignInPage
 from web.documents import GLOSSARY, href
 from web.hints import HINTS, words
 from web.names import as_code, in_code
+from web.page_cache import PageCache
 from web.pictures import picture
 from web.posts import local_path
 from web.results import Results, results_of, with_traces
@@ -33,7 +34,7 @@ from web.selection import parse_options, parse_selection
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
-from web.views import catalogue, compare, documents, home, jobs, matrices, measure, papers, report, study, tables
+from web.views import catalogue, compare, documents, home, jobs, matrices, measure, papers, report, tables
 from web.words import explained, named, said
 
 
@@ -68,10 +69,11 @@ def _templates() -> Jinja2Templates:
         "percent": units.percent,
         "HINTS": HINTS,
         "times": units.times,
+        "said": said,
         "swatch": lambda m: page_of(m.study).swatch(m),
         "NAVIGATION": NAVIGATION,
+        "document_href": href,
     }
-    environment.globals |= {"document_href": href, "said": said}
     environment.filters |= {"as_code": as_code, "explained": explained, "in_code": in_code, "named": named}
     return Jinja2Templates(env=environment)
 
@@ -81,6 +83,7 @@ TEMPLATES = _templates()
 
 def install(app: FastAPI) -> None:
     """Adds the pages and static files, and shows errors to browsers as pages."""
+    app.state.pages = PageCache()
     app.include_router(assets.router)
     app.include_router(router)
     app.include_router(posts.router)
@@ -231,7 +234,7 @@ def _add_study(page: StudyPage) -> None:
     def show(request: Request, database: DatabaseDep) -> Response:
         selection = parse_selection(request.query_params.multi_items())
         with database.read() as session:
-            return render(request, "study.html", study.page(session, page, selection))
+            return render(request, "study.html", request.app.state.pages.page(session, page, selection))
 
     def as_json(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
