@@ -102,7 +102,7 @@ def worker_folder() -> Iterator[Path]:
                 f"The folder of temporary files {parent} has too long a path for Ray's sockets: at most {most} bytes. "
                 "Set TMPDIR to another one, such as /tmp."
             )
-        _sweep(Path(parent))
+        sweep(Path(parent))
         folder, lock = _locked_folder()
     except OSError as error:
         raise UnavailableError(
@@ -127,7 +127,7 @@ def _locked_folder() -> tuple[Path, IO[str]]:
             lock.close()
 
 
-def _sweep(parent: Path) -> None:
+def sweep(parent: Path) -> None:
     """Removes the folders here of workers that have ended. Those of others, and of living ones, stay."""
     for folder in parent.glob(f"{PREFIX}*"):
         # Gone by now, or no folder of a worker.

@@ -189,7 +189,7 @@ def test_studies_have_distinct_names_and_finite_estimates() -> None:
     assert len({s.name for s in STUDIES}) == len(STUDIES)
     for s in STUDIES:
         info = MatrixInfo("m", "m", 300_000, 300_000, 3_000_000)
-        assert 0 < s.estimate_s(s.Params(), [info], find_device("cpu")) < 120
+        assert 0 < s.estimate_s(s.Params(), [info], find_device("cpu")) < 150
 
 
 def test_statistics_by_value() -> None:

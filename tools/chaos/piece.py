@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 
 from server import devices
 from server.db import AWAY, Database, clock
+from server.folders import sweep
 from server.migrate import migrate
 from server.models import TERMINAL, EventRow, JobRow, MatrixRow, MatrixState
 from server.sandbox import describe
@@ -58,6 +59,8 @@ def run(database: str, url: str, service: str, victim: Victim, kills: int, seed:
             report.note(iter([("stuck", f"{stuck}: {left(settings)}")]))
         check(report, books, clients.jobs, clients.matrices)
         report.note(("wrong", said) for said in clients.wrong)
+        # As the next worker does at its start: a dispatcher may outlive its worker by the time that this one begins.
+        sweep(Path(folder))
         report.note(file_faults(settings, Path(folder), database == "sqlite"))
         books.close()
     report.seconds = round(time.monotonic() - began, 1)

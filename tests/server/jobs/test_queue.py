@@ -39,7 +39,7 @@ def test_a_submitted_job_is_queued_with_its_cases_counted_and_its_parameters_com
     shown = document(jobs, job)
     assert shown["state"] == "queued"
     assert shown["attempt"] == 0
-    assert shown["progress"] == {"done": 0.0, "total": 3, "message": ""}
+    assert shown["progress"] == {"done": 0.0, "total": 3, "message": "", "interim": []}
     assert shown["params"] == {
         "folder": "", "n_cases": 3, "killed": -1, "segfault": -1, "lost": -1, "raises": -1, "pause_s": 0.0,
         "dies_outside": False,
