@@ -142,13 +142,23 @@ export function arrange(layout, width) {
 
 const ROUNDING_PX = 1;
 
-// Where a title would be cut on the right, those of all panels begin further left: over the labels there is room.
+// Where a title would be cut on the right, those of all panels begin further left: over the labels there is room. Where
+// that is not enough, they are smaller.
 function titlesInside(plot, layout) {
   const titles = [...(layout.annotations ?? []).entries()].filter(([, title]) => title.xref === "paper");
-  const rights = titles.map(([place]) => plot.querySelector(`.annotation[data-index="${place}"]`)?.getBoundingClientRect().right);
-  const over = Math.ceil(Math.max(0, ...rights.filter(Boolean)) - plot.getBoundingClientRect().right + ROUNDING_PX);
+  const drawn = titles.map(([place]) => plot.querySelector(`.annotation[data-index="${place}"]`)).filter(Boolean);
+  const boxes = drawn.map((title) => title.getBoundingClientRect());
+  const frame = plot.getBoundingClientRect();
+  const over = Math.ceil(Math.max(0, ...boxes.map((box) => box.right)) - frame.right + ROUNDING_PX);
   if (over <= ROUNDING_PX) return {};
-  return Object.fromEntries(titles.map(([place, title]) => [`annotations[${place}].xshift`, (title.xshift ?? 0) - over]));
+  const room = Math.max(0, Math.min(...boxes.map((box) => box.left)) - frame.left);
+  const scale = over > room ? (frame.width - ROUNDING_PX) / (frame.width + over - room) : 1;
+  return Object.fromEntries(
+    titles.flatMap(([place, title]) => [
+      [`annotations[${place}].xshift`, (title.xshift ?? 0) - Math.min(over, room)],
+      [`annotations[${place}].font.size`, Math.floor(10 * scale * (title.font?.size ?? 12)) / 10],
+    ]),
+  );
 }
 
 // A legend of more lines than the server has left room for takes the rest from the panels, and is cut at half the figure.
