@@ -17,7 +17,7 @@ PAGES_MAX = 64
 
 
 class PageCache:
-    """The pages of one state of the database, those asked for last; one is made at a time, and once."""
+    """The pages of one state of the database, those asked for last."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -26,18 +26,21 @@ class PageCache:
 
     def page(self, session: Session, study: StudyPage, asked: Selection) -> contexts.StudyPage:
         """The page of a selection; raises as `views.study.page`."""
-        key = study.name, asked
+        key, state = (study.name, asked), _state(session)
         with self._lock:
-            state = _state(session)
+            if state == self._state and key in self._pages:
+                self._pages.move_to_end(key)
+                return self._pages[key]
+        # Nobody waits here for the page of another: locks are not fair, and some would wait for all.
+        made = view.page(session, study, asked)
+        with self._lock:
             if state != self._state:
                 self._pages.clear()
                 self._state = state
-            if key not in self._pages:
-                self._pages[key] = view.page(session, study, asked)
-                while len(self._pages) > PAGES_MAX:
-                    self._pages.popitem(last=False)
-            self._pages.move_to_end(key)
-            return self._pages[key]
+            self._pages[key] = made
+            while len(self._pages) > PAGES_MAX:
+                self._pages.popitem(last=False)
+        return made
 
 
 def _state(session: Session) -> tuple[Any, ...]:
