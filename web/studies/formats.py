@@ -113,12 +113,12 @@ def _structure(results: Results) -> Table:
     return Table((*table.heads, *heads), tuple((*row, *own) for row, own in zip(table.rows, more, strict=True)))
 
 
-SERIES_NAMES = {name.replace("figure-", "Figure "): (name,) for name in SERIES_OF}
-"""Link → the formats that it leads to."""
+SERIES_NAMES = {name: name.replace("figure-", "Figure ") for name in SERIES_OF}
+"""The formats of the paper's figures → the link that leads to them."""
 
 
 def _series(results: Results) -> Sequence[str]:
-    return tuple(SERIES_NAMES) if len({m.matrix_id for m in results.measurements}) > 1 else ()
+    return tuple(SERIES_NAMES.values()) if len({m.matrix_id for m in results.measurements}) > 1 else ()
 
 
 SORTED_BY = {
@@ -208,9 +208,9 @@ FORMATS = StudyPage(
             "series",
             "Formats of the paper",
             _series,
-            lambda results: ((results.data.series or SERIES_OF[0]).replace("figure-", "Figure "),),
+            lambda results: (SERIES_NAMES[results.data.series or SERIES_OF[0]],),
             figure="side-by-side",
-            values=SERIES_NAMES,
+            values={text: (name,) for name, text in SERIES_NAMES.items()},
         ),
         Switch("sort", "Sort", _orders, _current_order, figure="side-by-side", values=SORTED_BY),
     ),

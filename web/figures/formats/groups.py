@@ -68,6 +68,11 @@ def quiet(groups: Groups) -> Groups:
     return {matrix_id: group for matrix_id, group in groups.items() if rank(group).leaders}
 
 
+def busy(groups: Groups) -> int:
+    """How many matrices have times, and none that is plausible."""
+    return sum(any(m.median_s for m in group) for group in groups.values()) - len(quiet(groups))
+
+
 def left_out(matrices: int, busy: int) -> str:
     """`70 matrices`, or `70 matrices (3 more without plausible times)`."""
     rest = f" ({busy} more without plausible times)" if busy else ""

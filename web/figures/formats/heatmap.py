@@ -25,6 +25,7 @@ from web.figures.formats.groups import (
     NO_TIME,
     Groups,
     Place,
+    busy,
     by_place,
     left_out,
     mean_factor,
@@ -201,7 +202,7 @@ def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
         tuple(sorting.arranged(lines, sort, Line.value)),
         {kernel: means[kernel] for kernel in ordered},
         sort,
-        sum(bool(group[0].median_s) for group in groups.values()) - len(lines),
+        busy(groups),
     )
 
 

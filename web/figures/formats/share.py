@@ -18,6 +18,7 @@ from web.figures.formats.groups import (
     Groups,
     Panels,
     Place,
+    busy,
     by_place,
     fastest_by_format,
     left_out,
@@ -101,10 +102,8 @@ def _panel(place: Place, groups: Groups) -> Panel:
     alone = {name: sum(leaders == [name] for leaders in best) for name in names}
     tied = {name: sum(name in leaders and len(leaders) > 1 for leaders in best) for name in names}
     ordered = sorted(names, key=lambda name: (-alone[name], -tied[name], name))
-    busy = sum(bool(fastest_by_format(group)) for group in groups.values()) - len(best)
-    return Panel(
-        place, len(best), {name: alone[name] for name in ordered}, {name: tied[name] for name in ordered}, busy
-    )
+    alone, tied = ({name: counts[name] for name in ordered} for counts in (alone, tied))
+    return Panel(place, len(best), alone, tied, busy(groups))
 
 
 def _leaders(group: list[Measurement]) -> list[str]:
