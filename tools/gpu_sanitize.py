@@ -1,0 +1,143 @@
+"""`python -m tools.gpu_sanitize`: CUDA's sanitizer over every kernel on the battery, without a memory pool."""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = ("memcheck", "racecheck", "initcheck")
+"""Accesses beyond an allocation, two threads on one place of shared memory, reads of what nothing has written."""
+
+FOUND = 99
+"""The exit code that the sanitizer gives a program in which it found something."""
+
+SUBJECTS = {
+    "formats": ("test_contract.py::test_layout_and_its_products",),
+    "batched": ("test_batched.py::test_product",),
+    "pagerank": (
+        "test_pagerank.py::test_ranks_worked_out_by_hand",
+        "test_pagerank.py::test_refined_ranks_are_those_worked_out_by_hand",
+        "test_pagerank.py::test_each_norm_is_that_of_the_change",
+    ),
+    "converging": ("test_converging.py::test_a_run_ends_where_the_host_would_end_it",),
+    "cpms": ("test_cpms.py",),
+    "products": ("test_products.py",),
+    "multigpu": (
+        "test_multigpu.py::test_products",
+        "test_multigpu.py::test_products_in_chunks",
+        "test_multigpu.py::test_packed_products_have_the_same_bits",
+        "test_multigpu.py::test_iterated_products",
+        "test_multigpu.py::test_pagerank_is_that_of_one_device",
+    ),
+}
+"""Tests that launch every kernel of a part of the engine; those of other libraries' kernels are not asked."""
+
+SUMMARY = re.compile(r"= (?:ERROR|RACECHECK) SUMMARY: (.*)")
+
+OUTCOME = re.compile(r"(\d+) (passed|failed|error|skipped)")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one kind of check found in one subject.
+
+    tests    outcomes by name, as pytest counts them
+    summary  the sanitizer's last word
+    code     of its process; FOUND where it found something
+    """
+
+    subject: str
+    kind: str
+    tests: str
+    summary: str
+    seconds: float
+    code: int
+
+    @property
+    def row(self) -> str:
+        """A row of the table that is printed."""
+        verdict = {0: "clean", FOUND: "FOUND"}.get(self.code, f"broke off ({self.code})")
+        return f"| {self.subject} | {self.kind} | {verdict} | {self.tests} | {self.summary} | {self.seconds:.0f} s |"
+
+
+def main() -> int:
+    """Runs the command line; returns 0 where every check ran to its end and found nothing."""
+    arguments = _parser().parse_args()
+    if arguments.tests:
+        return _tests(arguments.tests)
+    if shutil.which(arguments.sanitizer) is None:
+        raise SystemExit(f"{arguments.sanitizer} is not here; it comes with the CUDA toolkit. Give --sanitizer.")
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    pairs = [(subject, kind) for kind in arguments.kind for subject in arguments.subject]
+    _say(
+        "| subject | check | verdict | tests | the sanitizer's summary | time |\n| --- | --- | --- | --- | --- | --- |"
+    )
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        codes = [_told(report) for report in pool.map(lambda pair: _checked(pair[0], pair[1], arguments), pairs)]
+    return int(any(codes))
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _told(report: Report) -> int:
+    _say(report.row)
+    return report.code
+
+
+def _checked(subject: str, kind: str, arguments: argparse.Namespace) -> Report:
+    """One check of one subject in a process of its own; all that it says stands in a file of the folder."""
+    log, began = arguments.folder / f"{subject}-{kind}.log", time.monotonic()
+    own = (sys.executable, "-m", "tools.gpu_sanitize", "--tests", *SUBJECTS[subject])
+    command = (arguments.sanitizer, f"--tool={kind}", f"--error-exitcode={FOUND}", *_options(kind), *own)
+    with log.open("wb") as file:
+        try:
+            code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, timeout=arguments.limit).returncode
+        except subprocess.TimeoutExpired:
+            code = -1
+    text = log.read_text(encoding="utf-8", errors="replace")
+    tests = ", ".join(f"{count} {name}" for count, name in OUTCOME.findall(text[-2000:]))
+    summary = SUMMARY.findall(text)[-1:] or ["none"]
+    return Report(subject, kind, tests, summary[0], time.monotonic() - began, code)
+
+
+def _options(kind: str) -> Iterator[str]:
+    """What CuPy keeps for the life of the process is no leak."""
+    if kind == "memcheck":
+        yield "--leak-check=no"
+
+
+def _tests(tests: Sequence[str]) -> int:
+    """The tests, in this process, which has no pool: each array is an allocation that the sanitizer knows."""
+    import cupy
+    import pytest
+
+    cupy.cuda.set_allocator(None)
+    cupy.cuda.set_pinned_memory_allocator(None)
+    paths = [str(Path("tests", "gpu", test)) for test in tests]
+    return pytest.main(["-q", "-c", os.devnull, "--rootdir", ".", "-p", "no:cacheprovider", "--no-header", *paths])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.gpu_sanitize", description=__doc__)
+    parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS, help="what to check; default all")
+    parser.add_argument("--subject", nargs="+", choices=SUBJECTS, default=tuple(SUBJECTS), help="default all")
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="processes at a time")
+    parser.add_argument("--limit", type=float, help="seconds that one check may take; default none")
+    parser.add_argument("--sanitizer", default="compute-sanitizer", help="the program, if it is not on PATH")
+    parser.add_argument("--folder", type=Path, default=Path("gpu-sanitize"), help="the reports go here")
+    parser.add_argument("--tests", nargs="+", help=argparse.SUPPRESS)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
