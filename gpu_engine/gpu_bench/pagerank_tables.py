@@ -30,7 +30,11 @@ def iterations(data: BenchmarkData) -> Iterator[Section]:
         worst = (max((getattr(details, name) or 0.0 for details in near_16), default=None) for name in ERRORS)
         rows.append(
             (
-                *(matrix.name, str(matrix.n_rows), str(matrix.nnz)),
+                *(
+                    matrix.name,
+                    str(matrix.n_rows),
+                    str(next((m.details.links for m in own if m.details.links), matrix.nnz)),
+                ),
                 *(_split(_first(group, precision)) for precision in (FP64, "cpms2", "cpms4")),
                 *(number(None) if value is None else f"{value:.1e}" for value in worst),
             )
@@ -57,10 +61,11 @@ def pulls(data: BenchmarkData) -> Iterator[Section]:
                 name = data.name(group.matrix_id)
                 rows.append((name, run.measurement.kernel, us(whole.time_s if whole else None), *cells))
                 if ratios[0] and precision == "cpms2":
-                    gains.setdefault(run.measurement.kernel, []).append(ratios[0].gain)
+                    gains.setdefault(f"{run.measurement.kernel}{_part(group)}", []).append(ratios[0].gain)
     title = "Pulls on the first segments against the same kernel in fp64: ratio of the probe's ratio"
     notes = [f"{kernel}, one segment: {lowest(own, 'graphs')}." for kernel, own in gains.items()]
-    if fastest := lowest(map(_gain_of_fastest, run_groups(data.study)), "graphs"):
+    whole_graphs = (group for group in run_groups(data.study) if not _part(group))
+    if fastest := lowest(map(_gain_of_fastest, whole_graphs), "graphs"):
         which = "The layout that is fastest with values in fp64, each graph its own, two segments, one of them read"
         notes.append(f"{which}: {fastest}.")
     yield from section(title, "graph | kernel | fp64 µs | 1 segment | 2 segments | 3 segments", rows, *notes)
@@ -81,7 +86,7 @@ def totals(data: BenchmarkData) -> Iterator[Section]:
             cells = number(gain, 3), number(bound, 3), number(share)
             rows.append((data.name(group.matrix_id), m.kernel, end, *times, *cells))
             if share is not None:
-                shares.setdefault(f"{m.kernel}, {end}", []).append(share)
+                shares.setdefault(f"{m.kernel}{_part(group)}, {end}", []).append(share)
     heads = "graph | kernel | values at the end | fp64 ms | ms | gain | bound by bytes | share of the saving"
     notes = (f"{name}: share of the saving: {_middle(found)}." for name, found in sorted(shares.items()))
     yield from section("Runs to convergence against the same kernel in fp64", heads, rows, *notes)
@@ -98,7 +103,8 @@ def fastest(data: BenchmarkData) -> Iterator[Section]:
     peer, rows, ratios = peer_runs(data), [], list[float]()
     for group in run_groups(data.study):
         full, theirs = group.fastest_full, peer.times.get(group.matrix_id)
-        if full is None:
+        if full is None or _part(group):
+            # Of lower triangles only the paper's kernels ran, which are seldom the fastest.
             continue
         m = full.measurement
         total = m.median_s or 0.0
@@ -126,6 +132,11 @@ def schedules(data: BenchmarkData) -> Iterator[Section]:
                 rows.append((data.name(group.matrix_id), *own, number(speed_up(base, run), 3)))
     heads = "graph | kernel | first | near | iterations, first 1 and near 16 | iterations | time of that over this"
     yield from section("Other schedules", heads, rows)
+
+
+def _part(group: RunGroup) -> str:
+    """`, lower triangles`; empty of whole graphs."""
+    return group.place.removeprefix(group.device)
 
 
 def _usual(group: RunGroup, layout: str, precision: str) -> Run | None:

@@ -73,11 +73,11 @@ def realizations(data: StudyData) -> tuple[Realizations, ...]:
 
 
 def conclusions(data: StudyData) -> list[Conclusion]:
-    """Every statement of the paper on each device."""
+    """Every statement of the paper on each device, of whole graphs and of lower triangles apart."""
     places: dict[tuple[str, str], list[tuple[str, Realizations]]] = {}
     for each in realizations(data):
         name = f"{each.graph(data)} in {each.kernels}"
-        places.setdefault((each.group.device, "warm"), []).append((name, each))
+        places.setdefault((each.group.place, "warm"), []).append((name, each))
     return conclude(STATEMENTS, places, data)
 
 

@@ -46,6 +46,11 @@ def segments_of(precision: str) -> int:
     return int(found[1]) if found else 0
 
 
+def place_of(device: str, part: str) -> str:
+    """The device, and what of the graphs ran where it is not all of them."""
+    return device if part == "full" else f"{device}, {part} triangles"
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run of PageRank until it converged, or the reason why there is none; trace: None where it has none."""
@@ -114,6 +119,11 @@ class RunGroup:
     def axes(self) -> dict[str, str]:
         """The parameters of PageRank that differ from their defaults, by name."""
         return {name: value for name, value in self.runs[0].measurement.axes.items() if name in PARAMETERS}
+
+    @property
+    def place(self) -> str:
+        """The device, and whether the graphs are lower triangles, as the paper's are: means are of one place."""
+        return place_of(self.device, self.axes.get("part", "full"))
 
     @property
     def timed(self) -> tuple[Run, ...]:

@@ -1,5 +1,6 @@
 """What the CPMS PageRank paper says of its Figure 4 beside the products that were measured."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_engine.findings.conclusions import Conclusion, Says, Statement, conclude, table_of
@@ -27,15 +28,18 @@ class Heads:
 
     def name(self, data: StudyData) -> str:
         """The graph and the layout."""
-        part = " (lower)" if self.group.part == "lower" else ""
-        return f"{data.matrix(self.group.matrix_id).name}{part} in {self.layout.partition('/')[0]}"
+        return f"{data.matrix(self.group.matrix_id).name} in {self.layout.partition('/')[0]}"
 
 
 def conclusions(data: StudyData) -> list[Conclusion]:
-    """Every statement on each device, all of the graphs and lower triangles alike."""
+    """Every statement on each device, of whole graphs and of lower triangles apart."""
+    return _judged(places(product_groups(data)), data)
+
+
+def _judged(of: Iterable[Place], data: StudyData) -> list[Conclusion]:
     found: dict[tuple[str, str], list[tuple[str, Heads]]] = {}
-    for place in places(product_groups(data)):
-        found.setdefault((place.device, "warm"), []).extend((heads.name(data), heads) for heads in _heads(place))
+    for place in of:
+        found.setdefault((place.name, "warm"), []).extend((heads.name(data), heads) for heads in _heads(place))
     return conclude(STATEMENTS, found, data)
 
 
@@ -45,8 +49,13 @@ def table(data: StudyData) -> Table:
 
 
 def said(data: StudyData) -> str:
-    """`Of the paper's 6 statements on Figure 4, 2 agree with these times, 1 mostly …`; empty where none is judged."""
-    judged = [conclusion.says for conclusion in conclusions(data) if conclusion.says != "no data"]
+    """`Of the paper's 6 statements on Figure 4, 2 agree with these times, 1 mostly …`; empty where none is judged.
+
+    They are of lower triangles, as the paper's products are, where these were measured.
+    """
+    found = places(product_groups(data))
+    papers = [place for place in found if place.part == "lower"] or found
+    judged = [conclusion.says for conclusion in _judged(papers, data) if conclusion.says != "no data"]
     counts = [_counted(judged.count(says), says) for says in SAID if says in judged]
     return (
         f"Of the paper's {len(judged)} statements on Figure 4, {', '.join(counts)} with these times." if judged else ""

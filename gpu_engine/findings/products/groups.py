@@ -9,6 +9,7 @@ from typing import Any
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
+from gpu_engine.findings.pagerank.runs import place_of
 from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.pagerank.products import BLOCKS, LAYOUTS, Block, Product
 from gpu_engine.records import Measurement
@@ -66,7 +67,7 @@ class Place:
     @property
     def name(self) -> str:
         """The device, and what of the graphs is not usual."""
-        return f"{self.device}, lower triangles" if self.part == "lower" else self.device
+        return place_of(self.device, self.part)
 
     @cached_property
     def products(self) -> set[tuple[str, Product]]:
