@@ -14,13 +14,13 @@ Pair = tuple[Run, Run]
 
 
 def pays(data: StudyData) -> tuple[str, ...]:
-    """A sentence a device, on graphs that have a run in fp64 and one in segments with the right ranks."""
+    """A sentence a device, lower triangles apart, on graphs that have runs with right ranks in fp64 and in segments."""
     pairs: dict[str, list[Pair]] = {}
     for group in run_groups(data):
         full, own = group.fastest_full, _in_segments(group, data)
         if full and own:
-            pairs.setdefault(group.device, []).append((full, own))
-    return tuple(_sentence(device, own) for device, own in pairs.items())
+            pairs.setdefault(group.place, []).append((full, own))
+    return tuple(_sentence(place, own) for place, own in pairs.items())
 
 
 def _in_segments(group: RunGroup, data: StudyData) -> Run | None:
@@ -30,12 +30,12 @@ def _in_segments(group: RunGroup, data: StudyData) -> Run | None:
     )
 
 
-def _sentence(device: str, pairs: Sequence[Pair]) -> str:
+def _sentence(place: str, pairs: Sequence[Pair]) -> str:
     said = Counter(compare(full.measurement, own.measurement).kind for full, own in pairs)
     gains = [gain for full, own in pairs if (gain := speed_up(full, own))]
     graphs = "1 graph" if len(pairs) == 1 else f"{len(pairs)} graphs"
     text = (
-        f"Adaptive precision on {device}: the fastest run in segments runs at {ratio(geometric_mean(gains))} the speed "
+        f"Adaptive precision on {place}: the fastest run in segments runs at {ratio(geometric_mean(gains))} the speed "
     )
     text += (
         f"of the fastest in fp64, from {ratio(min(gains))} to {ratio(max(gains))}"

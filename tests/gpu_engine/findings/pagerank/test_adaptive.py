@@ -1,3 +1,5 @@
+from gpu_engine.findings.answer import answers
+from gpu_engine.findings.pagerank import contests
 from gpu_engine.findings.pagerank.adaptive import pays
 from gpu_engine.findings.units import THIN
 from tests.samples.pagerank import luxembourg, ran, shown, stopped
@@ -23,3 +25,17 @@ def test_what_is_wrong_or_in_full_bits_is_no_run_in_segments() -> None:
     assert said(full, wrong, whole) == []
     assert said(full, stopped("csr/thread+cpms2", "skipped", "too large")) == []
     assert len(said(*luxembourg(), *luxembourg("cuda:0"))) == 2, "a sentence a device"
+
+
+def test_lower_triangles_have_a_sentence_and_an_answer_of_their_own() -> None:
+    lower = (("part", "lower"),)
+    whole = ran("csr/thread+fp64", 113, 0.1), ran("csr/thread+cpms2", (47, 66), 0.08)
+    half = ran("csr/thread+fp64", 90, 0.1, axes=lower), ran("csr/thread+cpms2", (40, 50), 0.2, axes=lower)
+    assert [sentence.partition(" the speed")[0] for sentence in said(*whole, *half)] == [
+        "Adaptive precision on cpu: the fastest run in segments runs at 1.25 ×",
+        "Adaptive precision on cpu, lower triangles: the fastest run in segments runs at 0.50 ×",
+    ]
+    assert [a.where for a in answers(contests(shown(*whole, *half)))] == [
+        "on cpu, warm",
+        "on cpu, warm, lower triangles",
+    ]
