@@ -4,70 +4,31 @@ import argparse
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from gpu_engine.batched.sources import read_matrices
-from gpu_engine.csr_matrix import CsrMatrix, fingerprint
+from gpu_engine.ab.command import main as ab
+from gpu_engine.csr_matrix import fingerprint
 from gpu_engine.device import DEVICE_HELP, find_device
 from gpu_engine.errors import SparsightError
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.tables import Table
-from gpu_engine.generators import generate, generator
-from gpu_engine.matrix_io import ReadLimits, read_matrix
 from gpu_engine.measure import open_bench
+from gpu_engine.named_matrices import NamedMatrices
 from gpu_engine.parameters import assignments, parse_params
 from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps
 from gpu_engine.results import findings_of, results_document
 from gpu_engine.studies import STUDIES, study
 from gpu_engine.studies.base import check_device
 
+COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"ab": ab}
+"""What is no study, by its name: from arguments to an exit code."""
+
 HINTS: dict[str | None, str] = {
     "choose_direction": "This command takes no direction: upload the list to a server, or write that line before it."
 }
 """What to do, in the words of this command."""
-
-EACH = "each:"
-"""Before the path of a folder or an archive: every matrix in it."""
-
-
-class _Files(Mapping[str, CsrMatrix]):
-    """The named matrices, each read or generated when it is first asked for; only the last one is kept.
-
-    Those of a folder or an archive are small, read at once and all kept.
-    """
-
-    def __init__(self, names: list[str]) -> None:
-        self._held = {
-            f"{name.removeprefix(EACH)}/{member}": matrix
-            for name in names
-            if name.startswith(EACH)
-            for member, matrix in read_matrices(Path(name.removeprefix(EACH)))
-        }
-        self._names = [*(name for name in names if not name.startswith(EACH)), *self._held]
-        self._last: tuple[str, CsrMatrix] | None = None
-
-    def __getitem__(self, name: str) -> CsrMatrix:
-        if name in self._held:
-            return self._held[name]
-        if self._last is None or self._last[0] != name:
-            self._last = name, _load(name)
-        return self._last[1]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-def _load(name: str) -> CsrMatrix:
-    """A file's matrix, or a generated one: `family:name=value,name=value`."""
-    family, colon, text = name.partition(":")
-    if not colon or Path(name).exists():
-        return read_matrix(Path(name), ReadLimits()).matrix
-    return generate(family, assignments(generator(family).Params, text))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,7 +57,7 @@ def _run(arguments: argparse.Namespace) -> StudyData:
     device = find_device(arguments.device, chosen.several)
     check_device(chosen, device)
     params = parse_params(chosen.Params, assignments(chosen.Params, arguments.set))
-    matrices = _Files(arguments.matrices)
+    matrices = NamedMatrices(arguments.matrices)
     infos = []
     known = {}
     for name, matrix in matrices.items():
@@ -186,17 +147,10 @@ def _say(text: str, end: str = "\n") -> None:
     sys.stderr.write(clear + textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False) + end)
 
 
-def main() -> int:
-    """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
-    arguments = _parser().parse_args()
-    try:
-        data = _run(arguments)
-    except SparsightError as error:
-        _say(f"error: {error} {HINTS.get(error.hint, '')}".rstrip())
-        return 2
-    except OSError as error:
-        _say(f"error: {error}")
-        return 2
+def _study(argv: Sequence[str]) -> int:
+    """Runs a study and writes its records where they are asked for."""
+    arguments = _parser().parse_args(argv)
+    data = _run(arguments)
     if arguments.json:
         text = dumps(results_document(data, arguments.samples))
         if arguments.json == "-":
@@ -204,6 +158,19 @@ def main() -> int:
         else:
             Path(arguments.json).write_text(text, encoding="utf-8")
     return int(any(m.state == "failed" for m in data.measurements))
+
+
+def main() -> int:
+    """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
+    command = COMMANDS.get("".join(sys.argv[1:2]), _study)
+    try:
+        return command(sys.argv[2:] if command is not _study else sys.argv[1:])
+    except SparsightError as error:
+        _say(f"error: {error} {HINTS.get(error.hint, '')}".rstrip())
+        return 2
+    except OSError as error:
+        _say(f"error: {error}")
+        return 2
 
 
 if __name__ == "__main__":

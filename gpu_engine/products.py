@@ -53,18 +53,28 @@ class SamplingPlan:
 
 
 class Products(Experiment):
-    """All kernels of one matrix, in a new order where the plan names one."""
+    """All kernels of one matrix, in a new order where the plan names one.
+
+    formats  those whose kernels the cases name
+    """
 
     details = ProductDetails
 
-    def __init__(self, plan: SamplingPlan, cases: Sequence[Case], matrix: CsrMatrix, bench: Bench) -> None:
+    def __init__(
+        self,
+        plan: SamplingPlan,
+        cases: Sequence[Case],
+        matrix: CsrMatrix,
+        bench: Bench,
+        formats: Sequence[Format] = (*FORMATS, *COMPETITORS),
+    ) -> None:
         super().__init__(cases, plan.caches, plan.rounds, bench)
-        self.plan, self.host = plan, matrix
+        self.plan, self.host, self.formats = plan, matrix, formats
         self.backend = bench.stopwatch.backend
         self.reordered: Reordered | None = None
 
     def load(self) -> Sequence[Candidate]:
-        """Matrix, x, y and the expected y on the device; the reference kernel first, then in the order of FORMATS."""
+        """Matrix, x, y and the expected y on the device; the reference kernel first, then as the formats come."""
         if not self.host.nnz:
             raise ParameterError("the matrix has no entries")
         if self.plan.order != GIVEN:
@@ -79,7 +89,7 @@ class Products(Experiment):
         if BEST in wanted:
             wanted |= set(competitor_names(self.backend))
         wanted.add(self.plan.reference)
-        known = [(name, f, k) for f in (*FORMATS, *COMPETITORS) for name, k in f.kernels_on(self.backend)]
+        known = [(name, f, k) for f in self.formats for name, k in f.kernels_on(self.backend)]
         found = [ProductKernel(self, name, f, k) for name, f, k in known if name in wanted]
         return sorted(found, key=lambda c: c.kernel != self.plan.reference)
 

@@ -1,0 +1,56 @@
+"""What a gate says, as Markdown: first the answer, then what decided it, at last every pair."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from gpu_engine.ab.contest import Pair
+from gpu_engine.findings import units
+from gpu_engine.records import DeviceInfo
+from gpu_engine.verdict import in_words, interval_of_ratio
+
+HEADS = ("matrix", "kernel", "cache", "base", "head", "base / head", "95 % interval", "verdict")
+
+RULE = (
+    "Both trees were compiled into one process and took turns in the same rounds; what was slower was measured a "
+    "second time by itself, and counts where both measurements say so."
+)
+
+
+def report(pairs: Sequence[Pair], device: DeviceInfo) -> str:
+    """The answer, a table of what is not the same, and all pairs folded below it."""
+    told = [pair for pair in pairs if pair.says not in ("same", "skipped")]
+    lines = [f"## Kernels of head against base, {device.name}", "", answer(pairs), ""]
+    lines += [*_table(told), ""] if told else []
+    lines += ["<details><summary>All pairs</summary>", "", *_table(pairs), "", "</details>", "", RULE]
+    return "\n".join(lines) + "\n"
+
+
+def answer(pairs: Sequence[Pair]) -> str:
+    """`2 slower, 1 faster, 60 the same, 3 ambiguous. The worst is csr/scalar …`."""
+    counts = Counter("failed" if pair.is_broken else pair.says for pair in pairs)
+    said = ", ".join(
+        f"{counts[kind]} {kind}"
+        for kind in ("failed", "slower", "faster", "ambiguous", "same", "skipped")
+        if counts[kind]
+    )
+    slower = [pair for pair in pairs if pair.is_slower and pair.verdict.ratio]
+    if not slower:
+        return f"{said or 'Nothing was measured'}."
+    worst = min(slower, key=lambda pair: pair.verdict.ratio or 1.0)
+    how = in_words(worst.verdict.ratio or 1.0)
+    return f"{said}. The worst is `{worst.kernel}` on {worst.matrix}, {worst.cache}: head is {how}."
+
+
+def _table(pairs: Sequence[Pair]) -> Iterator[str]:
+    yield _row(HEADS)
+    yield _row("---" if number < 3 else "---:" for number in range(len(HEADS)))
+    for pair in pairs:
+        low, high = interval_of_ratio(pair.base, pair.head) or (None, None)
+        times = units.seconds(pair.base.median_s), units.seconds(pair.head.median_s)
+        between = units.MISSING if low is None or high is None else f"{low:.3f} – {high:.3f}"
+        ratio = units.MISSING if pair.verdict.ratio is None else f"{pair.verdict.ratio:.3f}"
+        yield _row((pair.matrix, f"`{pair.kernel}`", pair.cache, *times, ratio, between, pair.says))
+
+
+def _row(cells: Sequence[str] | Iterator[str]) -> str:
+    return f"| {' | '.join(cells)} |"
