@@ -72,7 +72,7 @@ def _source(kernel: Any, backend: str) -> str:
         return "".join(_source(part, backend) for part in kernel.parts)
     if backend == "cuda" and kernel.source is not None:
         return str(kernel.source.text)
-    module = inspect.getmodule(kernel.product(backend))
+    module = inspect.getmodule(kernel.cuda if backend == "cuda" else kernel.cpu)
     return inspect.getsource(module) if module else ""
 
 
