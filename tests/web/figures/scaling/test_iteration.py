@@ -25,7 +25,7 @@ def test_bars_have_both_parts_and_what_is_hidden() -> None:
 def test_the_best_of_ours_hides_the_most() -> None:
     quick = [replace(m, median_s=(m.median_s or 0.0) / 2) for m in by_cusparse(iterated(), 1.0)]
     (best,) = info(shown(*iterated(), *quick)).best
-    assert (best.matrix, best.bar.label, best.hidden) == ("web_graph", "overlap on · 2", near(0.5))
+    assert (best.matrix, best.bar.label, best.hidden) == ("web_graph", "overlap · 2", near(0.5))
     assert info(shown(*iterated()[3:])).best == ()
 
 
@@ -36,7 +36,7 @@ def test_compute_and_exchange_stand_end_to_end_beside_what_was_measured() -> Non
         ("exchange", near(1)),
     ]
     (mark,) = traces(figure, "floor")
-    assert (mark["name"], mark["y"][-2], mark["x"][-2]) == (MEASURED, "overlap on · 4", near(2.5))
+    assert (mark["name"], mark["y"][-2], mark["x"][-2]) == (MEASURED, "overlap · 4", near(2.5))
     assert (figure.layout.barmode, figure.layout.xaxis.title.text) == ("stack", "ms of an iteration")
 
 
