@@ -213,7 +213,12 @@ def _label(series: Series, m: Measurement) -> str:
     precision = series.variant.partition("+")[2]
     # A narrow screen has no room for words that the values do without.
     apart = series.apart
-    for word, short in ((f"{PRODUCT} ", ""), (f"{EXCHANGE} ", ""), ("overlap on", "overlap"), ("overlap off", "apart")):
+    for word, short in (
+        (f"{PRODUCT} ", ""),
+        (f"{EXCHANGE} ", ""),
+        ("overlap on", "overlap"),
+        ("overlap off", "no overlap"),
+    ):
         apart = apart.replace(word, short)
     named = (precision or ("" if series.variant in STAYING else series.variant), apart)
     return f"{escape(', '.join(filter(None, named)) or series.variant)} · {count(m.details.devices)}"

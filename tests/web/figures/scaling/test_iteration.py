@@ -17,7 +17,7 @@ DATA = shown(*iterated())
 
 def test_bars_have_both_parts_and_what_is_hidden() -> None:
     (panel,) = info(DATA).bars.every
-    assert [bar.label for bar in panel.items] == [f"overlap {o} · {n}" for n in (1, 2, 4) for o in ("on", "off")]
+    assert [bar.label for bar in panel.items] == [f"{o} · {n}" for n in (1, 2, 4) for o in ("overlap", "no overlap")]
     assert panel.items[4].phases == near({"compute": 2e-3, "exchange": 1e-3})
     assert [bar.hidden for bar in panel.items] == [None, None, near(0.5), None, near(0.5), None]
 
@@ -35,6 +35,7 @@ def test_compute_and_exchange_stand_end_to_end_beside_what_was_measured() -> Non
         ("compute", near(2)),
         ("exchange", near(1)),
     ]
+    assert not any("· 1" in label for label in figure.layout.yaxis.categoryarray), "one device exchanges nothing"
     (mark,) = traces(figure, "floor")
     assert (mark["name"], mark["y"][-2], mark["x"][-2]) == (MEASURED, "overlap · 4", near(2.5))
     assert (figure.layout.barmode, figure.layout.xaxis.title.text) == ("stack", "ms of an iteration")
