@@ -54,8 +54,11 @@ def data_of(study: StudyPage, figure: Figure[Any], data: StudyData, kernels: Seq
     return replace(data, measurements=[m for m in data.measurements if m.kernel in kernels])
 
 
-def remark(data: StudyData, seen: StudyData) -> str:
-    """A sentence on what a figure leaves out."""
+def remarked(summary: str, data: StudyData, seen: StudyData) -> str:
+    """The summary of a figure, in its caption a sentence on the kernels that it leaves out."""
     every = len({m.kernel for m in data.measurements})
     own = len(seen.kernels) if seen.kernels != data.kernels else len({m.kernel for m in seen.measurements})
-    return f" Drawn are {own} of {every} kernels; Kernels above chooses others." if seen is not data and own else ""
+    if seen is data or not own:
+        return summary
+    first, *more = summary.split("\n", 1)
+    return "\n".join((f"{first} Drawn are {own} of {every} kernels.", *more))

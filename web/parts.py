@@ -186,7 +186,10 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A figure on a page; version changes when its records do, and `0` (no records) hides it."""
+    """A figure on a page; version changes when its records do, and `0` (no records) hides it.
+
+    summary  its caption, and below a line break what is folded
+    """
 
     id: str
     url: str
@@ -257,6 +260,7 @@ class FoldedTable:
 class AnswerSection:
     """What all matrices, batches or graphs of one place say together.
 
+    short    the same in a line, among several
     labels   of all its kernels, whose names are set as code
     table    of the kernels that are not folded; None where nothing has a time
     picture  None of a lone contest, and where nothing leads
@@ -264,6 +268,7 @@ class AnswerSection:
     """
 
     sentence: str
+    short: str
     labels: tuple[str, ...]
     table: Table | None
     folded: tuple[FoldedTable, ...]

@@ -1,11 +1,14 @@
 """An answer in words and in numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gpu_engine.findings import units
 from gpu_engine.findings.answer import Answer, Standing
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.tables import Head, Table
+
+NAMED_SHORT = 2
+"""Most names in a line."""
 
 
 def sentence(answer: Answer) -> str:
@@ -21,6 +24,18 @@ def sentence(answer: Answer) -> str:
     busy = f" On {answer.busy} more the machine was busy: their times do not count." if answer.busy else ""
     empty = f" On {answer.empty} more nothing has a time." if answer.empty else ""
     return f"{_lead(answer)}{_beside_baseline(answer)}.{busy}{empty}"
+
+
+def short(answer: Answer, beside: Sequence[Answer]) -> str:
+    """What sets it apart from the answers beside it, and who is nearest: `cut as pCSC: pCSC/p* is nearest`."""
+    parts = [(f"on {each.device}", each.cache, each.of) for each in (answer, *beside)]
+    differs = [own for own, *others in zip(*parts, strict=True) if own and any(other != own for other in others)]
+    where = ", ".join(differs) or answer.where
+    where = where[:1].upper() + where[1:]
+    if not answer.level:
+        return f"{where}: nothing leads"
+    ends = "is" if len(answer.level) == 1 else "are"
+    return f"{where}: {join(answer.level, NAMED_SHORT)} {ends} nearest to the fastest"
 
 
 def _lead(answer: Answer) -> str:

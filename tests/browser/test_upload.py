@@ -99,7 +99,9 @@ def test_every_file_of_a_drop_is_taken(lab: Lab, open_page: Open, tmp_path: Path
     page.get_by_label("Direction").select_option("false")
     page.get_by_role("button", name="Upload").click()
     expect(sent.nth(2)).to_contain_text("friends ready", timeout=LIMIT_MS)
-    # They are ticked already, to be measured as one job.
+    together = page.get_by_role("link", name="Measure these 2 as one job")
+    assert (together.get_attribute("href") or "").count("matrix_ids=") == 2
+    # They are ticked already, too.
     expect(page.locator("[data-count]")).to_have_text("2 matrices chosen", timeout=LIMIT_MS)
     page.locator("#chosen-device").select_option("cpu")
     page.locator("#chosen").get_by_role("button", name="Measure").click()

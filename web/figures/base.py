@@ -1,7 +1,7 @@
 """What every figure shares: an empty state, text that Plotly shows as it is, axes, and the table beside it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape as _escape
 from typing import Any, Generic, Literal, TypeVar
@@ -14,6 +14,9 @@ from gpu_engine.findings.units import THIN
 
 STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 3.0, 4.0, 6.0, 8.0))
 TICKS_MIN = 4
+
+FOUND = 2
+"""Most findings in a caption."""
 
 Role = Literal[
     "kernel",
@@ -42,7 +45,7 @@ class Figure(Generic[Info]):
     """A figure of a study: its info is computed once, and drawn, told and tabled from that.
 
     info          what it shows, from the data of the study
-    draw          the Plotly figure; summary: what there is to see, in sentences; table: its numbers
+    draw          the Plotly figure; summary: what there is to see, as `caption` has it; table: its numbers
     matrices_min  with fewer matrices it says nothing
     """
 
@@ -53,6 +56,17 @@ class Figure(Generic[Info]):
     table: Callable[[Info], Table] | None = None
     matrices_min: int = 1
     info: Callable[[StudyData], Info] = field(kw_only=True)
+
+
+def caption(what: str, found: Iterable[str] = (), more: Iterable[str] = ()) -> str:
+    """A summary whose first line is what a page shows below the heading of the figure; what comes after it is folded.
+
+    what   what is drawn, and what is not; found: what there is to see, of which the first FOUND are shown
+    more   how it was made, and what it does not say
+    """
+    seen, rest = list(found), [" ".join(map(str.strip, more))]
+    lines = [" ".join(map(str.strip, part)).strip() for part in ((what, *seen[:FOUND]), (*seen[FOUND:], *rest))]
+    return "\n".join(filter(None, lines))
 
 
 def escape(text: str) -> str:

@@ -10,7 +10,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, TIME, Unit, interval, moment, ratio, seconds, unit_for
 from gpu_engine.records import Measurement
 from web.figures import marks
-from web.figures.base import blank, escape, log_axis
+from web.figures.base import blank, caption, escape, log_axis
 from web.figures.emphasis import NAMED_MAX
 from web.figures.formats.groups import place_in_words
 from web.figures.panels import Legend, panels
@@ -106,13 +106,16 @@ def summary(info: Sequence[Panel]) -> str:
     """What is drawn, and how the fastest kernel of the newest job stands to that of the oldest."""
     if not info:
         return NO_HISTORY
-    text = "The time of a product in each job that measured it, the oldest on the left, with its 95 % interval. The "
-    text += "rounds of two jobs are not interleaved: a small step is no difference."
+    found = []
     for own in info:
         first, last = own.visits[0].fastest, own.visits[-1].fastest
-        text += f" On {place_in_words(own.place)}, over {len(own.visits)} jobs, the fastest went from "
-        text += f"{seconds(first.median_s)} ({first.kernel}) to {seconds(last.median_s)} ({last.kernel})."
-    return text
+        went = f"{seconds(first.median_s)} ({first.kernel}) to {seconds(last.median_s)} ({last.kernel})"
+        found.append(f"On {place_in_words(own.place)}, over {len(own.visits)} jobs, the fastest went from {went}.")
+    return caption(
+        "The time of a product in each job that measured it, the oldest on the left, with its 95 % interval.",
+        found,
+        ("The rounds of two jobs are not interleaved: a small step is no difference.",),
+    )
 
 
 def _queued(visit: Visit) -> str:

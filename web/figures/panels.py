@@ -1,6 +1,7 @@
 """Panels one above the other, and legends that name each thing once: what figures of several matrices share."""
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import plotly.graph_objects as go
@@ -11,6 +12,9 @@ GAP_PX = 60
 
 TOP_PX, BOTTOM_PX = 32, 48
 """The first title; the axis title below the last panel."""
+
+DOT = " · "
+"""Between the parts of a title."""
 
 LABEL_PX = 72
 """The title and the tick labels of a y axis of numbers."""
@@ -31,6 +35,7 @@ def panels(
 ) -> go.Figure:
     """Panels of these heights in pixels, one above the other; legend: how many entries it will have.
 
+    titles    parts between dots; what comes after the first and is the same in all of them is left out
     columns   panels side by side that share their y axis; a title stands on the left, over the first of them
     above_px  room between the title of a panel and the panel, for labels of its columns
     across    panels that stand side by side where the page is wide enough, each with an axis of its own; label_px: what
@@ -47,7 +52,7 @@ def panels(
         row_heights=list(heights),
         horizontal_spacing=0.06 if columns > 1 else 0,
         vertical_spacing=gap / inner if len(heights) > 1 else 0,
-        subplot_titles=list(titles),
+        subplot_titles=_apart(titles),
     )
     figure.update_annotations(x=0, xanchor="left", yshift=above_px, font_size=13)
     figure.update_xaxes(automargin=True)
@@ -61,6 +66,15 @@ def panels(
         **options,
     )
     return figure
+
+
+def _apart(titles: Sequence[str]) -> list[str]:
+    # A panel beside the first of its row has none.
+    parts = [title.split(DOT) for title in titles if title]
+    if len(parts) == 1 or len({*map(len, parts)}) > 1:
+        return list(titles)
+    differs = [not place or len({*each}) > 1 for place, each in enumerate(zip(*parts, strict=True))]
+    return [DOT.join(compress(title.split(DOT), differs)) for title in titles]
 
 
 class Legend:

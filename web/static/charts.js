@@ -1,6 +1,7 @@
 // Charts: fetches the figures that come near the view, draws them in the page's theme, and keeps them so.
 import { drawn, painted } from "./paint.js";
 import { words } from "./problems.js";
+import { replaceContents } from "./tables.js";
 
 const CONFIG = {
   displayModeBar: false,
@@ -57,7 +58,7 @@ export function caption(figure, words) {
 
 function showCaption(figure) {
   const words = captions.get(figure);
-  if (words) figure.querySelector("figcaption").replaceChildren(...words);
+  if (words) replaceContents(figure.querySelector("figcaption"), words);
   captions.delete(figure);
 }
 

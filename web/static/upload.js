@@ -16,19 +16,22 @@ export function wireUpload() {
   const place = form.querySelector("[data-preview]");
   const skip = form.querySelector("[data-skip]");
   const sent = form.querySelector("[data-sent]");
+  const together = form.querySelector("[data-together]");
   let waiting = [];
   let picked = null;
-  let many = false;
+  let total = 0;
+  let ready = [];
 
   const ask = (wanted) => {
     edges.hidden = edges.disabled = !wanted;
-    skip.hidden = !many;
-    form.querySelector("[data-edges-of]").textContent = wanted && many ? `(${picked.name})` : "";
+    skip.hidden = total < 2;
+    form.querySelector("[data-edges-of]").textContent = wanted && total > 1 ? `(${picked.name})` : "";
   };
-  const upload = () => send(form, picked, "", uploaded, refused);
+  const called = () => (total > 1 ? `${picked.name}, ${total - waiting.length} of ${total}` : picked.name);
+  const upload = () => send(form, picked, called(), "", uploaded, refused);
   const preview = () => {
     place.replaceChildren();
-    send(form, picked, "/preview", previewed, refused);
+    send(form, picked, called(), "/preview", previewed, refused);
   };
   const previewed = (answer) => {
     if (answer.format !== "edge list") {
@@ -40,13 +43,18 @@ export function wireUpload() {
   };
   const uploaded = (answer) => {
     const page = `/matrices/${answer.id}`;
-    if (!many) {
+    if (total < 2) {
       location.assign(page);
       return;
     }
     const link = textIn("a", answer.name);
     link.href = page;
     note(link, ` ${answer.state}`);
+    ready.push(answer.id);
+    together.hidden = false;
+    const one = together.querySelector("a");
+    one.textContent = ready.length > 1 ? `Measure these ${ready.length} as one job` : "Measure it";
+    one.search = new URLSearchParams(ready.map((id) => ["matrix_ids", id]));
     document.dispatchEvent(new CustomEvent("uploaded", { detail: answer.id }));
     next();
   };
@@ -54,7 +62,7 @@ export function wireUpload() {
     if (OPEN.includes(problem.hint_code)) {
       ask(true);
       complain(form, sentence);
-    } else if (many && edges.hidden) {
+    } else if (total > 1 && edges.hidden) {
       note(`${picked.name}: `, sentence);
       next();
     } else complain(form, sentence);
@@ -78,9 +86,10 @@ export function wireUpload() {
   const take = (files) => {
     // What leaves something open waits until the others are up.
     waiting = [...files].sort((one, other) => COMPLETE.test(other.name) - COMPLETE.test(one.name));
-    many = waiting.length > 1;
+    total = waiting.length;
+    ready = [];
     sent.replaceChildren();
-    sent.hidden = true;
+    sent.hidden = together.hidden = true;
     next();
   };
 
@@ -171,8 +180,8 @@ function formBody(form, file) {
 
 let current = null;
 
-// Posts the file and what was chosen to the API's address of the form's page, and below it to `path`.
-function send(form, file, path, done, refused) {
+// Posts the file, which a reader knows as `called`, to the API's address of the form's page, and below it to `path`.
+function send(form, file, called, path, done, refused) {
   const bar = form.querySelector("progress");
   const status = form.querySelector("[role=status]");
   const request = new XMLHttpRequest();
@@ -181,7 +190,7 @@ function send(form, file, path, done, refused) {
   complain(form, "");
   bar.hidden = false;
   bar.removeAttribute("value");
-  status.textContent = `Sending ${file.name} …`;
+  status.textContent = `Sending ${called} …`;
 
   request.upload.addEventListener("progress", (event) => {
     if (!event.lengthComputable) return;
@@ -189,7 +198,7 @@ function send(form, file, path, done, refused) {
     bar.value = event.loaded;
     if (event.loaded === event.total) {
       bar.removeAttribute("value");
-      status.textContent = `Reading ${file.name} …`;
+      status.textContent = `Reading ${called} …`;
     }
   });
   const rest = () => {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gpu_engine.findings.answer import Answer, Standing
-from gpu_engine.findings.answer_text import sentence, shown, table
+from gpu_engine.findings.answer_text import sentence, short, shown, table
 from gpu_engine.findings.units import ratio
 from web.kernels import PRESETS, preset, wanted
 from web.parts import AnswerSection, Choice, FoldedTable, KernelChooser, Link
@@ -19,7 +19,7 @@ ABSENT_NOTE = "What was not tried everywhere comes last."
 
 def sections(study: StudyPage, answers: Sequence[Answer], results: Results) -> tuple[AnswerSection, ...]:
     """Every answer of the page, the first of them in full."""
-    return tuple(_section(study, answer, results) for answer in answers)
+    return tuple(_section(study, answer, answers, results) for answer in answers)
 
 
 def chooser(study: StudyPage, results: Results, asked: Selection) -> KernelChooser | None:
@@ -34,11 +34,12 @@ def chooser(study: StudyPage, results: Results, asked: Selection) -> KernelChoos
     return KernelChooser(links, choices, len(asked.kernel))
 
 
-def _section(study: StudyPage, answer: Answer, results: Results) -> AnswerSection:
+def _section(study: StudyPage, answer: Answer, every: Sequence[Answer], results: Results) -> AnswerSection:
     first, near, far = shown(answer, wanted(study, answer, preset(results.selection)))
     colors = [study.swatch(own.measurement) for own in first]
     return AnswerSection(
         sentence(answer),
+        short(answer, every),
         tuple(own.label for own in answer.standings),
         table(answer, first) if first else None,
         tuple(_folded(answer, first, near, far)),

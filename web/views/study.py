@@ -142,7 +142,8 @@ def _figures(
     for figure in study.figures:
         seen = kernels.data_of(study, figure, data, names)
         caption, table, version = contents(figure, seen, len(results.measurements), number)
-        caption += kernels.remark(data, seen) if version else ""
+        if version:
+            caption = kernels.remarked(caption, data, seen)
         hidden = tuple(form for form in study.forms if form.figure == figure.name)
         filled.append(
             FigureSection(

@@ -11,7 +11,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.groups import products_to_pay
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
-from web.figures.base import LogAxis, blank, escape, log_axis
+from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.batched.marks import FACET, NO_TIME, Facet, facet, in_order, marker, marks, rows_axis
 from web.figures.formats.conversion import in_words_products, place_on
 from web.figures.panels import panels
@@ -121,9 +121,10 @@ def summary(info: Conversions) -> str:
     if not info.points:
         return info.nothing
     text = "A batch comes in CSR: after how many products the conversion has paid off against the fastest kernel that "
-    text += "needs none; never where a kernel is not measurably faster than that."
+    text += "needs none."
     unsettled = sum(point.products is None for point in info.points)
-    return f"{text} {unsettled} of {len(info.points)} are not settled and have no mark." if unsettled else text
+    open_ = f"{unsettled} of {len(info.points)} are not settled and have no mark." if unsettled else ""
+    return caption(text, (), ("Never: where a kernel is not measurably faster than that.", open_))
 
 
 def _stored(m: Measurement) -> float | None:

@@ -10,7 +10,7 @@ from gpu_engine.findings.batched.groups import LOOPS, PAPER, BatchGroup, batch_g
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.tables import Head, Table
-from web.figures.base import blank, log_axis
+from web.figures.base import blank, caption, log_axis
 from web.figures.batched.marks import FACET, Facet, Point, facet, in_order, line_panels, loops_end, loops_max
 
 PANEL_PX = 260
@@ -103,16 +103,18 @@ def summary(info: Growth) -> str:
     """What the lines are, and what the paper's kernels gain over one product after the other at the largest size."""
     if not info.series:
         return ONE_SIZE
-    text = "GFLOP/s of batches of growing size, a kernel a line; the dotted line is the rate of the floor, "
-    text += "which falls where a batch leaves the cache."
-    for device, cache in dict.fromkeys((over.device, over.cache) for over in info.gains):
-        here = [over for over in info.gains if (over.device, over.cache) == (device, cache)]
-        text += f" On {device}, {cache} the fastest kernel of the paper is {', '.join(map(_said, here))} "
-        text += "in the largest batches that have both."
-    text += loops_end(info.loops_max)
+    text = "GFLOP/s of batches of growing size, a kernel a line; dotted is the rate of the floor, which falls where a "
+    text += "batch leaves the cache."
     if len(info.series) > PANELS_MAX:
         text += f" Drawn are {PANELS_MAX} of {len(info.series)}, those of the most sizes; the table has all."
-    return text
+    more = []
+    for device, cache in dict.fromkeys((over.device, over.cache) for over in info.gains):
+        here = [over for over in info.gains if (over.device, over.cache) == (device, cache)]
+        gains = ", ".join(map(_said, here))
+        more.append(
+            f"On {device}, {cache} the fastest kernel of the paper is {gains} in the largest batches that have both."
+        )
+    return caption(text, (), (*more, loops_end(info.loops_max)))
 
 
 def _point(group: BatchGroup) -> Point:

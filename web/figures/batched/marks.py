@@ -32,7 +32,7 @@ class Facet(NamedTuple):
     @property
     def title(self) -> str:
         """Of the panel."""
-        return f"{escape(shorten(self.name))} · {self.device} · {self.cache}"
+        return f"{escape(shorten(self.name, 48))} · {self.device} · {self.cache}"
 
 
 @dataclass(frozen=True, slots=True)

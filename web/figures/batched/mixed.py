@@ -13,7 +13,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 from gpu_engine.studies.batched import ROWS_MAX as SMALL_ROWS
 from web.figures import marks
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.batched.marks import FACET, Facet, facet, hover, rows_axis
 from web.figures.panels import panels
 from web.palette import batch_style
@@ -119,18 +119,20 @@ def summary(info: Mixed) -> str:
     """Which kernel is fastest on each mixture, and which one moves most."""
     if not info.mixtures:
         return NONE
-    text = (
-        "All matrices of a job in random order, each with its own size: the rate, and the bandwidth sustained, which "
-        "is what a product reads, columns of padding included, and x and y over the time. Much padding is fast on the "
-        "right and slow on the left."
+    text = "All matrices of a job in random order, each with its own size: the rate, and the bandwidth sustained."
+    more = "That is what a product reads, columns of padding included, and x and y over the time: much padding is fast "
+    more += "on the right and slow on the left."
+    return caption(text, map(_fastest, info.mixtures), (more,))
+
+
+def _fastest(mixture: Mixture) -> str:
+    (name, device, cache), first = mixture.facet, mixture.kernels[0]
+    leaders = join(mixture.leaders, NAMED) or "nothing leads, the first"
+    return (
+        f"On {name}, {units.count(mixture.problems)} problems, {device}, {cache}: {leaders} with "
+        f"{units.gflops(first.measurement.gflops)} ({units.percent(first.floor_share)} of the floor); "
+        f"{mixture.most.name} sustains most, {units.rate(mixture.most.bandwidth)}."
     )
-    for mixture in info.mixtures:
-        (name, device, cache), first = mixture.facet, mixture.kernels[0]
-        leaders = join(mixture.leaders, NAMED) or "nothing leads, the first"
-        text += f" On {name}, {units.count(mixture.problems)} problems, {device}, {cache}: {leaders} with "
-        text += f"{units.gflops(first.measurement.gflops)} ({units.percent(first.floor_share)} of the floor); "
-        text += f"{mixture.most.name} sustains most, {units.rate(mixture.most.bandwidth)}."
-    return text
 
 
 def _mixture(group: BatchGroup, data: StudyData) -> Mixture:

@@ -15,7 +15,7 @@ from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING
 from gpu_engine.records import Measurement
-from web.figures.base import blank, escape, shorten
+from web.figures.base import blank, caption, escape, shorten
 from web.figures.batched.marks import (
     FACET,
     NO_TIME,
@@ -148,14 +148,14 @@ def summary(info: Winners) -> str:
     if not info.panels:
         return NO_TIME
     text = "Every kernel on every matrix, the shortest mean row length on top; the larger mark is the fastest."
+    text += left_out(ROWS_MAX, max(len(panel.rows) for panel in info.panels))
+    found = []
     for panel in info.panels:
         counts = join([f"{kernel} on {number}" for kernel, number in panel.wins], NAMED)
         matrices = "1 matrix" if len(panel.rows) == 1 else f"{len(panel.rows)} matrices"
-        text += (
-            f" Fastest on {panel.device}, {panel.cache}, of {matrices} with {units.count(panel.problems)} problems: "
-        )
-        text += f"{counts}."
-    return text + loops_end(info.loops_max) + left_out(ROWS_MAX, max(len(panel.rows) for panel in info.panels))
+        of = f"{matrices} with {units.count(panel.problems)} problems"
+        found.append(f"Fastest on {panel.device}, {panel.cache}, of {of}: {counts}.")
+    return caption(text, found, (loops_end(info.loops_max),))
 
 
 def _panel(place: tuple[str, str, int], groups: Sequence[BatchGroup], data: StudyData) -> Panel:
@@ -184,7 +184,7 @@ def _labels(rows: Iterable[Row]) -> dict[str, Row]:
     """A label per matrix, different even where names are equal or too long to tell apart."""
     labels: dict[str, Row] = {}
     for row in rows:
-        label = escape(shorten(row.matrix.name, 16))
+        label = escape(shorten(row.matrix.name, 20))
         labels[f"{label} ({row.id[-4:]})" if label in labels else label] = row
     return labels
 

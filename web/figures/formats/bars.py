@@ -13,7 +13,7 @@ from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.units import gflops, ratio, seconds
 from gpu_engine.records import Measurement
 from web.figures import marks
-from web.figures.base import blank, escape, shorten
+from web.figures.base import blank, caption, escape, shorten
 from web.figures.formats.groups import NO_RESULTS, Rate, rate_of, rate_within
 from web.figures.panels import panels
 from web.palette import style
@@ -101,10 +101,14 @@ def summary(info: Info) -> str:
     axis = "GFLOP/s by kernel with 95 % intervals, beside both floors"
     if len(every) == 1:
         return f"{axis}: {every[0].sentences[0]}"
-    best = "; ".join(f"{each.title} {join(each.leaders, NAMED) or 'nothing'}" for each in every[:FASTEST_NAMED])
-    more = f"; {len(every) - FASTEST_NAMED} more in the tables" if len(every) > FASTEST_NAMED else ""
     rest = marks.omission(len(info.panels), len(every), where="the tables have all")
-    return f"{axis}. Fastest: {best}{more}.{rest}"
+    led = [each for each in every if each.leaders]
+    best = "; ".join(f"{each.title} {join(each.leaders, NAMED)}" for each in led[:FASTEST_NAMED])
+    more = f"; {len(led) - FASTEST_NAMED} more in the tables" if len(led) > FASTEST_NAMED else ""
+    idle = f"Nothing leads on {len(every) - len(led)} of {len(every)}: the verdicts above say why."
+    return caption(
+        f"{axis}.{rest}", (idle,) if len(led) < len(every) else (), (f"Fastest: {best}{more}." if led else "",)
+    )
 
 
 def _panel(matrix: str, device: str, cache: str, group: Sequence[Measurement]) -> Panel:

@@ -12,7 +12,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count, number, seconds
 from gpu_engine.records import Measurement
 from web.figures import marks
-from web.figures.base import LogAxis, blank, escape, log_axis
+from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.formats.groups import NO_RESULTS, NO_TIME, Groups, Place, by_place, fastest_by_format, place_in_words
 from web.figures.panels import panels
 from web.palette import position, style
@@ -111,9 +111,10 @@ def summary(info: Info) -> str:
     others = [point for point in every if point.measurement.kernel != point.baseline]
     against = " or ".join(dict.fromkeys(point.baseline for point in every))
     text = "Bytes stored a nonzero, padding included (CSR: 12 and 4 a row), and after how many products the conversion "
-    text += f"has paid off against {against}: never where the kernel is not measurably faster."
+    text += f"has paid off against {against}."
     open_ = sum(point.products is None for point in others)
-    return f"{text} {open_} of {len(others)} are not settled and have no point." if open_ else text
+    unsettled = f"{open_} of {len(others)} are not settled and have no point." if open_ else ""
+    return caption(text, (), ("Never: where the kernel is not measurably faster.", unsettled))
 
 
 def _points(groups: Groups, data: StudyData) -> Iterator[Point]:

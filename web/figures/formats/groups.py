@@ -16,6 +16,9 @@ NO_RESULTS = "No results yet."
 NO_TIME = "No kernel has a time here."
 """The summary where nothing was timed."""
 
+NO_QUIET = "No matrix here has plausible times: nothing was timed, or the machine was busy."
+"""The summary of a figure of those matrices alone that an answer counts."""
+
 FACTOR_MAX = 4.0
 """In a mean of times over that of the fastest none counts more, and what has no time as much."""
 

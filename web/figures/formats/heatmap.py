@@ -17,12 +17,12 @@ from gpu_engine.records import Measurement
 from gpu_engine.verdict import VerdictKind, compare
 from web import sorting
 from web.figures import marks
-from web.figures.base import blank, escape, shorten
+from web.figures.base import blank, caption, escape, shorten
 from web.figures.formats import side_by_side
 from web.figures.formats.groups import (
     FACTOR_MAX,
+    NO_QUIET,
     NO_RESULTS,
-    NO_TIME,
     Groups,
     Place,
     busy,
@@ -175,18 +175,20 @@ def summary(info: Info) -> str:
     if isinstance(info, side_by_side.Info):
         return side_by_side.summary(info)
     if not info.panels:
-        return NO_TIME
-    text = "The time of each kernel over that of the fastest of the matrix: 1 is the fastest, = the same by its "
-    text += "verdict, ? ambiguous, – without a time. Kernels by their geometric mean, where what has no time counts "
-    text += f"as {FACTOR_MAX:g}; matrices by {sorting.in_words(info.panels[0].sort)} from the top; a click on a cell "
-    text += "opens its matrix."
-    for panel in info.panels:
-        kernel, mean = next(iter(panel.means.items()))
-        over = left_out(len(panel.lines), panel.busy)
-        text += f" On {place_in_words(panel.place)}, over {over}, {kernel} is nearest: "
-        text += f"{ratio(mean)} the fastest in the geometric mean."
+        return NO_QUIET
     most = max(len(panel.means) for panel in info.panels)
-    return text + marks.omission(min(COLUMNS_MAX, most), most, " kernels")
+    text = "The time of each kernel over that of the fastest of the matrix; = is the same by its verdict, ? ambiguous, "
+    text += f"– without a time.{marks.omission(min(COLUMNS_MAX, most), most, ' kernels')}"
+    more = f"Kernels by their geometric mean, where what has no time counts as {FACTOR_MAX:g}; matrices by "
+    more += f"{sorting.in_words(info.panels[0].sort)} from the top; a click on a cell opens its matrix."
+    return caption(text, map(_nearest, info.panels), (more,))
+
+
+def _nearest(panel: Panel) -> str:
+    kernel, mean = next(iter(panel.means.items()))
+    over = left_out(len(panel.lines), panel.busy)
+    where = place_in_words(panel.place)
+    return f"On {where}, over {over}, {kernel} is nearest: {ratio(mean)} the fastest in the geometric mean."
 
 
 def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:

@@ -11,7 +11,7 @@ from gpu_engine.findings.formats.paper import PAPER_RATIOS
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count, number, ratio
 from web.figures import marks
-from web.figures.base import LogAxis, blank, log_axis
+from web.figures.base import LogAxis, blank, caption, log_axis
 from web.figures.formats.groups import Panels, Place, place_in_words
 from web.figures.panels import Legend, panels
 from web.palette import OKABE_ITO
@@ -92,13 +92,14 @@ def summary(info: Panels[Panel]) -> str:
     """How well either model agrees with what was measured, and that the paper's own times follow from neither."""
     if not info.panels:
         return NOTHING
-    what = (
-        "How many times as fast as ellr/thread pellr/thread is, as the ratio of n_iter predicts it, and as steps do: "
+    what = "How many times as fast as ellr/thread pellr/thread is, beside what n_iter and what steps predict."
+    steps = (
+        "Steps are those of the longest row, and all others over the warps that the GPU holds at once, sectors of x "
     )
-    what += "those of the longest row, and all others over the warps that the GPU holds at once, sectors of x counted."
+    steps += "counted."
     paper = (f"on {name} it predicts {number(_predicted(name))}, and {PAPER_RATIOS[name]} is shown" for name in ODD)
     nor = f"Nor does equation (1) explain the paper's own Figure 6: {'; '.join(paper)}."
-    return " ".join((what, *map(_agreement, info.panels), nor))
+    return caption(what, map(_agreement, info.panels), (steps, nor))
 
 
 def _agreement(panel: Panel) -> str:

@@ -10,17 +10,20 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import count, percent, ratio
 from gpu_engine.records import Measurement
 from web.figures import marks
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.formats.groups import (
     FACTOR_MAX,
+    NO_QUIET,
     NO_RESULTS,
-    NO_TIME,
     Groups,
     Panels,
     Place,
+    busy,
     by_place,
+    left_out,
     mean_factor,
     place_in_words,
+    quiet,
 )
 from web.palette import style
 
@@ -46,11 +49,13 @@ class Choice:
 class Panel:
     """The kernels on one device in one cache state, those that are ever near the least first.
 
+    busy     how many matrices more have times that are not plausible
     choices  by kernel, one for each of PRODUCTS; formats: by kernel
     """
 
     place: Place
     matrices: int
+    busy: int
     choices: Mapping[str, tuple[Choice, ...]]
     formats: Mapping[str, str]
 
@@ -106,17 +111,19 @@ def table(info: Panels[Panel]) -> Table:
 def summary(info: Panels[Panel]) -> str:
     """Which kernel to choose for how many products."""
     if not info.panels:
-        return NO_TIME
-    text = "Conversion from CSR, an order where the kernel has one, and n products, over the least of each matrix: the "
-    text += f"geometric mean, where what has no time counts as {FACTOR_MAX:g}. Move the slider to your n."
-    for panel in info.panels:
-        chosen = [panel.chosen(number) for number in range(len(PRODUCTS))]
-        begins = [i for i, kernel in enumerate(chosen) if not i or kernel != chosen[i - 1]]
-        choices = "; ".join(f"{chosen[i]} from {count(PRODUCTS[i])} on" for i in begins)
-        choices = choices if len(begins) > 1 else f"{chosen[0]} for any number"
-        over = "" if panel.matrices == 1 else f", over {panel.matrices} matrices"
-        text += f" On {place_in_words(panel.place)}{over}: {choices}."
-    return text
+        return NO_QUIET
+    what = "Conversion and n products over the least of each matrix, in the geometric mean: move the slider to your n."
+    more = "Conversion is from CSR, and finds an order where the kernel has one; what has no time counts as "
+    return caption(what, map(_choices, info.panels), (f"{more}{FACTOR_MAX:g}.",))
+
+
+def _choices(panel: Panel) -> str:
+    chosen = [panel.chosen(number) for number in range(len(PRODUCTS))]
+    begins = [i for i, kernel in enumerate(chosen) if not i or kernel != chosen[i - 1]]
+    choices = "; ".join(f"{chosen[i]} from {count(PRODUCTS[i])} on" for i in begins)
+    choices = choices if len(begins) > 1 else f"{chosen[0]} for any number"
+    over = "" if panel.matrices + panel.busy == 1 else f", over {left_out(panel.matrices, panel.busy)}"
+    return f"On {place_in_words(panel.place)}{over}: {choices}."
 
 
 def time_to(m: Measurement, products: int) -> float | None:
@@ -128,7 +135,7 @@ def time_to(m: Measurement, products: int) -> float | None:
 
 
 def _panel(place: Place, groups: Groups) -> Panel:
-    known = [[m for m in group if time_to(m, 1) is not None] for group in groups.values()]
+    known = [[m for m in group if time_to(m, 1) is not None] for group in quiet(groups).values()]
     matrices = [group for group in known if group]
     formats = {m.kernel: m.format for group in matrices for m in group}
     factors: dict[str, list[list[float]]] = {kernel: [[] for _ in PRODUCTS] for kernel in formats}
@@ -143,7 +150,7 @@ def _panel(place: Place, groups: Groups) -> Panel:
         for kernel, own in factors.items()
     }
     ordered = sorted(choices, key=lambda kernel: (min(each.mean for each in choices[kernel]), kernel))
-    return Panel(place, len(matrices), {kernel: choices[kernel] for kernel in ordered}, formats)
+    return Panel(place, len(matrices), busy(groups), {kernel: choices[kernel] for kernel in ordered}, formats)
 
 
 def _bars(panel: Panel, kernels: list[str], number: int) -> list[tuple[float, str, str]]:

@@ -16,14 +16,13 @@ from gpu_engine.findings.units import percent
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 from web.figures import marks
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.emphasis import LABELS_PX, NAMED_MAX, direct_labels
-from web.figures.formats.groups import Groups, Panels, Place, by_place, left_out, place_in_words, quiet
+from web.figures.formats.groups import NO_QUIET, Groups, Panels, Place, by_place, left_out, place_in_words, quiet
 from web.figures.panels import panels
 from web.palette import position, style
 
 PANEL_PX = 320
-NO_TIMES = "No matrix here has times that are plausible."
 FACTOR_MAX = 4.0
 TICKS = (1.0, 1.5, 2.0, 3.0, FACTOR_MAX)
 FACTORS = (1.0, 1.1, 1.25, 1.5, 2.0, FACTOR_MAX)
@@ -86,7 +85,7 @@ def draw(info: Panels[Panel]) -> go.Figure:
     """Share of matrices over the factor to the fastest, a step line a kernel, a panel per device and cache."""
     full = [panel for panel in info.panels if panel.profiles]
     if not full:
-        return blank(NO_TIMES)
+        return blank(NO_QUIET)
     figure = panels([place_in_words(panel.place) for panel in full], [PANEL_PX] * len(full), showlegend=False)
     for row, panel in enumerate(full, start=1):
         # What has a name lies above what has none.
@@ -121,19 +120,25 @@ def table(info: Panels[Panel]) -> Table:
 
 def summary(info: Panels[Panel]) -> str:
     """Over how many matrices the profiles are, and which kernel stays nearest to the fastest."""
-    text = "On how many matrices a kernel is within a factor of the fastest; what failed or was skipped never is. In "
-    text += f"colour are the baseline and those nearest to the fastest, {NAMED_MAX} in all; the others are grey."
-    for panel in info.panels:
-        where = place_in_words(panel.place)
-        if not panel.profiles:
-            text += f" On {where} no matrix has times that are plausible."
-            continue
-        best, compared = panel.profiles[0], len(panel.profiles[0].factors)
-        text += f" {best.kernel} stays nearest on {where}, over {left_out(compared, panel.matrices - compared)}:"
-        text += f" within a factor of 1.1 on {percent(best.share(1.1))} of them, of 2 on {percent(best.share(2.0))}."
-        if any(len(profile.factors) < compared for profile in panel.lines):
-            text += " What was not tried on all of them has fewer in the table."
-    return text
+    if not any(panel.profiles for panel in info.panels):
+        return NO_QUIET
+    more = "What failed or was skipped never is. In colour are the baseline and those nearest to the fastest, "
+    more += f"{NAMED_MAX} in all; the others are grey."
+    if any(len(line.factors) < len(panel.profiles[0].factors) for panel in info.panels for line in panel.lines):
+        more += " What was not tried on all of them has fewer in the table."
+    return caption(
+        "On how many matrices a kernel is within a factor of the fastest.", map(_nearest, info.panels), (more,)
+    )
+
+
+def _nearest(panel: Panel) -> str:
+    where = place_in_words(panel.place)
+    if not panel.profiles:
+        return f"On {where} no matrix has times that are plausible."
+    best, compared = panel.profiles[0], len(panel.profiles[0].factors)
+    over = left_out(compared, panel.matrices - compared)
+    shares = f"within a factor of 1.1 on {percent(best.share(1.1))} of them, of 2 on {percent(best.share(2.0))}"
+    return f"{best.kernel} stays nearest on {where}, over {over}: {shares}."
 
 
 def profiles(groups: Groups) -> tuple[Profile, ...]:

@@ -15,7 +15,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import VerdictKind, compare
 from web.figures import marks
-from web.figures.base import LogAxis, blank, escape, log_axis
+from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.formats.groups import Groups, Panels, Place, by_place, fastest_by_format, formats_of, place_in_words
 from web.figures.panels import panels
 from web.palette import OKABE_ITO
@@ -158,9 +158,8 @@ def summary(info: Info) -> str:
     if not info.panels:
         return f"{NOTHING} Choose another pair above."
     several = len({panel.place for panel in info.panels}) > 1
-    axis = f"Performance of one format over another, the fastest kernel of each, over {info.over.title}; "
-    axis += "hollow points are not settled."
-    return " ".join([axis, *(_count(panel, panel.place if several else ()) for panel in info.panels)])
+    axis = f"Performance of one format over another, the fastest kernel of each, over {info.over.title}."
+    return caption(axis, (_count(panel, panel.place if several else ()) for panel in info.panels))
 
 
 def _title(panel: Panel) -> str:

@@ -14,7 +14,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import column, gflops, number, rate, ratio
 from gpu_engine.records import Measurement
 from web.figures import marks
-from web.figures.base import LogAxis, blank, escape, log_axis
+from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.emphasis import OTHERS_MARKER
 from web.figures.formats.groups import (
     NO_RESULTS,
@@ -126,16 +126,19 @@ def summary(info: Panels[Panel]) -> str:
     """What a product can reach at most, and how near the best kernels come."""
     if not info.panels:
         return NO_TIME
-    text = "Every kernel of every matrix under the copy bandwidth of the device, that of its cache or that of its "
-    text += (
-        "memory; the roof counts the bytes of CSR: the distance to it is what a better kernel could still gain, and "
-    )
-    text += "a format that stores less may pass it."
+    found = []
     for panel in info.panels:
         low, high = map(ratio, panel.reach)
         reach = f"reaches {low}" if low == high else f"reaches {low} to {high}"
-        text += f" On {place_in_words(panel.place)} the fastest kernel of a matrix {reach} its roof."
-    return text
+        found.append(f"On {place_in_words(panel.place)} the fastest kernel of a matrix {reach} its roof.")
+    more = (
+        "The roof counts the bytes of CSR: the distance to it is what a better kernel could still gain, and a format "
+    )
+    more += "that stores less may pass it."
+    what = (
+        "Every kernel of every matrix under the copy bandwidth of the device, that of its cache or that of its memory."
+    )
+    return caption(what, found, (more,))
 
 
 def _panel(place: Place, groups: Groups, points: tuple[Point, ...], data: StudyData) -> Panel:

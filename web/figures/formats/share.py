@@ -11,10 +11,10 @@ from gpu_engine.findings.units import percent
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 from web.figures import marks
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.formats.groups import (
+    NO_QUIET,
     NO_RESULTS,
-    NO_TIME,
     Groups,
     Panels,
     Place,
@@ -85,15 +85,17 @@ def table(info: Panels[Panel]) -> Table:
 def summary(info: Panels[Panel]) -> str:
     """What the bars are, and which format is the best most often."""
     if not info.panels:
-        return NO_TIME
-    text = "On how many matrices the fastest kernel of a format is the fastest of all: alone by its verdict, and paler "
-    text += "where others are the same or ambiguous."
-    for panel in info.panels:
-        name, alone = next(iter(panel.alone.items()))
-        over = left_out(panel.matrices, panel.busy)
-        text += f" On {place_in_words(panel.place)}, over {over}, {name} is it alone most often, "
-        text += f"on {percent(alone / panel.matrices)}, and tied on {percent(panel.tied[name] / panel.matrices)}."
-    return text
+        return NO_QUIET
+    text = "On how many matrices the fastest kernel of a format is the fastest of all; paler where others are the same "
+    text += "or ambiguous."
+    return caption(text, map(_most_often, info.panels))
+
+
+def _most_often(panel: Panel) -> str:
+    name, alone = next(iter(panel.alone.items()))
+    over = left_out(panel.matrices, panel.busy)
+    shares = f"on {percent(alone / panel.matrices)}, and tied on {percent(panel.tied[name] / panel.matrices)}"
+    return f"On {place_in_words(panel.place)}, over {over}, {name} is it alone most often, {shares}."
 
 
 def _panel(place: Place, groups: Groups) -> Panel:

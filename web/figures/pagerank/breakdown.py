@@ -10,7 +10,7 @@ from gpu_engine.findings.pagerank.runs import PRECISIONS, Run, RunGroup, has_rig
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, percent, seconds
 from gpu_engine.pagerank.run import CORRECT, PHASES
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.marks import hover
 from web.figures.pagerank.facets import Panels, axis_end, bar_panels, cell, mark_fp64, panels_of
 from web.figures.pagerank.levels import CHANGE, LEVELS, Level, level_bars, levels_of
@@ -85,17 +85,18 @@ def summary(info: Panels[Row]) -> str:
     """What the bars are made of."""
     if not info.panels:
         return NO_TIME
-    text = "The time to convergence over that of the same kernel in fp64, by the precision of the iterations. A change "
-    text += (
-        "of precision scales the ranks and at last turns segments into fp64; fused kernels of a GPU leave the scaling "
+    quickest = "Of each precision the quickest run is drawn, whatever its kernel; the table has all."
+    return caption(
+        f"The time to convergence over that of the same kernel in fp64, by precision of the iterations.{info.omission}",
+        (),
+        (
+            "A change of precision scales the ranks and at last turns segments into fp64; fused kernels of a GPU leave "
+            "the scaling to the next product.",
+            "The parts were timed one by one and are shown as shares of the median of whole runs.",
+            quickest if len(info.panels) > 1 else "",
+            info.cut,
+        ),
     )
-    text += "to the next product. The parts were timed one by one and "
-    folded = (
-        " Of each precision the quickest run is drawn, whatever its kernel; the table has all."
-        if len(info.panels) > 1
-        else ""
-    )
-    return f"{text}are shown as shares of the median of whole runs.{folded}{info.cut}{info.omission}"
 
 
 def _quickest_first(info: Panels[Row]) -> Panels[Row]:

@@ -25,7 +25,7 @@ MARGIN, OVERLONG = 1.05, 1.3
 """How far an axis goes past its longest bar; a run whose ranks are not right is cut where it is so much longer."""
 
 NO_RUN = "No run has a trace here."
-CUT = " A run whose ranks are not right is cut where it is much longer than the others."
+CUT = "A run whose ranks are not right is cut where it is much longer than the others."
 
 Row = TypeVar("Row")
 

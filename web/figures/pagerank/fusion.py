@@ -12,7 +12,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import ratio, seconds
 from gpu_engine.verdict import compare
 from web.figures import marks
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.marks import hover
 from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panels, axis_end, bar_panels, panels_of
@@ -79,11 +79,16 @@ def summary(info: Panels[Row]) -> str:
     """What the bars are, and the geometric mean of each layout and precision."""
     if not info.panels:
         return NO_PAIR
-    text = "The time to convergence where the product, each norm in two steps, the scaling of the ranks and their "
-    text += "conversion are kernels one after the other, as in the paper, over that of the same in fused kernels."
     every = [row for panel in info.panels for row in panel.rows]
     named = ", ".join(f"{name} {ratio(mean)}" for name, mean in _means(every))
-    return f"{text} Geometric means: {named}."
+    return caption(
+        "The time to convergence of kernels one after the other, as in the paper, over that of the same fused.",
+        (),
+        (
+            f"Geometric means: {named}.",
+            "Not fused are the product, each norm in two steps, the scaling of the ranks and their conversion.",
+        ),
+    )
 
 
 def _dots(row: Row) -> Iterator[dots.Dot]:

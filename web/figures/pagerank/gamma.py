@@ -10,7 +10,7 @@ from gpu_engine.findings.pagerank.runs import FP64, FREE, SCHEDULE, Run, RunGrou
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count
 from web.figures import marks
-from web.figures.base import blank, escape, log_axis
+from web.figures.base import blank, caption, escape, log_axis
 from web.figures.pagerank.facets import COLUMNS, NO_RUN, WIDTH_MIN, Panel, Panels, axis_end, headings, panels_of
 from web.figures.pagerank.levels import LEVELS, RUN_RANK, Level, Stretch, legend_entry, levels_of, stretches
 from web.figures.panels import Legend, panels
@@ -122,13 +122,11 @@ def summary(info: Info) -> str:
     """What the markers mean, and whether fewer bits cost iterations."""
     if not info.lines.panels:
         return NO_RUN
-    text = "γ, the change of the ranks in an iteration, falls along the same line in every precision until it nears "
-    text += (
-        "what the precision resolves. The colour says under which one an iteration counts, a marker where it begins."
-    )
-    if len(info.lines.panels) > 1:
-        text += " Of each precision the first schedule is drawn; the table has all."
-    return text + info.lines.cut + info.lines.omission
+    text = "γ, the change of the ranks in an iteration; the colour says under which precision an iteration counts, a "
+    text += f"marker where it begins.{info.lines.omission}"
+    first = "Of each precision the first schedule is drawn; the table has all." if len(info.lines.panels) > 1 else ""
+    falls = "γ falls along the same line in every precision until it nears what the precision resolves."
+    return caption(text, (), (falls, first, info.lines.cut))
 
 
 def _row(group: RunGroup, run: Run, data: StudyData) -> Row:

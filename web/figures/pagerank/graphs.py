@@ -13,7 +13,7 @@ from gpu_engine.findings.pagerank.runs import Run, speed_up
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import ratio
 from web.figures import marks
-from web.figures.base import blank, escape, shorten
+from web.figures.base import blank, caption, escape, shorten
 from web.figures.pagerank.levels import level
 from web.figures.panels import Legend, panels
 from web.palette import OKABE_ITO, OTHERS
@@ -117,12 +117,15 @@ def summary(info: Sequence[Gains]) -> str:
     """The geometric mean of each series over the graphs, and what the paper found."""
     if not info:
         return NO_GRAPH
-    text = (
-        "Products of an iteration that reads so many bits, and runs to convergence, over the same kernel in fp64; CSR "
-        "on the left, ELL on the right, segments by the paper's rule and fp64 at the end; the paper's kernels, not "
-        "fused, where they were measured. Mean over the graphs:"
+    means = "".join(_means(info, device, layout) for device in _devices(info) for layout in LAYOUTS)
+    return caption(
+        "Products of an iteration that reads so many bits, and runs to convergence, over the same kernel in fp64.",
+        (PAPER,),
+        (
+            f"Mean over the graphs:{means}",
+            "Segments by the paper's rule, fp64 at the end; the paper's kernels, not fused, where they were measured.",
+        ),
     )
-    return text + "".join(_means(info, device, layout) for device in _devices(info) for layout in LAYOUTS) + PAPER
 
 
 def _gains(runs: Realizations) -> Iterator[tuple[str, float]]:

@@ -9,7 +9,7 @@ from gpu_engine.findings.pagerank.runs import RunGroup, run_groups
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import count, percent
 from web.figures import marks
-from web.figures.base import blank
+from web.figures.base import blank, caption
 from web.figures.marks import hover
 from web.figures.pagerank.facets import Panels, bar_panels, cell, panel_of
 from web.palette import OKABE_ITO
@@ -57,10 +57,13 @@ def summary(info: Panels[Row]) -> str:
     """What is counted."""
     if not info.panels:
         return NO_LINKS
-    return (
-        "How many pages have how many links to them: the rows of the matrix that an iteration multiplies by, which is "
-        "the transpose of what is stored, or of its strict lower triangle. ELL pads all of them to the longest one."
-        + info.omission
+    return caption(
+        f"How many pages have how many links to them; ELL pads all of them to the longest one.{info.omission}",
+        (),
+        (
+            "They are the rows of the matrix that an iteration multiplies by: the transpose of what is stored, or of "
+            "its strict lower triangle.",
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count
-from web.figures.base import blank
+from web.figures.base import blank, caption
 from web.figures.pagerank.facets import NO_RUN, Panels, axis_end, bar_panels, cell, panels_of, schedule_name
 from web.figures.pagerank.levels import LEVELS, Stretch, levels_of, stretch_bars, stretches
 from web.figures.panels import Legend
@@ -28,7 +28,7 @@ class Line:
     stretches: tuple[Stretch, ...]
 
 
-FOLDED = " Runs that differ in their layout alone go alike, and are one row; the table has all."
+FOLDED = "Runs that differ in their layout alone go alike, and are one row; the table has all."
 
 LineT = TypeVar("LineT", bound=Line)
 
@@ -97,5 +97,8 @@ def summary(info: Panels[Row]) -> str:
     """What the bars are."""
     if not info.panels:
         return NO_RUN
-    text = "The iterations of each run by the precision that they write; a kernel that ran under several schedules has "
-    return f"{text}a row for each.{FOLDED if len(info.panels) > 1 else ''}{info.cut}{info.omission}"
+    text = (
+        "The iterations of each run by the precision that they write; a kernel that ran under several schedules has a "
+    )
+    text += f"row for each.{info.omission}"
+    return caption(text, (), (FOLDED if len(info.panels) > 1 else "", info.cut))

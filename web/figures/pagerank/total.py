@@ -13,7 +13,7 @@ from gpu_engine.findings.units import ratio, seconds
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import VerdictKind, compare
 from web.figures import marks
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panel, Panels, axis_end, bar_panels, mark_fp64, panels_of
 from web.figures.panels import Legend
@@ -110,18 +110,20 @@ def summary(info: Info) -> str:
     """What the bars and marks are, and the geometric mean of each kernel where there are several matrices."""
     if not info.panels.panels:
         return NO_PAIR
-    text = "The time to convergence of the same kernel in fp64 over that of the run. "
-    if len(info.panels.panels) == 1:
-        text += "The mark is the same ratio of the bytes that the two must move. "
-    text += "Over the fastest run in fp64 a gain is smaller: the table has both."
+    found = []
     for device, means in info.means.items():
         best = sorted(means, key=lambda mean: -mean.speed_up)[:MEANS_NAMED]
         named = ", ".join(f"{mean.kernel} {ratio(mean.speed_up)} ({mean.matrices})" for mean in best)
-        text += f" Highest geometric means of what is not ambiguous on {device}, graphs in brackets: {named}."
-    if len(info.panels.panels) > 1:
-        text += " A point is the fastest run of a kernel on a graph, its whisker the 95 % intervals of both times put "
-        text += "together; hollow ones are ambiguous or not right to ε."
-    return text
+        found.append(f"Highest geometric means of what is not ambiguous on {device}, graphs in brackets: {named}.")
+    more = ["Over the fastest run in fp64 a gain is smaller: the table has both."]
+    if len(info.panels.panels) == 1:
+        more.append("The mark is the same ratio of the bytes that the two must move.")
+    else:
+        more.append(
+            "A point is the fastest run of a kernel on a graph, its whisker the 95 % intervals of both times put"
+        )
+        more.append("together; hollow ones are ambiguous or not right to ε.")
+    return caption("The time to convergence of the same kernel in fp64 over that of the run.", found, more)
 
 
 def _fastest_first(info: Panels[Row]) -> Panels[Row]:

@@ -15,7 +15,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count, ratio, seconds
 from gpu_engine.pagerank import Schedule, iterations_by_segments, replay
 from gpu_engine.parameters import parse_params
-from web.figures.base import blank
+from web.figures.base import blank, caption
 from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panels, panel_of, schedule_name
 from web.figures.pagerank.levels import WORD_BITS, level, levels_of, stretches
@@ -140,7 +140,9 @@ def summary(info: Info) -> str:
     if not info.kernels:
         return NOTHING
     until = f" until γ < {info.epsilon:g}" if info.epsilon else ""
-    return f"{' and '.join(info.kernels)} replayed with {info.schedule}{until}.{_best(info)} {CAVEAT}"
+    best = _best(info)
+    replayed = f"{' and '.join(info.kernels)} replayed with {info.schedule}{until}."
+    return caption(replayed, (best,), (PREDICTED if best else "", CAVEAT))
 
 
 def _best(info: Info) -> str:
@@ -155,7 +157,7 @@ def _best(info: Info) -> str:
     means = {kernel: [geometric_mean(each) for each in zip(*pairs, strict=True)] for kernel, pairs in found.items()}
     kernel, (speed_up, faster) = max(means.items(), key=lambda item: item[1][0])
     said = f"{ratio(speed_up)} the speed of fp64 in the geometric mean, {ratio(faster)} that of what was measured"
-    return f" {PREDICTED} Highest is {kernel}: {said}."
+    return f"Highest is {kernel}: {said}."
 
 
 def _dots(row: Row) -> list[dots.Dot]:

@@ -12,7 +12,7 @@ from gpu_engine.findings.products.groups import Place, places, product_groups
 from gpu_engine.findings.tables import Table
 from gpu_engine.pagerank.products import BLOCKS, Block, Product
 from web.figures import marks
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.pagerank.levels import Level, legend_entry, level
 from web.figures.panels import Legend, panels
 from web.figures.products.gains import SEGMENTS
@@ -97,11 +97,14 @@ def summary(info: Info) -> str:
     """What the lines are."""
     if not info.panels:
         return NO_BLOCKS
-    return (
-        "Products that read so many bits of values and ranks over the same in fp64, by the bytes of a block, mean over "
-        f"the graphs; below, what a warp's gather of the ranks touches: {LINES} solid, {SECTORS} dotted. A sector "
-        "holds one segment of the same values in blocks of every size; in small blocks the segments of a value share a "
-        "line."
+    return caption(
+        "Products over the same in fp64, by the bytes of a block, mean over the graphs; below, what a warp's gather of "
+        f"the ranks touches: {LINES} solid, {SECTORS} dotted.",
+        (),
+        (
+            "A sector holds one segment of the same values in blocks of every size; in small blocks the segments of a "
+            "value share a line.",
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from gpu_engine.findings.products.groups import Mean, places, product_groups
 from gpu_engine.findings.tables import Table
 from gpu_engine.pagerank.products import LAYOUTS, OPERANDS, Operands, Product
 from web.figures import marks
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.panels import Legend, panels
 from web.palette import OKABE_ITO, OTHERS
 
@@ -89,11 +89,14 @@ def summary(info: Info) -> str:
     graphs = max(mean.graphs for panel in info.panels for own in panel.gains.values() for mean in own.values())
     over = f"in the geometric mean over {graphs} graphs" if graphs > 1 else "of one graph"
     blocks = " and ".join(dict.fromkeys(panel.block for panel in info.panels))
-    return (
-        f"Products y = Aᵀp over the same in fp64, {over}, by how many segments of values and ranks are read, or of one "
-        f"of them while the other is in fp64; segments in blocks: {blocks}. The crosses are what the paper says of "
-        "Figure 4, on a V100, in the mean: about 1.5 on 32 bits of two segments, about 2 on 16 of four, about 30 % "
-        "less than the first on 32 of four; slower than fp64 on more."
+    return caption(
+        f"Products y = Aᵀp over the same in fp64, {over}, by how many segments of values, ranks or both are read.",
+        ("The crosses are what the paper says of Figure 4, on a V100, in the mean.",),
+        (
+            "That is about 1.5 on 32 bits of two segments, about 2 on 16 of four, about 30 % less than the first on 32 "
+            "of four; slower than fp64 on more.",
+            f"What is not read in segments is in fp64; segments in blocks: {blocks}.",
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from gpu_engine.findings.scaling.balance import HEADS, Cut, LinesSpeed, chosen_c
 from gpu_engine.findings.scaling.cases import RESIDENT
 from gpu_engine.findings.scaling.groups import BASELINE, LINES, Series, by_variant, devices_in_words
 from gpu_engine.findings.tables import Table
-from web.figures.base import blank
+from web.figures.base import blank, caption
 from web.figures.marks import hover
 from web.figures.panels import Legend
 from web.figures.scaling.marks import Panel, Panels, bar_panels, bars_of, fitting, left_out, virtual_note
@@ -100,18 +100,25 @@ def summary(info: Balance) -> str:
     """What the bars are, the largest imbalance of each strategy that is drawn, and what is measured of it."""
     if not info.cuts.every:
         return NO_PARTS
-    text = "Nonzeros of each device; the dotted line is their mean. A product ends when the largest part does, so that "
-    text += "mean/largest is the share of the ideal speed that the cut allows. Largest imbalance, and what it allows: "
-    text += ", ".join(f"{name} {units.ratio(value)} ({units.percent(1 / value)})" for name, value in info.worst) + "."
+    worst = ", ".join(f"{name} {units.ratio(value)} ({units.percent(1 / value)})" for name, value in info.worst)
+    more = [
+        "A product ends when the largest part does, so that mean/largest is the share of the ideal speed that remains."
+    ]
     if info.even:
         names = join([f"{matrix} as {partitioning}" for matrix, partitioning in info.even], NAMED)
-        text += f" Not drawn, for every cut is within {units.percent(EVEN - 1)} of equal: {names}."
+        more.append(f"Not drawn, for every cut is within {units.percent(EVEN - 1)} of equal: {names}.")
     for panel in info.speeds.every[:NAMED]:
         last = panel.items[-1]
-        text += f" On {panel.matrix}, {panel.group.device}, {_kernel(panel)}: with "
-        text += f"{devices_in_words(last.devices, panel.group.virtual)} equal rows allow {units.percent(last.allowed)} "
-        text += f"of the speed of equal nonzeros, and reach {units.percent(last.measured)}."
-    return text + left_out(info.cuts, info.speeds) + virtual_note(panel.group for panel in info.cuts.every)
+        more.append(
+            f"On {panel.matrix}, {panel.group.device}, {_kernel(panel)}: with "
+            f"{devices_in_words(last.devices, panel.group.virtual)} equal rows allow {units.percent(last.allowed)} "
+            f"of the speed of equal nonzeros, and reach {units.percent(last.measured)}."
+        )
+    return caption(
+        f"Nonzeros of each device; the dotted line is their mean.{left_out(info.cuts, info.speeds)}",
+        (f"Largest imbalance, and the share of the ideal speed that it allows: {worst}.",),
+        (*more, virtual_note(panel.group for panel in info.cuts.every)),
+    )
 
 
 def _uneven(cuts: Sequence[Cut]) -> float:

@@ -1,5 +1,6 @@
 """What an iteration is made of: the products, the exchange, and how much of the two goes on at once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -9,7 +10,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COMPUTE, EXCHANGE, IN_PHASES, ITERATE, PAGERANK, WORKS
 from gpu_engine.findings.scaling.groups import WorkGroup
 from gpu_engine.findings.tables import Head, Table
-from web.figures.base import blank
+from web.figures.base import blank, caption
 from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
@@ -55,21 +56,23 @@ def info(data: StudyData) -> Iterations:
 
 def draw(info: Iterations) -> go.Figure:
     """Products and exchange end to end, a row per variation and number of devices; the measured median marked."""
+    # One device exchanges nothing: beside others it is in the table alone.
     panels = info.bars.first
     if not panels:
         return blank(NO_ITERATION)
-    unit = units.unit_for([bar.measurement.median_s for panel in panels for bar in panel.items], units.TIME)
-    rows = [[bar.label for bar in panel.items] for panel in panels]
+    crossing = [(panel, _crossing(panel)) for panel in panels]
+    unit = units.unit_for([bar.measurement.median_s for _, bars in crossing for bar in bars], units.TIME)
+    rows = [[bar.label for bar in bars] for _, bars in crossing]
     # PageRank is cut in one way alone; both words would not fit a narrow screen.
     kinds = (WORKS[PAGERANK] if panel.group.work == PAGERANK else panel.group.partitioning for panel in panels)
     titles = [panel.title(kind) for panel, kind in zip(panels, kinds, strict=True)]
     figure = bar_panels(titles, rows, len(PARTS) + 1, "stack", ROW_PX)
     legend = Legend()
-    for row, panel in enumerate(panels, start=1):
+    for row, (_, bars) in enumerate(crossing, start=1):
         for part in PARTS:
-            lengths = [(bar.phases.get(part, 0.0) / unit.factor, bar.label, _hover(bar)) for bar in panel.items]
+            lengths = [(bar.phases.get(part, 0.0) / unit.factor, bar.label, _hover(bar)) for bar in bars]
             figure.add_trace(bars_of(part, IN_PHASES.index(part), lengths, legend), row=row, col=1)
-        figure.add_trace(_marks(panel, unit, legend), row=row, col=1)
+        figure.add_trace(_marks(bars, unit, legend), row=row, col=1)
     figure.update_xaxes(title_text=f"{unit.symbol} of an iteration", title_standoff=4, row=len(panels), col=1)
     return figure
 
@@ -96,13 +99,20 @@ def summary(info: Iterations) -> str:
     """What bars and marks are, and how much of the exchange ours hide at best."""
     if not info.bars.every:
         return NO_ITERATION
-    text = "Products and exchange of an iteration, each timed alone; the mark is both together. A mark inside its bar "
-    text += "says that some of the exchange went on beside the products."
-    for best in info.best:
-        devices = units.count(best.bar.measurement.details.devices)
-        text += f" On {best.matrix}, {best.group.device}, {WORKS[best.group.work]}: {best.bar.series.label} "
-        text += f"with {devices} hides {units.percent(best.hidden)} of it."
-    return text + left_out(info.bars) + virtual_note(panel.group for panel in info.bars.every)
+    what = (
+        "Products and exchange of an iteration, each timed alone; the mark is both together, inside its bar where some "
+    )
+    what += f"of the exchange went on beside the products.{left_out(info.bars)}"
+    hidden = (
+        f"On {best.matrix}, {best.group.device}, {WORKS[best.group.work]}: {best.bar.series.label} with "
+        f"{units.count(best.bar.measurement.details.devices)} hides {units.percent(best.hidden)} of it."
+        for best in info.best
+    )
+    return caption(what, (), (*hidden, virtual_note(panel.group for panel in info.bars.every)))
+
+
+def _crossing(panel: Panel[Bar]) -> list[Bar]:
+    return [bar for bar in panel.items if bar.measurement.details.devices != 1] or list(panel.items)
 
 
 def _best(panel: Panel[Bar]) -> Best | None:
@@ -132,14 +142,14 @@ def _hover(bar: Bar) -> str:
     return f"<b>{bar.label}</b><br>{parts}<br>together {units.seconds(bar.measurement.median_s)}{moved}"
 
 
-def _marks(panel: Panel[Bar], unit: units.Unit, legend: Legend) -> go.Scatter:
+def _marks(bars: Sequence[Bar], unit: units.Unit, legend: Legend) -> go.Scatter:
     return go.Scatter(
         **legend.entry(MEASURED),
-        x=[(bar.measurement.median_s or 0.0) / unit.factor for bar in panel.items],
-        y=[bar.label for bar in panel.items],
+        x=[(bar.measurement.median_s or 0.0) / unit.factor for bar in bars],
+        y=[bar.label for bar in bars],
         mode="markers",
         marker={"symbol": "line-ns", "size": ROW_PX - 8, "line": {"width": 2}},
-        hovertext=[_hover(bar) for bar in panel.items],
+        hovertext=[_hover(bar) for bar in bars],
         hoverinfo="text",
         meta={"role": "floor"},
     )

@@ -7,13 +7,14 @@ from typing import Any, Generic, TypeVar
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.scaling.cases import STAYING, hidden_share, phases_of
+from gpu_engine.findings.scaling.cases import EXCHANGE, STAYING, hidden_share, phases_of
 from gpu_engine.findings.scaling.groups import PRODUCT, Series, WorkGroup, by_variant, work_groups
 from gpu_engine.findings.tables import Head
 from gpu_engine.findings.units import count
 from gpu_engine.records import Measurement
 from web.figures import marks
 from web.figures.base import escape, shorten
+from web.figures.emphasis import OTHERS_MARKER
 from web.figures.panels import Legend
 from web.palette import DASHES, OKABE_ITO, OTHERS, SYMBOLS, partitioning_style
 
@@ -139,18 +140,35 @@ def color_of(series: Series) -> str:
 
 
 def line(
-    series: Series, points: Sequence[tuple[int, float]], legend: Legend, texts: Sequence[str], errors: dict[str, Any]
+    series: Series,
+    points: Sequence[tuple[int, float]],
+    legend: Legend,
+    texts: Sequence[str],
+    errors: dict[str, Any],
+    name: str,
 ) -> go.Scatter:
     """A series over the number of devices: the colour says the partitioning, dash and marker all else.
 
-    With a library's product the line is grey and the markers are hollow.
+    With a library's product the line is grey and the markers are hollow. Without a name it is one of the others: thin,
+    pale and without intervals.
     """
     look = _look(series)
     symbol = SYMBOLS[look % len(SYMBOLS)]
+    shared = {
+        "x": [devices for devices, _ in points],
+        "y": [value for _, value in points],
+        "hovertext": texts,
+        "hoverinfo": "text",
+        "meta": {"role": "point", "kernel": series.kernel},
+    }
+    if not name:
+        thin = {"color": OTHERS, "width": 1}
+        return go.Scatter(
+            **legend.entry("others"), **shared, mode="lines+markers", line=thin, marker=dict(OTHERS_MARKER)
+        )
     return go.Scatter(
-        **legend.entry(escape(series.label)),
-        x=[devices for devices, _ in points],
-        y=[value for _, value in points],
+        **legend.entry(escape(name)),
+        **shared,
         mode="lines+markers",
         error_y=errors,
         line={
@@ -164,9 +182,6 @@ def line(
             "size": 8,
             "line": {"width": 1.5 if series.competitor else 0.5},
         },
-        hovertext=texts,
-        hoverinfo="text",
-        meta={"role": "point", "kernel": series.kernel},
     )
 
 
@@ -196,7 +211,14 @@ def _bar(series: Series, m: Measurement) -> Bar:
 def _label(series: Series, m: Measurement) -> str:
     """`p*-opt, cusparse · 4`, `overlap on · 4`."""
     precision = series.variant.partition("+")[2]
-    # A narrow screen has no room for the word; the name of a library says enough.
-    apart = series.apart.replace(f"{PRODUCT} ", "")
+    # A narrow screen has no room for words that the values do without.
+    apart = series.apart
+    for word, short in (
+        (f"{PRODUCT} ", ""),
+        (f"{EXCHANGE} ", ""),
+        ("overlap on", "overlap"),
+        ("overlap off", "no overlap"),
+    ):
+        apart = apart.replace(word, short)
     named = (precision or ("" if series.variant in STAYING else series.variant), apart)
     return f"{escape(', '.join(filter(None, named)) or series.variant)} · {count(m.details.devices)}"

@@ -10,7 +10,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.multigpu.spmv import COLD_PHASES
-from web.figures.base import blank
+from web.figures.base import blank, caption
 from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
@@ -94,12 +94,12 @@ def summary(info: Phases) -> str:
     """What the bars are made of, and the overheads that the paper reports."""
     if not info.bars.every:
         return NO_PHASES
-    text = "The phases of a product from the host, each over when all devices have ended it; rows are strategies on so "
-    text += (
-        "many devices. The paper counts distribution as partition overhead: the table has both, and what the bytes of "
-    )
-    text += "a phase take at least. Phases that overlap were timed apart: together they take longer than the product."
-    return text + PAPER_OVERHEADS + left_out(info.bars) + virtual_note(panel.group for panel in info.bars.every)
+    what = "The phases of a product from the host, each over when all devices have ended it; rows are strategies on so "
+    what += f"many devices.{left_out(info.bars)}"
+    more = "The paper counts distribution as partition overhead: the table has both, and what the bytes of a phase "
+    more += "take at least. Phases that overlap were timed apart: together they take longer than the product."
+    note = virtual_note(panel.group for panel in info.bars.every)
+    return caption(what, (), (more, PAPER_OVERHEADS, note))
 
 
 def _drawn(panels: Sequence[Panel[Bar]]) -> list[str]:

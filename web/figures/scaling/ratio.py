@@ -11,7 +11,7 @@ from gpu_engine.findings.scaling.cases import COLD, RESIDENT, WORKS
 from gpu_engine.findings.scaling.groups import devices_in_words
 from gpu_engine.findings.scaling.sweep import Point, Sweep, sweeps
 from gpu_engine.findings.tables import Head, Table
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
 from web.figures.panels import Legend, panels
 from web.figures.scaling.marks import virtual_note
 from web.palette import DASHES, OKABE_ITO, SYMBOLS
@@ -87,21 +87,24 @@ def summary(info: Ratios) -> str:
     """What is drawn, and what is reached at the largest ratio."""
     if not info.sweeps:
         return NO_SWEEP
-    text = (
-        "Equal rows for each device in shares of the speed of equal nonzeros, all else alike. The dashed line is what "
+    what = (
+        "Equal rows for each device in shares of the speed of equal nonzeros; dashed is what the largest part allows."
     )
-    text += "the largest part allows: (1 + 1/r)/2 where half of the rows are r times as long as the others. The paper "
-    text += "measures 54 % at r = 10 on eight GPUs."
-    for sweep in info.sweeps:
-        ratio, allowed = sweep.allowed[-1]
-        reached = " and ".join(
-            f"{units.percent(points[-1].measured)} {WORKS[work]}"
-            for work, points in sweep.points.items()
-            if points[-1].ratio == ratio
-        )
-        text += f" {_title(sweep)}: at r = {units.number(ratio)} the cut allows {units.percent(allowed)}, measured "
-        text += f"{reached}."
-    return text + virtual_note(sweep.group for sweep in info.sweeps)
+    more = "That is (1 + 1/r)/2 where half of the rows are r times as long as the others. The paper measures 54 % at "
+    more += "r = 10 on eight GPUs."
+    note = virtual_note(sweep.group for sweep in info.sweeps)
+    return caption(what, map(_reached, info.sweeps), (more, note))
+
+
+def _reached(sweep: Sweep) -> str:
+    ratio, allowed = sweep.allowed[-1]
+    reached = " and ".join(
+        f"{units.percent(points[-1].measured)} {WORKS[work]}"
+        for work, points in sweep.points.items()
+        if points[-1].ratio == ratio
+    )
+    cut = f"at r = {units.number(ratio)} the cut allows {units.percent(allowed)}"
+    return f"{_title(sweep)}: {cut}, measured {reached}."
 
 
 def _title(sweep: Sweep) -> str:

@@ -3,7 +3,7 @@
 A figure of products `from_host`, all over the same time on one device, and one of work `staying` on the devices.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,10 +13,19 @@ from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.scaling.cases import COLD, ITSELF, STAYING, WORKS, SpeedUp
-from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup, by_work, devices_in_words, work_groups
+from gpu_engine.findings.scaling.groups import (
+    BASELINE,
+    PRODUCT,
+    Series,
+    WorkGroup,
+    by_work,
+    devices_in_words,
+    work_groups,
+)
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
-from web.figures.base import blank, escape
+from web.figures.base import blank, caption, escape
+from web.figures.emphasis import NAMED_MAX
 from web.figures.panels import Legend, panels
 from web.figures.scaling.marks import PLACE, Panel, Panels, left_out, line, virtual_note
 
@@ -98,14 +107,17 @@ def draw(info: SpeedUps) -> go.Figure:
     first = info.curves.first
     if not first:
         return blank(NO_BASE)
-    labels = {curve.series.label for panel in first for curve in panel.items}
-    figure = panels([_title(panel) for panel in first], [PANEL_PX] * len(first), 2 * len(labels) + 1, across=3)
+    named = _named(first)
+    figure = panels(
+        [_title(panel) for panel in first], [PANEL_PX] * len(first), 2 * len({*named.values()}) + 2, across=3
+    )
     legend = Legend()
     for row, panel in enumerate(first, start=1):
         counts = sorted({m.details.devices or 0 for curve in panel.items for m, _ in curve.points})
         figure.add_trace(_ideal(counts[-1], legend), row=row, col=1)
-        for curve in panel.items:
-            figure.add_trace(_line(curve, legend), row=row, col=1)
+        # What has a name lies above what has none.
+        for curve in sorted(panel.items, key=lambda curve: curve.series.label in named):
+            figure.add_trace(_line(curve, named, legend), row=row, col=1)
         margin = 0.04 * counts[-1]
         figure.update_xaxes(tickvals=counts, range=[1 - margin, counts[-1] + margin], row=row, col=1)
     figure.update_yaxes(rangemode="tozero", title_text="speed-up", ticksuffix=f"{units.THIN}×")
@@ -137,20 +149,21 @@ def table(info: SpeedUps) -> Table:
 
 def summary(info: SpeedUps) -> str:
     """What the lines are, which of ours goes furthest on each matrix, and what has nothing to be held against."""
-    without = f" Without a time on one device, and so without a speed-up: {join(info.without_base, NAMED)}."
+    without = f"Without a time on one device, and so without a speed-up: {join(info.without_base, NAMED)}."
     without = without if info.without_base else ""
     if not info.curves.every:
-        return NO_BASE + without
+        return f"{NO_BASE} {without}".strip()
     text = (
-        f"{info.lead} how many times as fast as {info.over}; the dotted line is the ideal, as many times as there are "
+        f"{info.lead} how many times as fast as {info.over}; dotted is the ideal, as many times as there are devices."
     )
-    text += "devices."
     told = list(zip(info.curves.first, info.furthest, strict=False))
-    for panel, (series, m, gain) in told[:NAMED]:
-        text += f" On {panel.matrix}, {panel.group.device}, {WORKS[panel.group.work]}: {series.label} reaches "
-        text += f"{units.ratio(gain.value)} with {devices_in_words(m.details.devices or 0, panel.group.virtual)}."
-    text += " The table has the others." if told[NAMED:] else ""
-    return text + without + left_out(info.curves) + info.virtual
+    found = [
+        f"On {panel.matrix}, {panel.group.device}, {WORKS[panel.group.work]}: {series.label} reaches "
+        f"{units.ratio(gain.value)} with {devices_in_words(m.details.devices or 0, panel.group.virtual)}."
+        for panel, (series, m, gain) in told[:NAMED]
+    ]
+    others = "The table has the others." if told[NAMED:] else ""
+    return caption(f"{text}{left_out(info.curves)}", (), (*found, others, without, info.virtual))
 
 
 def _over(groups: Sequence[WorkGroup]) -> str:
@@ -190,7 +203,23 @@ def _ideal(most: int, legend: Legend) -> go.Scatter:
     )
 
 
-def _line(curve: Curve, legend: Legend) -> go.Scatter:
+def _named(panels: Sequence[Panel[Curve]]) -> dict[str, str]:
+    """The names of a legend by label; of many those of our baselines, and of what goes furthest of ours or not."""
+    # Where each panel is of one partitioning its colour says of which. A narrow screen has no room for more words.
+    one = all(len({curve.series.partitioning for curve in panel.items}) == 1 for panel in panels)
+    every = [curve.series for panel in panels for curve in panel.items]
+    names = {s.label: (s.label.partition("/")[2] if one else s.label).replace(f"{PRODUCT} ", "") for s in every}
+    if len({*names.values()}) <= NAMED_MAX:
+        return names
+    chosen = {series.label for series in every if series.variant == BASELINE and not series.competitor}
+    for panel in panels:
+        for competitor in (False, True):
+            own = [curve for curve in panel.items if bool(curve.series.competitor) == competitor]
+            chosen |= {_furthest(own)[0].label} if own else set()
+    return {label: name for label, name in names.items() if label in chosen}
+
+
+def _line(curve: Curve, named: Mapping[str, str], legend: Legend) -> go.Scatter:
     gains = [gain for _, gain in curve.points]
     ends = [(gain.low or gain.value, gain.high or gain.value) for gain in gains]
     errors = {
@@ -201,7 +230,8 @@ def _line(curve: Curve, legend: Legend) -> go.Scatter:
         "width": 3,
     }
     points = [(m.details.devices or 0, gain.value) for m, gain in curve.points]
-    return line(curve.series, points, legend, [_hover(curve.series, m, gain) for m, gain in curve.points], errors)
+    texts = [_hover(curve.series, m, gain) for m, gain in curve.points]
+    return line(curve.series, points, legend, texts, errors, named.get(curve.series.label, ""))
 
 
 def _hover(series: Series, m: Measurement, gain: SpeedUp) -> str:

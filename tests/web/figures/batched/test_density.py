@@ -39,8 +39,8 @@ def test_batches_of_different_sizes_are_no_family() -> None:
 def test_a_family_has_a_panel_over_the_mean_row_length() -> None:
     figure = draw(info(DATA))
     assert [title.replace(THIN, " ") for title in titles(figure)] == [
-        "1 024 rows, balanced · cuda:0 · warm",
-        "1 024 rows, unbalanced · cuda:0 · warm",
+        "1 024 rows, balanced",
+        "1 024 rows, unbalanced",
     ]
     assert [line["name"] for line in traces(figure, "point") if line["xaxis"] == "x"] == ["csr/vector", "csr/scalar"]
     layout = figure.layout

@@ -34,9 +34,9 @@ def test_a_mixture_has_rates_shares_and_bandwidths() -> None:
 def test_every_mixture_is_shown_with_the_chosen_size() -> None:
     data = shown(*mixed("west", "nos3"), *mixed("r2", "r16", "d2"), *mixed("west", "nos3", device="cpu"))
     assert titles(draw(info(data))) == [
-        "2 matrices mixed (west0… · cuda:0 · warm",
-        "3 matrices mixed (rows_… · cuda:0 · warm",
-        "2 matrices mixed (west0… · cpu · warm",
+        "2 matrices mixed (west0989 and nos3) · cuda:0",
+        "3 matrices mixed (rows_2, rows_16 and dense_2) · cuda:0",
+        "2 matrices mixed (west0989 and nos3) · cpu",
     ]
     assert [mixture.problems for mixture in info(shown(*DATA.measurements, batch=10)).mixtures] == [10]
 

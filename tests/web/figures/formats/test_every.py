@@ -8,15 +8,17 @@ from gpu_engine.records import CACHES
 from tests.samples.formats import HOSTILE, sized, study_of, timed, titles, untimed
 from web.figures.base import Figure, escape
 from web.figures.formats import iterations
-from web.figures.formats.groups import NO_RESULTS, NO_TIME
-from web.figures.formats.profile import NO_TIMES
+from web.figures.formats.groups import NO_QUIET, NO_RESULTS, NO_TIME
 from web.figures.formats.ratio import NOTHING
 from web.studies.formats import FIGURES
 
 EMPTY = {
     "formats": (NO_RESULTS, NO_RESULTS),
     "iterations": (iterations.NOTHING, iterations.NOTHING),
-    "performance-profile": (NO_TIMES, "On how many matrices"),
+    "performance-profile": (NO_QUIET, NO_QUIET),
+    "products": (NO_RESULTS, NO_QUIET),
+    "share": (NO_RESULTS, NO_QUIET),
+    "side-by-side": (NO_RESULTS, NO_QUIET),
     "imbalance": (NOTHING, NOTHING),
     "ratio": (NOTHING, NOTHING),
 }

@@ -55,7 +55,7 @@ def test_the_published_pairs_come_first_and_any_other_can_be_asked_for() -> None
     more = [*RECORDS, *pair(1e-3, 3e-3, "m1", "hyb/two"), timed("csr/i", 1e-3, matrix="m1")]
     assert [panel.pair for panel in panels(*more)] == [("pellr", "ellr"), ("pellr", "hyb")]
     drawing = titles(draw(drawn(*more)))
-    assert drawing == ["Fig. 6: pellr over ellr · cpu, warm", "Fig. 8: pellr over hyb · cpu, warm"]
+    assert drawing == ["Fig. 6: pellr over ellr", "Fig. 8: pellr over hyb"]
     (asked,) = panels(*more, chosen=("hyb", "csr"))
     assert asked.pair == ("hyb", "csr")
     assert asked.points[0].ratio == pytest.approx(1 / 3)

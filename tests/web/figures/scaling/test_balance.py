@@ -30,7 +30,7 @@ def test_the_baseline_stands_beside_what_is_balanced_and_the_mean_is_dotted() ->
 
 def test_what_equal_rows_allow_stands_below_beside_what_they_reach() -> None:
     figure = draw(info(BOTH))
-    assert titles(figure) == ["web_graph · cuda:0 · pCSR", "web_graph · cuda:0 · pCSR/resident"]
+    assert titles(figure) == ["web_graph · pCSR", "web_graph · pCSR/resident"]
     bars = {bar["name"]: bar for bar in traces(figure, "kernel")}
     assert list(bars) == ["baseline", "p*", "allowed by the cut", "measured"]
     assert (bars["measured"]["y"], bars["measured"]["x"]) == (["2 devices", "4 devices"], pytest.approx([70, 50]))

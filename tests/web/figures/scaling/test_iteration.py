@@ -17,7 +17,7 @@ DATA = shown(*iterated())
 
 def test_bars_have_both_parts_and_what_is_hidden() -> None:
     (panel,) = info(DATA).bars.every
-    assert [bar.label for bar in panel.items] == [f"overlap {o} · {n}" for n in (1, 2, 4) for o in ("on", "off")]
+    assert [bar.label for bar in panel.items] == [f"{o} · {n}" for n in (1, 2, 4) for o in ("overlap", "no overlap")]
     assert panel.items[4].phases == near({"compute": 2e-3, "exchange": 1e-3})
     assert [bar.hidden for bar in panel.items] == [None, None, near(0.5), None, near(0.5), None]
 
@@ -25,7 +25,7 @@ def test_bars_have_both_parts_and_what_is_hidden() -> None:
 def test_the_best_of_ours_hides_the_most() -> None:
     quick = [replace(m, median_s=(m.median_s or 0.0) / 2) for m in by_cusparse(iterated(), 1.0)]
     (best,) = info(shown(*iterated(), *quick)).best
-    assert (best.matrix, best.bar.label, best.hidden) == ("web_graph", "overlap on · 2", near(0.5))
+    assert (best.matrix, best.bar.label, best.hidden) == ("web_graph", "overlap · 2", near(0.5))
     assert info(shown(*iterated()[3:])).best == ()
 
 
@@ -35,8 +35,9 @@ def test_compute_and_exchange_stand_end_to_end_beside_what_was_measured() -> Non
         ("compute", near(2)),
         ("exchange", near(1)),
     ]
+    assert not any("· 1" in label for label in figure.layout.yaxis.categoryarray), "one device exchanges nothing"
     (mark,) = traces(figure, "floor")
-    assert (mark["name"], mark["y"][-2], mark["x"][-2]) == (MEASURED, "overlap on · 4", near(2.5))
+    assert (mark["name"], mark["y"][-2], mark["x"][-2]) == (MEASURED, "overlap · 4", near(2.5))
     assert (figure.layout.barmode, figure.layout.xaxis.title.text) == ("stack", "ms of an iteration")
 
 

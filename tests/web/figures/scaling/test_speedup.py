@@ -20,6 +20,8 @@ from tests.samples.scaling import (
     unworked,
     worked,
 )
+from web.figures.panels import Legend
+from web.figures.scaling.marks import line
 from web.figures.scaling.speedup import NO_BASE, PANELS_MAX, SpeedUps, draw, from_host, staying, summary, table
 from web.palette import OTHERS
 
@@ -115,9 +117,9 @@ def test_what_has_no_base_is_named() -> None:
 
 def test_works_machines_and_partitionings_from_the_host_have_panels_of_their_own() -> None:
     assert titles(draw(staying(DATA))) == [
-        "web_graph · cuda:0 · resident",
-        "web_graph · cuda:0 · iterated",
-        "web_graph · cuda:0 · PageRank",
+        "web_graph · resident",
+        "web_graph · iterated",
+        "web_graph · PageRank",
     ]
     both = from_host(shown(*cold(), *cold(partitioning="pCOO"), *cold(device="cpu")))
     assert titles(draw(both)) == [
@@ -125,13 +127,14 @@ def test_works_machines_and_partitionings_from_the_host_have_panels_of_their_own
         "web_graph · cuda:0 · pCOO",
         "web_graph · cpu (virtual) · pCSR",
     ]
-    colors = {line["name"]: line["line"]["color"] for line in lines(both)}
+    colors = {line["meta"]["kernel"]: line["line"]["color"] for line in lines(both)}
     assert colors["pCSR/p*"] == colors["pCSR/p*-opt"] != colors["pCOO/p*"]
+    assert {line["name"] for line in lines(both)} == {"baseline", "p*", "p*-opt"}, "its panel says how it is cut"
 
 
 def test_intervals_take_the_far_ends_and_the_ideal_is_dotted() -> None:
     figure = draw(from_host(DATA))
-    errors = {line["name"]: line for line in traces(figure, "point")}["pCSR/p*"]["error_y"]
+    errors = {line["name"]: line for line in traces(figure, "point")}["p*"]["error_y"]
     assert errors["array"] == near([factor * (1.01 / 0.99 - 1) for factor in (1, 5 / 3, 2.5)])
     assert errors["arrayminus"] == near([factor * (1 - 0.99 / 1.01) for factor in (1, 5 / 3, 2.5)])
     (ideal,) = traces(figure, "roof")
@@ -151,8 +154,20 @@ def test_no_two_lines_of_a_partitioning_look_alike() -> None:
         for own in options
         for n in (1, 2)
     ]
-    drawn = lines(staying(shown(*variations)))
+    series = [curve.series for panel in staying(shown(*variations)).curves.every for curve in panel.items]
+    drawn = [line(each, [(1, 1.0)], Legend(), [""], {}, each.label).to_plotly_json() for each in series]
     assert len(looks(drawn)) == len(drawn) == 16
+
+
+def test_of_many_lines_those_have_names_that_a_reader_looks_for() -> None:
+    others = [worked("pCSR/p*-opt", 0.05 / n, n, options={"merge": each}) for each in "abcde" for n in (1, 4)]
+    drawn = lines(from_host(shown(*cold(), *LIBRARY, *others)))
+    named = {line["name"]: line for line in drawn}
+    assert set(named) == {"others", "baseline", "p*-opt, merge a", "p*-opt, merge host, cusparse"}, (
+        "ours, and the library's"
+    )
+    assert (named["others"]["line"]["color"], "error_y" in named["others"]) == (OTHERS, False)
+    assert [line["name"] for line in drawn][-3:] == [name for name in named if name != "others"], "above the others"
 
 
 def test_where_the_paper_merges_changes_no_look() -> None:
@@ -165,7 +180,7 @@ def test_where_the_paper_merges_changes_no_look() -> None:
 
 def test_a_library_is_a_grey_line_with_hollow_markers() -> None:
     drawn = {line["name"]: line for line in lines(from_host(shown(*cold(), *LIBRARY)))}
-    ours, theirs = drawn["pCSR/p*-opt"], drawn["pCSR/p*-opt, product cusparse"]
+    ours, theirs = drawn["p*-opt"], drawn["p*-opt, cusparse"]
     assert (theirs["line"]["color"], theirs["marker"]["color"]) == (OTHERS, ours["marker"]["color"])
     assert theirs["marker"]["symbol"] == f"{ours['marker']['symbol']}-open"
 
@@ -188,7 +203,7 @@ def test_more_matrices_than_panels_are_in_the_table() -> None:
     ids = [f"m{i}" for i in range(PANELS_MAX + 1)]
     many = staying(StudyData([m for i in ids for m in resident(i)], {i: MatrixFeatures(i) for i in ids}))
     assert (len(titles(draw(many))), len(table(many).rows)) == (PANELS_MAX, 3 * (PANELS_MAX + 1))
-    assert summary(many).endswith("Drawn are the first 9 of 10 panels; the table has all.")
+    assert "Drawn are the first 9 of 10 panels; the table has all." in summary(many).splitlines()[0]
 
 
 @pytest.mark.parametrize("data", [StudyData(), shown(*iterated(), *ranked()), shown(*cold()[::3])])
