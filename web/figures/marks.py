@@ -59,7 +59,9 @@ def ratio_interval(base: Measurement, m: Measurement) -> tuple[float, float]:
 
 def label_rows(figure: go.Figure, row: int, labels: Sequence[str], **axis: Any) -> None:
     """Gives a panel, and those beside it, a row a label, the first on top."""
-    order = {"categoryorder": "array", "categoryarray": list(labels), "range": [len(labels) - 0.5, -0.5]}
+    # Without the type Plotly takes labels such as 0 and 1 for numbers where a panel has no others.
+    ends = [len(labels) - 0.5, -0.5]
+    order = {"type": "category", "categoryorder": "array", "categoryarray": list(labels), "range": ends}
     figure.update_yaxes(**order, **axis, row=row)
 
 

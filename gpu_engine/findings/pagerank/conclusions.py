@@ -58,8 +58,9 @@ class Realizations:
         return speed_up(self.full, self.two)
 
     def graph(self, data: StudyData) -> str:
-        """Its name, with parameters of PageRank that are not the defaults."""
-        return ", ".join(filter(None, (data.matrix(self.group.matrix_id).name, self.group.parameters)))
+        """Its name, with parameters of PageRank that are not the defaults and that its place does not say."""
+        others = (f"{name}={value}" for name, value in self.group.axes.items() if name != "part")
+        return ", ".join((data.matrix(self.group.matrix_id).name, *others))
 
     @property
     def kernels(self) -> str:

@@ -79,7 +79,7 @@ def draw(info: Info) -> go.Figure:
         for row, (axis, values, title) in enumerate(sides, start=2 * pair + 1):
             for name in info.formats[place]:
                 figure.add_trace(_markers(name, own, values), row=row, col=1)
-            marks.label_rows(figure, row, info.formats[place], type="category")
+            marks.label_rows(figure, row, info.formats[place])
             figure.update_xaxes(**axis.settings, title_text=title, title_standoff=2, row=row, col=1)
     return figure
 

@@ -18,7 +18,7 @@ ROW_PX, SMALL_ROW_PX = 26, 15
 COLUMNS, WIDTH_MIN = 3, 760
 """Of the small panels; a narrow screen is scrolled."""
 
-PANELS_MAX = 24
+PANELS_MAX = 12
 """Most panels of a figure, the first ones; the table has all."""
 
 MARGIN, OVERLONG = 1.05, 1.3
@@ -35,12 +35,14 @@ class Panel(Generic[Row]):
     """The rows of a group of runs.
 
     heading    matrix, device, and parameters that are not the defaults
-    place      the first two cells of a table's row: matrix, with these parameters, and device
+    place      the first two cells of a table's row: matrix, with these parameters, and where it ran
+    device     the device alone
     all_right  whether the ranks of all its runs are right
     """
 
     heading: str
     place: tuple[str, str]
+    device: str
     rows: tuple[Row, ...]
     all_right: bool = True
 
@@ -96,8 +98,8 @@ def panel_of(group: RunGroup, data: StudyData, rows: tuple[Row, ...], all_right:
     """A panel of these rows of a group."""
     name = data.matrix(group.matrix_id).name
     heading = " · ".join(filter(None, (shorten(name), group.device, group.parameters)))
-    place = f"{name} ({group.parameters})" if group.parameters else name, group.device
-    return Panel(heading, place, rows, all_right)
+    place = f"{name} ({group.parameters})" if group.parameters else name, group.place
+    return Panel(heading, place, group.device, rows, all_right)
 
 
 def _firsts(rows: Sequence[Row], alike: Callable[[Row], str]) -> tuple[Row, ...]:
@@ -109,7 +111,7 @@ def _firsts(rows: Sequence[Row], alike: Callable[[Row], str]) -> tuple[Row, ...]
 
 def headings(shown: Sequence[Panel[Row]]) -> list[str]:
     """What stands over panels. Several have no room for a device that all have: the page and saved files name it."""
-    devices = {panel.place[1] for panel in shown}
+    devices = {panel.device for panel in shown}
     lone = f" · {devices.pop()}" if len(shown) > 1 == len(devices) else ""
     return [escape(panel.heading.replace(lone, "")) for panel in shown]
 

@@ -68,7 +68,7 @@ class Gains:
 def info(data: StudyData) -> tuple[Gains, ...]:
     """A graph in one layout after the other, those without any gain left out."""
     every = (
-        Gains(runs.graph(data), runs.group.device, runs.layout, runs.kernels, dict(_gains(runs)))
+        Gains(runs.graph(data), runs.group.place, runs.layout, runs.kernels, dict(_gains(runs)))
         for runs in realizations(data)
     )
     return tuple(gains for gains in every if gains.values)
@@ -94,7 +94,7 @@ def draw(info: Sequence[Gains]) -> go.Figure:
             figure.add_traces([_points(values, series, legend) for series in WHAT[what]], rows=row, cols=column)
             figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=column)
             figure.update_xaxes(nticks=5, range=ends, row=row, col=column)
-        marks.label_rows(figure, row, [escape(shorten(graph, 18)) for graph in graphs[device]])
+        marks.label_rows(figure, row, [escape(shorten(graph, 24)) for graph in graphs[device]])
     for column, layout in enumerate(LAYOUTS, start=1):
         axis = f"{_called(layout)}, over fp64"
         figure.update_xaxes(title_text=axis, title_standoff=4, row=len(rows), col=column)
@@ -142,7 +142,7 @@ def _gains(runs: Realizations) -> Iterator[tuple[str, float]]:
 def _points(values: Mapping[str, Mapping[str, float]], series: Series, legend: Legend) -> go.Scatter:
     """A point a graph; values: of the graph, by the name of the series."""
     own = [
-        (gain, escape(shorten(graph, 18)), marks.hover(graph, "", f"{series.name}: {ratio(gain)}"))
+        (gain, escape(shorten(graph, 24)), marks.hover(graph, "", f"{series.name}: {ratio(gain)}"))
         for graph, gains in values.items()
         for gain in [gains.get(series.name)]
     ]

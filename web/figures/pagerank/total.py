@@ -167,12 +167,12 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
 
 def _means(panels: Sequence[Panel[Row]]) -> dict[str, list[Mean]]:
     gains: dict[str, dict[str, dict[str, float]]] = {}
-    for m, gain in ((row.measurement, row.speed_up) for panel in panels for row in panel.rows if row.counts):
-        own = gains.setdefault(m.device, {}).setdefault(m.kernel, {})
-        own[m.matrix_id] = max(gain, own.get(m.matrix_id, 0.0))
+    for (graph, place), row in ((panel.place, row) for panel in panels for row in panel.rows if row.counts):
+        own = gains.setdefault(place, {}).setdefault(row.measurement.kernel, {})
+        own[graph] = max(row.speed_up, own.get(graph, 0.0))
     return {
-        device: [Mean(kernel, geometric_mean(own.values()), len(own)) for kernel, own in kernels.items()]
-        for device, kernels in gains.items()
+        place: [Mean(kernel, geometric_mean(own.values()), len(own)) for kernel, own in kernels.items()]
+        for place, kernels in gains.items()
         if any(len(own) > 1 for own in kernels.values())
     }
 

@@ -199,7 +199,7 @@ def bars_of(name: str, number: int, shown: Sequence[marks.Mark], legend: Legend)
 
 def bar_panels(titles: Sequence[str], rows: Sequence[Sequence[str]], legend: int, barmode: str, px: int) -> go.Figure:
     """Panels of horizontal bars whose axes begin at 0, a row of so many pixels a label."""
-    figure = marks.bar_panels(titles, rows, legend, barmode, px, type="category")
+    figure = marks.bar_panels(titles, rows, legend, barmode, px)
     figure.update_xaxes(rangemode="tozero", nticks=6)
     return figure
 

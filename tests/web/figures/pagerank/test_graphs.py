@@ -36,7 +36,7 @@ def test_a_graph_has_its_gains_in_each_layout_that_ran() -> None:
 
 def test_products_stand_above_whole_runs_csr_beside_ell_a_row_a_graph() -> None:
     figure = draw(info(DATA))
-    assert titles(figure) == ["products · cpu", "whole runs · cpu"]
+    assert titles(figure) == ["products", "whole runs"]
     named = [figure.layout[f"xaxis{n}"].title.text for n in ("", 2, 3, 4)]
     assert named == [None, None, "CSR, over fp64", "ELL, over fp64"]
     # Both layouts of a row have one axis: 0.1243 s over 0.1068 s and 1.25 are the ends of the whole runs.
@@ -48,6 +48,15 @@ def test_products_stand_above_whole_runs_csr_beside_ell_a_row_a_graph() -> None:
     assert whole["x4", "four segments, whole run"] == ([None, None], both)
     listed = [trace["name"] for trace in traces(figure, "point") if trace["showlegend"]]
     assert len(listed) == len(set(listed)) == 6
+
+
+def test_lower_triangles_have_panels_of_their_own() -> None:
+    lower = [
+        ran(f"ell/thread+{p}", n, time, axes=(("part", "lower"),))
+        for p, n, time in (("fp64", 28, 1.0), ("cpms2", (13, 15), 0.5))
+    ]
+    data = shown(*luxembourg(), *DELAUNAY, *lower)
+    assert titles(draw(info(data)))[2:] == ["products · cpu, lower triangles", "whole runs · cpu, lower triangles"]
 
 
 def test_the_table_has_a_row_a_graph_and_layout() -> None:

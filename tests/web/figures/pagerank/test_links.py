@@ -28,7 +28,10 @@ def test_each_operator_of_a_graph_has_its_panel() -> None:
     lower = ran("csr/thread+fp64", 9, axes=(("part", "lower"),), link_counts=(30, 20))
     found = info(shown(WHOLE, lower, ran("csr/thread+free", 9, link_counts=COUNTS)))
     assert [[row.pages for row in panel.rows] for panel in found.panels] == [list(COUNTS), [30, 20]]
-    assert len(traces(draw(found), "kernel")) == 2
+    figure = draw(found)
+    assert len(traces(figure, "kernel")) == 2
+    # A panel whose labels are all numbers has rows, too, and no axis of numbers.
+    assert {axis.type for axis in figure.select_yaxes()} == {"category"}
 
 
 def test_runs_that_do_not_say_are_not_drawn() -> None:

@@ -84,3 +84,13 @@ def test_of_several_graphs_a_kernel_is_a_row_of_points_with_their_mean() -> None
     assert row["error_x"]["array"][1] > 0
     (means,) = traces(figure, "floor")
     assert dict(zip(means["y"], means["x"], strict=True))["csr/thread+cpms2"] == pytest.approx((1.25 * 2) ** 0.5)
+
+
+def test_lower_triangles_are_in_no_mean_of_whole_graphs() -> None:
+    lower = [ran("csr/thread+fp64", 28, 0.02, matrix, axes=(("part", "lower"),)) for matrix in ("lux", "del")]
+    lower += [ran("csr/thread+cpms2", (13, 15), 0.01, matrix, axes=(("part", "lower"),)) for matrix in ("lux", "del")]
+    data = StudyData([*DATA.measurements, *(m for m, _ in lower)], traces=DATA.traces)
+    means = {
+        place: [(mean.kernel, mean.speed_up, mean.matrices) for mean in own] for place, own in info(data).means.items()
+    }
+    assert means == {"cpu, lower triangles": [("csr/thread+cpms2", pytest.approx(2.0), 2)]}
