@@ -97,8 +97,8 @@ def listed_share(link: float, memory: float) -> float:
 
 
 LISTED = listed_share(LINK, MEMORY)
-"""Where less of a range is read its elements are a list: 0.80, and more on slower links. The profile of a device has the
-rate of its memory, but of no link.
+"""Where less of a range is read its elements are a list: 0.80, and more on slower links. The profile of a device has
+the rate of its memory, and of no link.
 """
 
 
