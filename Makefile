@@ -13,7 +13,7 @@ help:
 	@echo "make test-all          run all tests, on all files and many more requests than make test"
 	@echo "make test-image        build the image and measure with the services of the compose file, by Docker or Podman"
 	@echo "make check             formatting, lint, types"
-	@echo "make gpu-test          test the engine on this machine's GPU, with PYTHON as it is"
+	@echo "make gpu-test [OPTIONS=-n9] test the engine on this machine's GPU, with PYTHON as it is"
 	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
 	@echo "make tables            write the tables of the recordings into docs/"
 	@echo "make page-bench        time the page of formats in a browser, over what is recorded and over 10⁴ and 10⁵ measurements"
@@ -95,7 +95,7 @@ bom:
 	@.venv/bin/python -m tools.bom $(EXTRAS)
 
 gpu-test:
-	$(PYTHON) -m pytest -c /dev/null --rootdir . tests/gpu
+	$(PYTHON) -m pytest -c /dev/null --rootdir . tests/gpu $(OPTIONS)
 
 gpu-bench:
 	$(PYTHON) -m gpu_engine.gpu_bench $(BENCH)

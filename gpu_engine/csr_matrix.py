@@ -1,6 +1,7 @@
 """CsrMatrix: the interchange matrix that every format converts from and back to."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,8 @@ class CsrMatrix:
 
     @property
     def compulsory_bytes(self) -> int:
-        """Bytes that any product must move: CSR once, x once, y once (the numerator of `floor_s`)."""
-        return 12 * self.nnz + 4 * (self.n_rows + 1) + 8 * self.n_cols + 8 * self.n_rows
+        """Bytes that any product must move (the numerator of `floor_s`)."""
+        return compulsory_bytes(self.n_rows, self.n_cols, self.nnz)
 
     def on(self, xp: Any) -> "CsrMatrix":
         """The matrix on the device of the module `xp`, NumPy or CuPy; no copy where it is there already."""
@@ -66,6 +67,11 @@ class CsrMatrix:
         csr.sum_duplicates()
         n_rows, n_cols = csr.shape
         return canonical(n_rows, n_cols, csr.indptr, csr.indices, csr.data)
+
+
+def compulsory_bytes(n_rows: int, n_cols: int, nnz: int) -> int:
+    """CSR once, x once, y once."""
+    return 12 * nnz + 4 * (n_rows + 1) + 8 * n_cols + 8 * n_rows
 
 
 def canonical(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) -> CsrMatrix:
@@ -103,9 +109,16 @@ def check_csr(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) 
 
 def fingerprint(matrix: CsrMatrix) -> str:
     """sha256 (hex) of the canonical CSR of a host matrix: the same for one matrix from different files."""
-    digest = hashlib.sha256(f"csr {matrix.n_rows} {matrix.n_cols} {matrix.nnz}\n".encode())
-    digest.update(np.ascontiguousarray(matrix.indptr, dtype="<i8").data)
-    digest.update(np.ascontiguousarray(matrix.indices, dtype="<i4").data)
-    # −0.0 and 0.0 are one value of a matrix; NaN is refused by every reader.
-    digest.update(np.ascontiguousarray(matrix.values + 0.0, dtype="<f8").data)
+    return fingerprint_of(matrix.shape, matrix.indptr, (matrix.indices,), (matrix.values,))
+
+
+def fingerprint_of(shape: tuple[int, int], indptr: Any, indices: Iterable[Any], values: Iterable[Any]) -> str:
+    """The same of a matrix whose entries come in pieces, one after the other."""
+    digest = hashlib.sha256(f"csr {shape[0]} {shape[1]} {int(indptr[-1])}\n".encode())
+    digest.update(np.ascontiguousarray(indptr, dtype="<i8").data)
+    for piece in indices:
+        digest.update(np.ascontiguousarray(piece, dtype="<i4").data)
+    for piece in values:
+        # −0.0 and 0.0 are one value of a matrix; NaN is refused by every reader.
+        digest.update(np.ascontiguousarray(piece + 0.0, dtype="<f8").data)
     return digest.hexdigest()

@@ -1,5 +1,6 @@
 """Correctness before time: every product is checked against SciPy on random x, row by row."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +34,26 @@ class Reference:
         return Reference(*(xp.asarray(array) for array in (self.x, self.y, self.scale, self.limit)))
 
 
+Products = Callable[[Any, Any], tuple[Any, Any]]
+"""(x, scale of x) → A·x and |A|·scale on the host."""
+
+
+def products_of(matrix: CsrMatrix) -> Products:
+    """Those of SciPy with a host matrix."""
+    csr = matrix.to_scipy()
+    return lambda x, scale: (csr @ x, abs(csr) @ scale)
+
+
 def reference(matrix: CsrMatrix, seed: int = 0) -> Reference:
     """The reference product of a host matrix with x uniform in (−1, 1)."""
-    x = np.random.default_rng(seed).uniform(-1.0, 1.0, matrix.n_cols)
-    csr = matrix.to_scipy()
-    lengths = np.diff(matrix.indptr).astype(np.float64)
-    return Reference(x, csr @ x, abs(csr) @ np.abs(x), 2.0 * (lengths + 1.0))
+    return reference_of(products_of(matrix), np.diff(matrix.indptr), matrix.n_cols, seed)
+
+
+def reference_of(products: Products, lengths: Any, n_cols: int, seed: int = 0) -> Reference:
+    """The same of a matrix with these products and rows of these lengths."""
+    x = np.random.default_rng(seed).uniform(-1.0, 1.0, n_cols)
+    y, scale = products(x, np.abs(x))
+    return Reference(x, y, scale, 2.0 * (lengths.astype(np.float64) + 1.0))
 
 
 def check(expected: Reference, y: Any) -> float:

@@ -15,11 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpu_engine.errors import ParameterError, quote
 from server.db import Database, clock
-from server.documents import time_of
 from server.guard import SAFE_METHODS, client_of
 from server.models import AuditRow
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.roles import LOCAL, Caller
+from server.times import time_of
 
 log = logging.getLogger(__name__)
 # Whatever the level of other loggers: these lines are asked for by whoever makes tokens.

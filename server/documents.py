@@ -3,40 +3,17 @@
 Durations are seconds, sizes bytes. The example of each stands in examples.py.
 """
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired
-
-from pydantic import StringConstraints, WithJsonSchema
 
 # Pydantic reads TypedDict from here before Python 3.12.
 from typing_extensions import TypedDict
 
 from gpu_engine import records
-
-Time = Annotated[
-    str,
-    StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
-]
-"""A moment as every document says it: ISO 8601, UTC, milliseconds, such as 2026-11-21T09:30:00.000Z."""
-
+from server.result_documents import record_schema
+from server.times import Time
 
 MATRICES_MAX = 100
 """Most matrices of a job."""
-
-
-def time_of(moment: float | str) -> Time:
-    """The moment as a Time: of seconds since 1970, as the database has it, or of any ISO 8601 text with an offset."""
-    known = datetime.fromisoformat(moment) if isinstance(moment, str) else datetime.fromtimestamp(moment, UTC)
-    return known.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
-
-
-RECORDS = (records.Measurement, records.Trace, records.DeviceProfile, records.BandwidthPoint)
-"""Dataclasses that documents hold as plain values (`as_json`); each gives its schema."""
-
-
-def _record(kind: type[Any]) -> WithJsonSchema:
-    return WithJsonSchema({"$ref": f"#/components/schemas/{kind.__name__}"})
 
 
 def list_of(item: type[Any]) -> Any:
@@ -162,76 +139,6 @@ class Job(TypedDict):
     links: dict[str, str]
 
 
-class CaseVerdict(TypedDict):
-    """What may be said of one case: `verdict` is that on it against the baseline, `baseline`, or its state.
-
-    `factor` is the ratio of the two times, at least 1: how many times as fast or as slow, which the verdict says.
-    """
-
-    case: str
-    kernel: str
-    label: str
-    state: Literal["ok", "unconverged", "failed", "skipped"]
-    leads: bool
-    verdict: Literal["faster", "same", "slower", "ambiguous", "baseline", "ok", "unconverged", "failed", "skipped"]
-    factor: float | None
-    reason: str
-
-
-class Finding(TypedDict):
-    """What may be said of measurements that were sampled together; `axes` are those that all of them share.
-
-    `leaders`: the fastest and those that are the same with it, none where the machine was busy. `decided`: whether no
-    other may be as fast.
-    """
-
-    study: str
-    matrix_id: str
-    device: str
-    cache: Literal["cold", "warm"]
-    axes: dict[str, str]
-    leaders: list[str]
-    decided: bool
-    sentences: list[str]
-    baseline: str | None
-    verdicts: list[CaseVerdict]
-
-
-class Fastest(TypedDict):
-    """What leads where that is decided; `same` has what leads beside it, `axes` what all that was compared shares."""
-
-    study: str
-    matrix_id: str
-    device: str
-    cache: Literal["cold", "warm"]
-    axes: dict[str, str]
-    kernel: str
-    same: list[str]
-    median_s: float
-    gflops: float | None
-
-
-class Summary(TypedDict):
-    """How many measurements there are, and in which states."""
-
-    total: int
-    ok: int
-    unconverged: int
-    failed: int
-    skipped: int
-    fastest: list[Fastest]
-
-
-class Results(TypedDict):
-    """Measurements and traces, what they allow to say, and their summary."""
-
-    schema: str
-    measurements: list[Annotated[dict[str, Any], _record(records.Measurement)]]
-    traces: list[Annotated[dict[str, Any], _record(records.Trace)]]
-    verdicts: list[Finding]
-    summary: Summary
-
-
 class Device(TypedDict):
     """What can be measured on; `alive`: a worker offers it now. `profile` is its measured bandwidth.
 
@@ -250,7 +157,7 @@ class Device(TypedDict):
     recorded: bool
     alive: bool
     seen_at: Time | None
-    profile: Annotated[dict[str, Any], _record(records.DeviceProfile)] | None
+    profile: Annotated[dict[str, Any], record_schema(records.DeviceProfile)] | None
 
 
 class Study(TypedDict):

@@ -6,7 +6,7 @@ from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
 from gpu_engine.results import results_document
-from server import documents
+from server import documents, result_documents
 
 MATRIX_ID, JOB_ID = "9f86d081884c7d65", "5f0c6a1e2b4d4f0e8a9b7c6d5e4f3a2b"
 CREATED_AT = "2026-11-21T02:00:00.000Z"
@@ -97,8 +97,8 @@ EXAMPLES: dict[Any, Any] = {
         "finished_at": None,
         "links": {"self": f"/api/v1/jobs/{JOB_ID}", "cancel": f"/api/v1/jobs/{JOB_ID}/cancel"},
     },
-    documents.Finding: RESULTS["verdicts"][0],
-    documents.Results: RESULTS,
+    result_documents.Finding: RESULTS["verdicts"][0],
+    result_documents.Results: RESULTS,
     documents.Device: {
         "id": "cuda:0",
         "backend": "cuda",

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from gpu_engine.errors import SparsightError
 from gpu_engine.generators import generator
 from gpu_engine.parameters import parse_params
-from server import catalogue, devices
+from server import catalogue, devices, intake
 from server.db import Database
 from server.ingest import Ingestor
 from server.jobs import queue
@@ -46,7 +46,7 @@ def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> No
     if not is_first(database):
         return
     try:
-        ids = [catalogue.add_generated(ingestor, family, params, name).row.id for name, family, params in SAMPLES]
+        ids = [intake.add_generated(ingestor, family, params, name).row.id for name, family, params in SAMPLES]
         if _wait(stopping, lambda: _read(database, ids)) and _wait(stopping, lambda: _has_device(database)):
             queue.submit(database, settings, queue.JobRequest(STUDY, tuple(ids), PARAMS), KEY)
     except SparsightError as error:

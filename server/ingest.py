@@ -77,6 +77,13 @@ class Ingestor:
         """Leaves the file that says after a crash whose this ingest was; what is read takes its place."""
         (self.uploads / matrix_id).touch()
 
+    def disown(self, matrix_id: str) -> None:
+        """Takes the file of `own` away, unless a row waits for it; where nobody can tell, the next start finds it."""
+        with suppress(*AWAY, PoolTimeoutError), self.database.read() as session:
+            row = session.get(MatrixRow, matrix_id)
+            if row is None or row.state != MatrixState.INGESTING:
+                (self.uploads / matrix_id).unlink(missing_ok=True)
+
     def read(self, matrix_id: str, options: ReadOptions | None = None) -> Future[None]:
         """Starts to read the upload of this matrix, which is deleted in the end; the future raises what went wrong."""
         return self._start(matrix_id, self._task(path=str(self.uploads / matrix_id), options=options or ReadOptions()))

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
 from gpu_engine.studies import STUDIES
-from server import documents
+from server import documents, result_documents
 from server.errors import problem
 from server.examples import EXAMPLES
 from server.guard import COOKIE
@@ -157,7 +157,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     schemas["Problem"] = TypeAdapter(documents.Problem).json_schema()
     details = [study.details for study in STUDIES]
-    schemas |= {record.__name__: schema_of_record(record) for record in (*documents.RECORDS, *details)}
+    schemas |= {record.__name__: schema_of_record(record) for record in (*result_documents.RECORDS, *details)}
     choices = [{"$ref": f"#/components/schemas/{kind.__name__}"} for kind in details]
     schemas["Measurement"]["properties"]["details"] |= {"anyOf": choices}
     for model, example in EXAMPLES.items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from gpu_engine.errors import ConflictError, NotFoundError
-from server import catalogue
+from server import intake
 from server.db import AWAY, Database, clock
 from server.ingest import Ingestor
 from server.models import TERMINAL, JobRow, MatrixRow, MatrixState
@@ -89,7 +89,7 @@ def _uses(database: Database) -> Iterator[Use]:
 def _delete(ingestor: Ingestor, matrix_id: str, reason: str) -> bool:
     """Deletes the matrix with its results, unless a job needs it, or it is gone."""
     try:
-        catalogue.delete_matrix(ingestor, matrix_id, with_results=True)
+        intake.delete_matrix(ingestor, matrix_id, with_results=True)
     except (ConflictError, NotFoundError) as error:
         log.info("retention: the matrix %s stays: %s", matrix_id, error.message)
         return False

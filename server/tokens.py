@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, quote
 from server.db import Database, clock
-from server.documents import time_of
 from server.models import AuditRow, SessionRow, TokenRow
 from server.roles import LOCAL, Role
+from server.times import time_of
 
 PREFIX = "sps_"
 """How every token begins, so that programs which look for secrets in files find one."""

@@ -13,7 +13,8 @@ import httpx
 
 from gpu_engine.differences import Difference, compare_kernels, compare_results
 from gpu_engine.errors import InputError, UnavailableError, quote
-from server.documents import AuditEntry, Device, Job, Matrix, Results, StorageFormat, Study
+from server.documents import AuditEntry, Device, Job, Matrix, StorageFormat, Study
+from server.result_documents import Results
 from sparsight.addresses import with_scheme
 from sparsight.problems import PYTHON, Hints, error_of
 

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, quote
-from server.documents import Job, Matrix, Results
+from server.documents import Job, Matrix
+from server.result_documents import Results
 from sparsight.addresses import find_matrix
 from sparsight.client import ENDED, Client
 from sparsight.exits import JOB_STATES, Exit

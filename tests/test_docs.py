@@ -14,10 +14,10 @@ from gpu_engine.formats import FORMATS
 from gpu_engine.records import STATES, Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
-from server.documents import CaseVerdict, Finding
 from server.errors import status_of
 from server.main import create_app
 from server.models import JobState, MatrixState
+from server.result_documents import CaseVerdict, Finding
 from server.results import NOT_IN_CSV
 from server.settings import Settings
 from sparsight.cli import app

@@ -6,7 +6,20 @@ from typing import Any
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, TooLargeError, quote
 from gpu_engine.findings import units
-from gpu_engine.generators import delaunay, dense_rows, fem, powerlaw, rgg, rmat, road, rows, stencil, two_level, web
+from gpu_engine.generators import (
+    delaunay,
+    dense_rows,
+    fem,
+    powerlaw,
+    rgg,
+    rmat,
+    road,
+    rows,
+    stencil,
+    stratified,
+    two_level,
+    web,
+)
 from gpu_engine.generators.base import Generator
 from gpu_engine.parameters import parse_params
 
@@ -24,6 +37,7 @@ GENERATORS: tuple[Generator, ...] = (
     rows.GENERATOR,
     dense_rows.GENERATOR,
     two_level.GENERATOR,
+    stratified.GENERATOR,
 )
 NNZ_MAX = 500_000_000
 

@@ -18,12 +18,31 @@ SEED_MAX = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
+class ByRows:
+    """A family of square matrices any rows of which can be made by themselves, on the host or on a GPU, bit for bit.
+
+    size     params → rows and columns
+    lengths  (params, first, stop, xp) → the lengths of rows first … stop − 1: int64 [rows], NumPy or CuPy as xp says
+    rows     the same → these rows, a matrix of their own with all columns, where xp has its arrays
+    """
+
+    size: Callable[[Any], int]
+    lengths: Callable[[Any, int, int, Any], Any]
+    rows: Callable[[Any, int, int, Any], CsrMatrix]
+
+    def build(self, params: Any) -> CsrMatrix:
+        """All rows, on the host."""
+        return self.rows(params, 0, self.size(params), np)
+
+
+@dataclass(frozen=True, slots=True)
 class Generator:
     """A family: the same parameters give the same matrix.
 
     Params        frozen dataclass with a default and metadata for every field
     estimate_nnz  nonzeros to expect, known before anything is built
     build         the matrix
+    by_rows       where rows can be made by themselves
     """
 
     name: str
@@ -31,6 +50,7 @@ class Generator:
     Params: type[Any]
     estimate_nnz: Callable[[Any], int]
     build: Callable[[Any], CsrMatrix]
+    by_rows: ByRows | None = None
 
 
 def check_lengths(n: int, mean: float, max_length: int) -> None:
@@ -49,9 +69,8 @@ def entry_values(rng: np.random.Generator, nnz: int, values: Values) -> Any:
 def from_sorted_keys(n_rows: int, n_cols: int, keys: Any, values: Any) -> CsrMatrix:
     """The matrix with entries at row · n_cols + column for ascending distinct int64 keys."""
     rows, indices = np.divmod(keys, n_cols)
-    indptr = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
-    return CsrMatrix(n_rows, n_cols, indptr.astype(pointer_type(keys.size)), indices.astype(np.int32), values)
+    indptr = row_pointers(np.bincount(rows, minlength=n_rows))
+    return CsrMatrix(n_rows, n_cols, indptr, indices.astype(np.int32), values)
 
 
 def from_lower_keys(n: int, keys: Any, values: Any, part: Part = "full") -> CsrMatrix:
@@ -71,6 +90,13 @@ def distinct(keys: Any) -> Any:
     """Ascending keys, each once."""
     keys = np.sort(keys)
     return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
+
+
+def row_pointers(lengths: Any, xp: Any = np) -> Any:
+    """Where rows of these lengths, int64 [rows], begin, and where the last one ends: int32 or int64 [rows + 1]."""
+    begins = xp.zeros(lengths.size + 1, np.int64)
+    xp.cumsum(lengths, out=begins[1:])
+    return begins.astype(pointer_type(int(begins[-1])))
 
 
 def pointer_type(nnz: int) -> Any:

@@ -76,18 +76,32 @@ def with_lengths(rng: np.random.Generator, lengths: Any, values: Values) -> CsrM
 
 def draw_lengths(rng: np.random.Generator, params: PowerlawParams) -> Any:
     """int64 [n]: a continuous power law on [low, max_length] with that mean, rounded at random to keep the mean."""
-    low, high, power = _shortest(params), float(params.max_length), 1.0 - params.exponent
+    high, power = float(params.max_length), 1.0 - params.exponent
+    low = _shortest(params.mean, params.exponent, high)
     chance = rng.random(params.n)
     exact = low * (1.0 + chance * ((high / low) ** power - 1.0)) ** (1.0 / power)
     return np.minimum(np.floor(exact + rng.random(params.n)), high).astype(np.int64)
 
 
-def _shortest(params: PowerlawParams) -> float:
-    """The lower end of the power law at which its mean is the one asked for, by bisection of its logarithm."""
-    left, right = -700.0, math.log(params.max_length)
+def length_chances(mean: float, exponent: float, max_length: int) -> Any:
+    """float64 [max_length]: the chance of a length of at most 0, 1 … max_length − 1 by the law of `draw_lengths`.
+
+    What is rounded to k at random lies between k − 1 and k + 1: its chance is the mean of that of the real law there.
+    """
+    low = _shortest(mean, exponent, float(max_length))
+    spans = [max(math.log(k / low), 0.0) if k else 0.0 for k in range(max_length + 1)]
+    # ∫ 1 − (t / low)^(1 − R) dt from low to each k.
+    areas = low * np.array([math.expm1(span) - _integral(2.0 - exponent, span) for span in spans])
+    whole = -math.expm1((1.0 - exponent) * spans[-1])
+    return np.diff(areas) / whole if whole else np.zeros(max_length)
+
+
+def _shortest(mean: float, exponent: float, high: float) -> float:
+    """The lower end of the power law up to `high` at which its mean is the one asked for, by bisection of its log."""
+    left, right = -700.0, math.log(high)
     for _ in range(200):
         middle = (left + right) / 2
-        if _mean(math.exp(middle), float(params.max_length), params.exponent) < params.mean:
+        if _mean(math.exp(middle), high, exponent) < mean:
             left = middle
         else:
             right = middle

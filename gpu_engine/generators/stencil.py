@@ -1,5 +1,6 @@
 """Laplacians on regular grids: the same short row everywhere, neighbours near in memory."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -8,7 +9,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
-from gpu_engine.generators.base import Generator, pointer_type
+from gpu_engine.generators.base import ByRows, Generator, row_pointers
 from gpu_engine.parameters import parameter
 
 UNKNOWNS_MAX = 2**31 - 1
@@ -44,34 +45,46 @@ def estimate_nnz(params: StencilParams) -> int:
     return sum(z * y * x for z, y, x in lengths)
 
 
-def build(params: StencilParams) -> CsrMatrix:
-    """The Laplacian with zero boundary: the number of neighbours on the diagonal, −1 for each neighbour."""
-    n, nnz = params.nx * params.ny * params.nz, estimate_nnz(params)
-    cursor = np.zeros(n + 1, np.int64)
-    for step in _offsets(params):
-        cursor[1:] += _inside(params, step)
-    np.cumsum(cursor, out=cursor)
-    indptr = cursor.astype(pointer_type(nnz))
-    indices, values = np.empty(nnz, np.int32), np.empty(nnz)
-    for step in _offsets(params):
-        rows = np.flatnonzero(_inside(params, step))
-        place = cursor[rows]
-        indices[place] = rows + (step[0] * params.ny + step[1]) * params.nx + step[2]
-        values[place] = -1.0 if any(step) else params.points - 1.0
-        cursor[rows] += 1
-    return CsrMatrix(n, n, indptr, indices, values)
+def size(params: StencilParams) -> int:
+    """Points of the grid."""
+    return params.nx * params.ny * params.nz
 
 
-def _inside(params: StencilParams, step: tuple[int, int, int]) -> Any:
-    """bool [n]: whether the point so many steps away lies on the grid."""
-    sides = []
-    for length, shift in zip((params.nz, params.ny, params.nx), step, strict=True):
-        at = np.arange(length) + shift
-        sides.append((at >= 0) & (at < length))
-    z, y, x = sides
-    return (z[:, None, None] & y[None, :, None] & x[None, None, :]).ravel()
+def lengths(params: StencilParams, first: int, stop: int, xp: Any) -> Any:
+    """Points of the stencil that lie on the grid: int64 [rows]."""
+    found = xp.zeros(stop - first, np.int64)
+    for inside in _inside(params, first, stop, xp):
+        found += inside
+    return found
 
+
+def rows(params: StencilParams, first: int, stop: int, xp: Any) -> CsrMatrix:
+    """Of the Laplacian with zero boundary: the number of neighbours on the diagonal, −1 for each neighbour."""
+    indptr = row_pointers(lengths(params, first, stop, xp), xp)
+    cursor, nnz = indptr[:-1].copy(), int(indptr[-1])
+    indices, values = xp.empty(nnz, np.int32), xp.empty(nnz)
+    for (z, y, x), inside in zip(_offsets(params), _inside(params, first, stop, xp), strict=True):
+        at = xp.flatnonzero(inside)
+        place = cursor[at]
+        indices[place] = at + (first + (z * params.ny + y) * params.nx + x)
+        values[place] = -1.0 if (z, y, x) != (0, 0, 0) else params.points - 1.0
+        cursor[at] += 1
+    return CsrMatrix(stop - first, size(params), indptr, indices, values)
+
+
+def _inside(params: StencilParams, first: int, stop: int, xp: Any) -> Iterator[Any]:
+    """bool [rows] for each step of the stencil: whether the point so many steps away lies on the grid."""
+    at = xp.arange(first, stop, dtype=np.int64)
+    plane = at // params.nx
+    coordinates = ((plane // params.ny, params.nz), (plane % params.ny, params.ny), (at % params.nx, params.nx))
+    sides = [{-1: c > 0, 0: c >= 0, 1: c < length - 1} for c, length in coordinates]
+    for z, y, x in _offsets(params):
+        yield sides[0][z] & sides[1][y] & sides[2][x]
+
+
+BY_ROWS = ByRows(size, lengths, rows)
+build = BY_ROWS.build
 
 GENERATOR = Generator(
-    "stencil", "Laplacian on a regular grid in a plane or in space.", StencilParams, estimate_nnz, build
+    "stencil", "Laplacian on a regular grid in a plane or in space.", StencilParams, estimate_nnz, build, BY_ROWS
 )

@@ -19,13 +19,8 @@ from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS
 from gpu_engine.gpu_bench.markdown import Tables
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.resources import resources_table
-from gpu_engine.gpu_bench.subjects import (
-    GRAPH_SUBJECTS,
-    SHARED_SUBJECTS,
-    SUBJECTS,
-    Subject,
-    shared_subjects,
-)
+from gpu_engine.gpu_bench.shared_subjects import SHARED_SUBJECTS, shared_subjects
+from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, SUBJECTS, Subject
 from gpu_engine.measure import Bench
 from gpu_engine.recordings import Recording
 from gpu_engine.records import Record

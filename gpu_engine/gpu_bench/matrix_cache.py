@@ -14,6 +14,7 @@ from gpu_engine.errors import InputError
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.matrix_io import ReadLimits, read_matrix
+from gpu_engine.multigpu.generated import GeneratedMatrix
 from gpu_engine.recordings import MatrixRecord, describe, kind_of
 from gpu_engine.records import as_json, dumps
 
@@ -53,13 +54,16 @@ class MatrixCache:
 
     def make(self, subject: Subject) -> MatrixRecord:
         """Makes one matrix and keeps it; the description is written last, and a matrix without one is made again."""
-        if kind_of(subject.source) == "generated":
-            matrix = generate(subject.source["family"], subject.source["params"], NNZ_MAX)
+        if subject.is_in_parts:
+            # Its features would need the whole.
+            parts = _in_parts(subject)
+            shape, nnz = (parts.n_rows, parts.n_cols), parts.nnz
+            record = MatrixRecord(subject.name, subject.name, parts.fingerprint(), *shape, nnz, source=subject.source)
         else:
-            matrix = read_matrix(self._file(subject), ReadLimits()).matrix
-        for name in ARRAYS:
-            np.save(self._path(subject, f"{name}.npy"), getattr(matrix, name))
-        record = describe(subject.name, subject.name, matrix, subject.source)
+            matrix = self._whole(subject)
+            for name in ARRAYS:
+                np.save(self._path(subject, f"{name}.npy"), getattr(matrix, name))
+            record = describe(subject.name, subject.name, matrix, subject.source)
         self._path(subject, "json").write_text(dumps(as_json(record)), encoding="utf-8")
         return record
 
@@ -67,11 +71,20 @@ class MatrixCache:
         """The description of a matrix that was made."""
         return MatrixRecord(**json.loads(self._path(subject, "json").read_text(encoding="utf-8")))
 
+    def measured(self, subject: Subject) -> CsrMatrix | GeneratedMatrix:
+        """What is measured of a subject: a matrix that was made, or one whose parts devices make."""
+        return _in_parts(subject) if subject.is_in_parts else self.matrix(subject)
+
     def matrix(self, subject: Subject) -> CsrMatrix:
         """A matrix that was made."""
         record = self.record(subject)
         arrays = (np.load(self._path(subject, f"{name}.npy")) for name in ARRAYS)
         return CsrMatrix(record.n_rows, record.n_cols, *arrays)
+
+    def _whole(self, subject: Subject) -> CsrMatrix:
+        if kind_of(subject.source) == "generated":
+            return generate(subject.source["family"], subject.source["params"], NNZ_MAX)
+        return read_matrix(self._file(subject), ReadLimits()).matrix
 
     def _is_complete(self, subject: Subject) -> bool:
         """Whether it was made, by the same call."""
@@ -87,3 +100,7 @@ class MatrixCache:
         if self.collection is None:
             raise InputError(f"{subject.name} is a matrix of the collection; say in which folder its file is.")
         return self.collection / f"{subject.name}.mtx.gz"
+
+
+def _in_parts(subject: Subject) -> GeneratedMatrix:
+    return GeneratedMatrix.of(subject.source["family"], subject.source["params"])

@@ -28,7 +28,7 @@ def measure_passes(
     Failures are said at once.
     """
     say(f"measuring {', '.join(subject.name for subject in subjects)}")
-    matrices = {subject.name: matrix_cache.matrix(subject) for subject in subjects}
+    matrices: dict[str, Any] = {subject.name: matrix_cache.measured(subject) for subject in subjects}
     infos = [MatrixInfo(name, name, matrix.n_rows, matrix.n_cols, matrix.nnz) for name, matrix in matrices.items()]
     for params in passes:
         for record in study.run(params, tuple(study.cases(params, infos, bench.device)), matrices, bench):

@@ -35,7 +35,7 @@ NUMA: dict[str, Any] = {
 """And on hosts whose GPUs hang on several NUMA nodes."""
 
 RANKS: dict[str, Any] = {"work": ("pagerank",), "partitionings": ("pCSR",), "exchange": ("all-gather",)}
-"""And of the skewed one, which is a graph."""
+"""And of the skewed one, which is a graph; of graphs of few links alone."""
 
 RATIOS: tuple[dict[str, Any], ...] = (
     {"work": ("cold",), "strategies": ("p*-opt",), "cold_cut": ("paper", "lines"), "partitionings": ("pCSR",)},
@@ -56,7 +56,13 @@ def measure(
 
 def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterator[ScalingParams]:
     """What is measured of a matrix, on all numbers of devices."""
-    chosen = {"shared ratio": RATIOS, "shared paper": PASSES[:2]}.get(subject.group, PASSES)
-    numa = [NUMA] if several_nodes and subject.group != "shared ratio" else []
-    for fields in (*chosen, *numa, *([RANKS] if subject.group == "shared skewed" else [])):
+    chosen = {
+        "shared ratio": RATIOS,
+        "shared paper": PASSES[:2],
+        "shared skewed": (*PASSES, RANKS),
+        "shared parts": PASSES[-1:],
+        "shared links": (RANKS,),
+    }.get(subject.group, PASSES)
+    numa = [NUMA] if several_nodes and subject.group in ("shared", "shared skewed", "shared paper") else []
+    for fields in (*chosen, *numa):
         yield ScalingParams(rounds=rounds, **fields)

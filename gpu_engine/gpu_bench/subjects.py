@@ -1,7 +1,6 @@
 """SUBJECTS: the matrices of the benchmark, in the groups whose figures are judged apart."""
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -25,6 +24,8 @@ Group = Literal[
     "shared skewed",
     "shared ratio",
     "shared paper",
+    "shared parts",
+    "shared links",
 ]
 
 
@@ -43,7 +44,8 @@ class Subject:
             advisor was not fitted to; `graph`: for PageRank, `paper graph` those of its paper; `batch …`: small ones,
             random, with rows of one length, with few rows that are not empty, and those of the batched paper; `shared`:
             large ones for several devices, `shared skewed` those whose equal rows have unequal nonzeros, `shared
-            ratio` those of rows of two lengths, `shared paper` those of the MSREP paper
+            ratio` those of rows of two lengths, `shared paper` those of the MSREP paper, `shared parts` those whose
+            parts devices make, `shared links` graphs of few links, for PageRank
     source    `generated(…)` or `collected(…)`
     orders    orders that are measured beside the given one
     stand_in  source of a matrix of the same kind and size, which is measured where its own is not there
@@ -66,6 +68,11 @@ class Subject:
     def names(self) -> tuple[str, ...]:
         """Its own, and that of its stand-in where it has one."""
         return (self.name,) if self.substitute is None else (self.name, self.substitute.name)
+
+    @property
+    def is_in_parts(self) -> bool:
+        """Whether devices make their parts of it, and it is nowhere whole."""
+        return self.group == "shared parts"
 
     @property
     def is_natural(self) -> bool:
@@ -254,57 +261,3 @@ SUBJECTS: tuple[Subject, ...] = (
     *(Subject(name, "small", generated(family, params)) for name, family, params in FEW),
     *(Subject(name, "held out", generated(family, params)) for name, family, params in HELD_OUT),
 )
-
-SHARED_NNZ = 1_000_000_000
-"""About as many nonzeros as one GPU multiplies in three milliseconds."""
-
-SKEWED_SHARE = 8
-"""The skewed matrix has so many times fewer: drawing it takes longest."""
-
-RATIOS, RATIO_SHARE = (1, 2, 3, 5, 10), 4
-"""Of the lengths of rows, as on the axis of the MSREP paper's Figure 6; so many times fewer nonzeros for each."""
-
-
-PAPER_MATRICES: tuple[tuple[str, int, float, float, int], ...] = (
-    ("Belcastro/mouse_gene", 45_101, 642.4, 1.03, 8_032),
-    ("Gleich/wb-edu", 9_845_725, 5.8, 2.13, 25_781),
-    ("SNAP/com-LiveJournal", 3_997_962, 17.3, 2.40, 14_815),
-    ("LAW/hollywood-2009", 1_139_905, 99.9, 1.92, 11_467),
-    ("SNAP/com-Orkut", 3_072_441, 76.3, 2.13, 33_313),
-    ("Fluorem/HV15R", 2_017_169, 140.3, 3.09, 484),
-)
-"""Table 2 of the MSREP paper: a matrix of the collection, its rows, their mean length, R, about the longest."""
-
-
-def paper_matrices(nnz: int) -> Iterator[Subject]:
-    """Table 2 of the MSREP paper; generated ones are power laws of rows and columns, of nnz/SHARED_NNZ the rows."""
-    size = min(nnz / SHARED_NNZ, 1.0)
-    for name, rows, mean, exponent, longest in PAPER_MATRICES:
-        n = max(round(rows * size), 64)
-        # A small matrix has no room for rows as long as a large one's.
-        law = {"n": n, "mean": min(mean, n / 8), "exponent": exponent, "max_length": min(longest, n)}
-        stand_in = generated("powerlaw", law | {"columns": "powerlaw"})
-        yield Subject(name.partition("/")[2], "shared paper", collected(name), stand_in=stand_in)
-
-
-def shared_subjects(nnz: int) -> tuple[Subject, ...]:
-    """The matrices of study `scaling` with about so many nonzeros: a grid in space, power-law rows, long rows first.
-
-    Then rows of two lengths, a matrix a ratio, and those of the paper in a size like that.
-    """
-    side, mean, factor = max(round((nnz / 27) ** (1 / 3)), 1), 24.0, 16
-    rows = max(round(nnz / mean), 24)
-    law = {"n": rows, "mean": mean, "exponent": 2.1, "max_length": min(rows, 5000)}
-    halves = {"n": max(round(nnz / RATIO_SHARE / mean), 50), "mean": mean}
-    scale = max(round(math.log2(max(nnz // SKEWED_SHARE // factor, 2))), 1)
-    return (
-        Subject("space-27", "shared", generated("stencil", {"points": 27, "nx": side, "ny": side, "nz": side})),
-        Subject("power-law", "shared", generated("powerlaw", law)),
-        Subject("skewed", "shared skewed", generated("rmat", {"scale": scale, "edge_factor": factor})),
-        *(Subject(f"two-level-{r}", "shared ratio", generated("two_level", halves | {"ratio": r})) for r in RATIOS),
-        *paper_matrices(nnz),
-    )
-
-
-SHARED_SUBJECTS = shared_subjects(SHARED_NNZ)
-"""The large matrices of study `scaling`."""

@@ -11,6 +11,7 @@ chunks.py: that of ours, on packer.py and packed_stretches.py (what is sent), de
 exchange.py: EXCHANGES, and what a device has of a vector; fetches.py: how that gets there; blocks.py: what it has of
 the matrix; iteration.py: an iteration of these, replay.py: captured. On them resident.py: products iterated where the
 vector lies; pagerank.py with shards.py: PageRank.
+generated.py: a matrix that is nowhere whole.
 workload.py, workloads.py, pagerank_workload.py, measuring.py: what is measured.
 cluster.py on actors.py, actor_group.py, placement.py, transport.py: several hosts. Source: MSREP paper.
 """

@@ -1,6 +1,7 @@
 """Device: the contract of everything that can hold and multiply a part, which is memory, copies, calls and events."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -125,12 +126,17 @@ def put(device: Device, source: Any, array: Any) -> None:
     if isinstance(source, np.ndarray):
         device.upload(source, array)
     else:
-        with source.device:
+        with where(source):
             # What made it was launched on the current stream there.
             array_module(source).cuda.get_current_stream().synchronize()
         device.fetch(source, array)
     # Callers free what they made for this copy alone.
     device.synchronize()
+
+
+def where(array: Any) -> AbstractContextManager[Any]:
+    """A block in which the GPU on which an array lies is the current one; nothing changes for one of the host."""
+    return nullcontext() if isinstance(array, np.ndarray) else array.device
 
 
 def copied(device: Device, source: Any) -> Any:

@@ -5,10 +5,11 @@ product has the same bits, packed or not.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.packer import Chunk
+if TYPE_CHECKING:
+    from gpu_engine.multigpu.base import Device
+    from gpu_engine.multigpu.packer import Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class SentChunk:
               are, else empty
     """
 
-    chunk: Chunk
+    chunk: "Chunk"
     pointers: Any
     packed: Any
     columns: Any
@@ -30,7 +31,7 @@ class SentChunk:
 class ChunkProducts(Protocol):
     """Functions for arrays of one device; each launches on the current stream, or computes in one thread of a CPU."""
 
-    def room(self, device: Device, chunk_entries: int, pointer: Any) -> Any:
+    def room(self, device: "Device", chunk_entries: int, pointer: Any) -> Any:
         """What products of chunks of up to so many entries need beside their arrays, one after the other."""
         ...
 
@@ -41,21 +42,10 @@ class ChunkProducts(Protocol):
         """
         ...
 
-    def mark(self, device: Device) -> Any:
+    def mark(self, device: "Device") -> Any:
         """An event behind all that was launched on the device, for others and for `wait`."""
         ...
 
     def wait(self, event: Any) -> None:
         """Waits on the host, which has its core for others meanwhile."""
         ...
-
-
-def products_of(virtual: bool) -> ChunkProducts:
-    """Those of virtual devices, or of GPUs."""
-    if virtual:
-        from gpu_engine.multigpu import cpu_chunks
-
-        return cpu_chunks
-    from gpu_engine.multigpu import cuda_chunks
-
-    return cuda_chunks

@@ -188,7 +188,7 @@ class ClusterExperiment(ScalingExperiment):
         return ClusterRanks(self.data, setting, team)
 
     def _data(self) -> WorkloadData:
-        return WorkloadData(self.matrix)
+        return WorkloadData(cast(CsrMatrix, self.matrix))
 
 
 class ClusterCandidate(ScalingCandidate):

@@ -8,6 +8,7 @@ import numpy as np
 from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
 from gpu_engine.cpms.layout import group_size
+from gpu_engine.multigpu import cpu_chunks
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.operations import Operations, Update
 from gpu_engine.multigpu.partition import Part, Partitioning, rewrite
@@ -227,5 +228,6 @@ OPERATIONS = Operations(
     to_ieee=to_ieee,
     to_segments=to_segments,
     copy_own=copy_own,
+    chunks=cpu_chunks,
     n_sums=2,
 )

@@ -23,6 +23,7 @@ from gpu_engine.formats.csc import CscLayout
 from gpu_engine.formats.csr import smart
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.formats.split import ITEMS, JOIN, THREADS, SplitLayout
+from gpu_engine.multigpu import cuda_chunks
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.operations import Operations, Update
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
@@ -255,5 +256,6 @@ OPERATIONS = Operations(
     to_ieee=to_ieee,
     to_segments=to_segments,
     copy_own=copy_own,
+    chunks=cuda_chunks,
     n_sums=2 + 2 * BLOCKS,
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import array_module
-from gpu_engine.multigpu.partition import Span, StoredMatrix
+from gpu_engine.multigpu.partition import SharedMatrix, Span
 
 
 def borders(nnz: int, groups: Sequence[int]) -> tuple[int, ...]:
@@ -33,7 +33,7 @@ def borders(nnz: int, groups: Sequence[int]) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def cut_by_entries(stored: StoredMatrix, groups: Sequence[int], slack: int = 0) -> tuple[Span, ...]:
+def cut_by_entries(stored: SharedMatrix, groups: Sequence[int], slack: int = 0) -> tuple[Span, ...]:
     """Parts of equal nonzeros; O(parts · log lines), computed where the matrix lies.
 
     slack  lines of up to so many entries are not cut but begin a part: 0 cuts any line
@@ -41,13 +41,13 @@ def cut_by_entries(stored: StoredMatrix, groups: Sequence[int], slack: int = 0) 
     return _cut_at(stored, borders(stored.nnz, groups), slack)
 
 
-def cut_group(stored: StoredMatrix, groups: Sequence[int], number: int) -> tuple[Span, ...]:
+def cut_group(stored: SharedMatrix, groups: Sequence[int], number: int) -> tuple[Span, ...]:
     """The parts of one group alone, which a thread of its node finds while others find theirs."""
     before = sum(groups[:number])
     return _cut_at(stored, borders(stored.nnz, groups)[before : before + groups[number] + 1], first=number == 0)
 
 
-def _cut_at(stored: StoredMatrix, at: Sequence[int], slack: int = 0, first: bool = True) -> tuple[Span, ...]:
+def _cut_at(stored: SharedMatrix, at: Sequence[int], slack: int = 0, first: bool = True) -> tuple[Span, ...]:
     """The parts between these entries; first: whether empty lines in front are theirs."""
     xp = array_module(stored.major)
     entries = xp.asarray(at, dtype=np.int64)
@@ -62,7 +62,7 @@ def _cut_at(stored: StoredMatrix, at: Sequence[int], slack: int = 0, first: bool
     return tuple(_spans(entries, lines, cuts))
 
 
-def cut_by_lines(stored: StoredMatrix, parts: int) -> tuple[Span, ...]:
+def cut_by_lines(stored: SharedMatrix, parts: int) -> tuple[Span, ...]:
     """The baseline: parts of equal rows or columns, however many entries they have."""
     xp = array_module(stored.major)
     lines = xp.asarray(borders(stored.n_lines, (parts,)), dtype=np.int64)
@@ -73,7 +73,7 @@ def cut_by_lines(stored: StoredMatrix, parts: int) -> tuple[Span, ...]:
     return tuple(_spans(entries, lines, xp.zeros(parts + 1, dtype=bool)))
 
 
-def _compressed_lines(stored: StoredMatrix, entries: Any) -> tuple[Any, Any]:
+def _compressed_lines(stored: SharedMatrix, entries: Any) -> tuple[Any, Any]:
     """(the line of each entry, whether that line began before it): int64, bool [entries]; past the end `n_lines`."""
     xp = array_module(entries)
     # Keys of another type would have all pointers read and cast.
@@ -82,7 +82,7 @@ def _compressed_lines(stored: StoredMatrix, entries: Any) -> tuple[Any, Any]:
     return lines, stored.major[lines] < keys
 
 
-def _lines(stored: StoredMatrix, entries: Any) -> tuple[Any, Any]:
+def _lines(stored: SharedMatrix, entries: Any) -> tuple[Any, Any]:
     """The same where each entry has the number of its line."""
     xp = array_module(entries)
     if not stored.nnz:
@@ -92,7 +92,7 @@ def _lines(stored: StoredMatrix, entries: Any) -> tuple[Any, Any]:
     return lines, (entries > 0) & (stored.major[xp.maximum(entries - 1, 0)] == lines)
 
 
-def _ends(stored: StoredMatrix, lines: Any) -> tuple[Any, Any]:
+def _ends(stored: SharedMatrix, lines: Any) -> tuple[Any, Any]:
     """(first entry, entry past the last) of lines that have entries: int64 [lines]."""
     xp = array_module(lines)
     if stored.partitioning.compressed:

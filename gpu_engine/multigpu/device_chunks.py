@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.chunk_products import SentChunk, products_of
+from gpu_engine.multigpu.chunk_products import SentChunk
 from gpu_engine.multigpu.packer import WHOLE_COLUMN, WHOLE_VALUE, Chunk
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 
@@ -20,7 +20,7 @@ class DeviceChunks:
 
     def __init__(self, device: Device, stored: StoredMatrix, spans: Sequence[Span], x: Any) -> None:
         """Room for vectors and pointers; launches the copy of x."""
-        self._device, self._copies, self._products = device, device.copy_stream(), products_of(device.virtual)
+        self._device, self._copies, self._products = device, device.copy_stream(), device.operations.chunks
         self._stored, self.spans = stored, tuple(spans)
         self._first = min(span.first for span in spans)
         rows = max(span.stop for span in spans) - self._first

@@ -19,7 +19,10 @@ ExchangeName = Literal["all-gather", "image"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Elements begin … end − 1 of the vector, all of one owner, or of these the ones in `columns`: int32, ascending."""
+    """Elements begin … end − 1 of the vector, all of one owner, or of these the ones in `columns`.
+
+    columns  int32, ascending, on the host
+    """
 
     begin: int
     end: int
@@ -30,10 +33,9 @@ class Piece:
         """Number of elements."""
         return self.end - self.begin if self.columns is None else int(self.columns.size)
 
-    @property
-    def index(self) -> Any:
-        """What takes them from an array as long as the vector."""
-        return slice(self.begin, self.end) if self.columns is None else self.columns
+    def index(self, xp: Any) -> Any:
+        """What takes them from an array of the module xp that is as long as the vector."""
+        return slice(self.begin, self.end) if self.columns is None else xp.asarray(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +79,34 @@ class Transfer:
         return slice(self.place, self.place + self.elements)
 
 
-LISTED = 0.5
-"""Where less of a range is read its elements are a list: what the link is spared has to pay for packing them."""
+LINK, MEMORY = 0.395, 4.27
+"""TB/s that one H200 fetches from another over NVLink, and that a copy within one moves (docs/h200-scaling.md)."""
+
+
+def listed_share(link: float, memory: float) -> float:
+    """The share of a range under which a list of the elements that are read arrives earlier than the range.
+
+    Of n elements the range is 8·n bytes over the link. A list of m is 8·m bytes over it, once the owner has packed it:
+    4·m bytes of positions and 32·m of sectors read, at most the 8·n of the range, and 8·m written. One launch more and
+    the room that a list spares are not counted.
+    """
+    ratio = link / memory
+    sparse = 1 / (1 + (4 + 32 + 8) / 8 * ratio)
+    # From a quarter on all sectors are read.
+    return sparse if sparse < 1 / 4 else (1 - ratio) / (1 + (4 + 8) / 8 * ratio)
+
+
+LISTED = listed_share(LINK, MEMORY)
+"""Where less of a range is read its elements are a list: 0.80, and more on slower links. The profile of a device has
+the rate of its memory, and of no link.
+"""
 
 
 def _image(read: Any, own: slice) -> Piece | None:
-    columns = array_module(read).flatnonzero(read[own]).astype(np.int32) + np.int32(own.start)
+    xp = array_module(read)
+    columns = xp.flatnonzero(read[own]).astype(np.int32) + np.int32(own.start)
+    # Whoever plans transfers may be on another device.
+    columns = columns if xp is np else columns.get()
     if not columns.size:
         return None
     begin, end = int(columns[0]), int(columns[-1]) + 1
@@ -125,7 +149,7 @@ def places_of(halo: Halo, own: slice, n: int, xp: Any = np) -> Any:
     places = xp.full(n, -1, np.int32)
     places[own] = xp.arange(halo.own.start, halo.own.stop, dtype=np.int32)
     for piece, place in halo.pieces.values():
-        places[piece.index] = xp.arange(place, place + piece.elements, dtype=np.int32)
+        places[piece.index(xp)] = xp.arange(place, place + piece.elements, dtype=np.int32)
     return places
 
 

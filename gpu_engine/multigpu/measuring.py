@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache as once
 from importlib import resources
 from itertools import groupby
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gpu_engine.competitors import cusparse
 from gpu_engine.csr_matrix import CsrMatrix
@@ -16,6 +16,7 @@ from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.device_group import ProductName, device_count, open_devices
+from gpu_engine.multigpu.generated import GeneratedMatrix
 from gpu_engine.multigpu.workload import Clock, Setting, Workload, WorkloadData
 from gpu_engine.multigpu.workloads import WORKLOADS
 from gpu_engine.records import Cache, Case, Details, described
@@ -92,7 +93,9 @@ class ScalingExperiment(Experiment):
 
     details = ScalingDetails
 
-    def __init__(self, plan: ScalingPlan, cases: Sequence[Case], matrix: CsrMatrix, bench: Bench) -> None:
+    def __init__(
+        self, plan: ScalingPlan, cases: Sequence[Case], matrix: CsrMatrix | GeneratedMatrix, bench: Bench
+    ) -> None:
         super().__init__(cases, ("warm",), plan.rounds, bench)
         self.plan, self.matrix = plan, matrix
 
@@ -137,7 +140,9 @@ class ScalingExperiment(Experiment):
         vectors = 8.0 * (3 * self.matrix.n_rows + 2 * self.matrix.n_cols)
         return (part + vectors) * (setting.devices if self.bench.device.backend == "cpu" else 1)
 
-    def _data(self) -> WorkloadData:
+    def _data(self) -> Any:
+        if isinstance(self.matrix, GeneratedMatrix):
+            return self.matrix.data([setting.workload for setting in self.plan.settings.values()])
         available = device_count(self.bench.device)
         counts = [setting.devices for setting in self.plan.settings.values()]
         most = max((count for count in counts if count <= available), default=1)

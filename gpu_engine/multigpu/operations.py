@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gpu_engine.cpms import Segmented
+from gpu_engine.multigpu.chunk_products import ChunkProducts
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 
 
@@ -53,6 +54,7 @@ class Operations:
               ranks; links are prepared
     to_ieee, to_segments  (vector): between segments and fp64 in the same memory
     copy_own  (p, own, k, found): the ranks of a device's pages, in k segments or fp64
+    chunks    what is done with chunks of a part
     n_sums    elements of `sums`: the two that are found, and room
     """
 
@@ -71,4 +73,5 @@ class Operations:
     to_ieee: Callable[[Segmented], None]
     to_segments: Callable[[Segmented], None]
     copy_own: Callable[[Any, slice, int, Any], None]
+    chunks: ChunkProducts
     n_sums: int

@@ -8,12 +8,15 @@ Source: MSREP paper, §3.2.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import array_module, row_of_entries
 from gpu_engine.formats.csc import CscLayout
+
+if TYPE_CHECKING:
+    from gpu_engine.multigpu.base import Device
 
 Axis = Literal["rows", "columns"]
 
@@ -40,25 +43,21 @@ class Partitioning:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredMatrix:
-    """A matrix whose entries are sorted by line; the arrays lie on the host, possibly memory-mapped, or on one GPU.
+class SharedMatrix:
+    """A matrix whose entries are in the order of lines; these are known, wherever the entries are.
 
     major   compressed: pointers, int32 or int64 [lines + 1]; else the line of each entry, int32 [nnz], ascending
-    minor   int32 [nnz], the column of each entry where lines are rows, the row where they are columns
-    values  float64 [nnz]
     """
 
     partitioning: Partitioning
     n_rows: int
     n_cols: int
     major: Any
-    minor: Any
-    values: Any
 
     @property
     def nnz(self) -> int:
         """Number of entries."""
-        return int(self.minor.size)
+        return int(self.major[-1]) if self.partitioning.compressed else int(self.major.size)
 
     @property
     def n_lines(self) -> int:
@@ -70,6 +69,26 @@ class StoredMatrix:
         if self.partitioning.compressed:
             return self.major[span.first : span.stop + 1]
         return self.major[span.start : span.end]
+
+    def part(self, span: "Span", device: "Device") -> "Part":
+        """The part on its way to a Device: where the matrix lies, or on the device itself, which makes it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMatrix(SharedMatrix):
+    """A matrix whose entries are sorted by line; the arrays lie on the host, possibly memory-mapped, or on one GPU.
+
+    minor   int32 [nnz], the column of each entry where lines are rows, the row where they are columns
+    values  float64 [nnz]
+    """
+
+    minor: Any
+    values: Any
+
+    def part(self, span: "Span", device: "Device") -> "Part":  # noqa: ARG002
+        """The part where the matrix lies; minor and values are views."""
+        return part_of(self, span, localize(self, span))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +134,7 @@ class Part:
     values: Any
 
 
-def localize(stored: StoredMatrix, span: Span) -> Any:
+def localize(stored: SharedMatrix, span: Span) -> Any:
     """`major` of a part, a new array; what is read of a memory-mapped matrix is its slice of `major` alone."""
     raw = stored.major_of(span)
     local = array_module(raw).empty(raw.size, dtype=raw.dtype)

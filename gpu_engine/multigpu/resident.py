@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import InputError, ParameterError
-from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.base import Device, where
 from gpu_engine.multigpu.blocks import Block
 from gpu_engine.multigpu.exchange import ExchangeName, halo_of, plan_shares, plan_transfers
 from gpu_engine.multigpu.fetches import Fetches
-from gpu_engine.multigpu.iteration import iterate, member_of
-from gpu_engine.multigpu.partition import Span, StoredMatrix, localize, part_of
+from gpu_engine.multigpu.iteration import Member, iterate, member_of
+from gpu_engine.multigpu.partition import SharedMatrix, Span
 from gpu_engine.multigpu.replay import Replays
 
 BATCH = 4
@@ -33,7 +33,7 @@ class ResidentMatrix:
 
     def __init__(
         self,
-        stored: StoredMatrix,
+        stored: SharedMatrix,
         spans: Sequence[Span],
         devices: Sequence[Device],
         exchange: ExchangeName = "image",
@@ -47,13 +47,9 @@ class ResidentMatrix:
         """
         _check(stored, spans, devices)
         self._partitioning, self._n, self._spans = stored.partitioning, stored.n_rows, tuple(spans)
-        parts = [part_of(stored, span, localize(stored, span)) for span in spans]
-        halos = [halo_of(spans, i, part, self._n, exchange) for i, part in enumerate(parts)]
+        self._members = [_member(stored, spans, i, device, exchange, overlap) for i, device in enumerate(devices)]
+        halos = [member.halo for member in self._members]
         self.transfers, self._shares = plan_transfers(spans, halos), plan_shares(spans, halos)
-        self._members = [
-            member_of(device, stored.partitioning, part, halo, self._n, overlap)
-            for device, part, halo in zip(devices, parts, halos, strict=True)
-        ]
         self._vectors = [
             [member.device.allocate(member.halo.size, np.float64) for _ in "xy"] for member in self._members
         ]
@@ -171,7 +167,17 @@ class ResidentMatrix:
             raise InputError(f"The vector is {x.dtype} {x.shape}; the matrix needs float64 ({self._n},).")
 
 
-def _check(stored: StoredMatrix, spans: Sequence[Span], devices: Sequence[Device]) -> None:
+def _member(
+    stored: SharedMatrix, spans: Sequence[Span], number: int, device: Device, exchange: ExchangeName, overlap: bool
+) -> Member:
+    """What a device has; one that makes its part needs room for a second copy until this returns."""
+    part = stored.part(spans[number], device)
+    with where(part.minor):
+        halo = halo_of(spans, number, part, stored.n_rows, exchange)
+        return member_of(device, stored.partitioning, part, halo, stored.n_rows, overlap)
+
+
+def _check(stored: SharedMatrix, spans: Sequence[Span], devices: Sequence[Device]) -> None:
     if stored.n_rows != stored.n_cols:
         raise ParameterError(
             f"The matrix is {stored.n_rows} × {stored.n_cols}; x := A·x needs a square one. Choose another matrix."

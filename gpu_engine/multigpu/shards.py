@@ -12,7 +12,7 @@ from gpu_engine.multigpu.base import Device, copied
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import ExchangeName, Halo, halo_of
 from gpu_engine.multigpu.iteration import Member, member_of
-from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, find_partitioning
+from gpu_engine.multigpu.partition import Part, SharedMatrix, Span, find_partitioning
 
 PARTITIONING = find_partitioning("pCSR")
 
@@ -107,7 +107,7 @@ def shard_of(device: Device, part: Part, halo: Halo, graph: Pages, segments: int
     )
 
 
-def whole_rows(stored: StoredMatrix, parts: int) -> tuple[Span, ...]:
+def whole_rows(stored: SharedMatrix, parts: int) -> tuple[Span, ...]:
     """Parts of nearly equal entries: each has all entries of the rows that begin in it if they were cut equally."""
     rows = [span.own for span in cut_by_entries(stored, (parts,))]
     borders = [(int(stored.major[own.start]), int(stored.major[own.stop])) for own in rows]

@@ -13,11 +13,12 @@ from gpu_engine.multigpu.device_group import ProductName
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.numa import Allocate, HostMemory, Placement, host_memory
-from gpu_engine.multigpu.partition import Partitioning, Span, StoredMatrix, find_partitioning
+from gpu_engine.multigpu.packer import ENTRY_BYTES
+from gpu_engine.multigpu.partition import Partitioning, SharedMatrix, Span, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.resident import BATCH
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix, transition_matrix
 from gpu_engine.pagerank.verify import Verifier
-from gpu_engine.verify import Reference, reference
+from gpu_engine.verify import Products, Reference, products_of, reference_of
 
 WorkloadName = Literal["cold", "resident", "iterate", "pagerank"]
 
@@ -88,12 +89,35 @@ class HostArrays:
     y: Any
 
 
-class WorkloadData:
+class ProductData:
+    """The products of a matrix that are expected.
+
+    reference  of A·x with a random x
+    """
+
+    def __init__(self, products: Products, lengths: Any, n_cols: int) -> None:
+        """Multiplies once; lengths: of the rows."""
+        self._products, self.reference = products, reference_of(products, lengths, n_cols)
+
+    @cached_property
+    def iterated_reference(self) -> Reference:
+        """Of BATCH products in turn, A square, with the scale |A|·…·|x|; each carries on the errors of those before."""
+        once = self.reference
+        y, scale = once.y, once.scale
+        for _ in range(BATCH - 1):
+            y, scale = self._products(y, scale)
+        return Reference(once.x, y, scale, once.limit + (BATCH - 1) * once.limit.max(initial=0.0))
+
+    def stored(self, partitioning: str) -> SharedMatrix:
+        """The matrix in the order in which it is cut."""
+        raise NotImplementedError
+
+
+class WorkloadData(ProductData):
     """A matrix on the host, and the products of it that are expected.
 
-    matrix     its arrays, and those of `stored`, are in memory that is copied to a GPU at the full rate of the link
-    reference  of A·x with a random x
-    x          the same x in such memory
+    matrix  its arrays, and those of `stored`, are in memory that is copied to a GPU at the full rate of the link
+    x       that of the reference in such memory
     """
 
     def __init__(
@@ -108,19 +132,10 @@ class WorkloadData:
         self._allocate, self._xp, self.host = allocate, xp, tuple(host)
         arrays = (matrix.indptr, matrix.indices, matrix.values)
         self.matrix = CsrMatrix(matrix.n_rows, matrix.n_cols, *map(self._copy, arrays))
-        self.reference = reference(self.matrix)
+        super().__init__(products_of(self.matrix), np.diff(self.matrix.indptr), matrix.n_cols)
         self.x = self._copy(self.reference.x)
         self._stored: StoredMatrix | None = None
         self._placed: dict[HostMemory, HostArrays] = {}
-
-    @cached_property
-    def iterated_reference(self) -> Reference:
-        """Of BATCH products in turn, A square, with the scale |A|·…·|x|; each carries on the errors of those before."""
-        csr, once = self.matrix.to_scipy(), self.reference
-        y, scale = once.y, once.scale
-        for _ in range(BATCH - 1):
-            y, scale = csr @ y, abs(csr) @ scale
-        return Reference(once.x, y, scale, once.limit + (BATCH - 1) * once.limit.max(initial=0.0))
 
     @cached_property
     def graph(self) -> TransitionMatrix:
@@ -181,6 +196,7 @@ def _copied(array: Any, memory: HostMemory) -> Any:
 class Workload(Protocol):
     """One setting on its devices: checks its own result, takes its own samples.
 
+    It is made from WorkloadData, or from ProductData where matrix and vectors stay on the devices.
     Times are those of the host's clock, which all devices have in common; nothing is flushed between calls.
 
     moved_bytes  what it must move, on all devices together
@@ -188,7 +204,7 @@ class Workload(Protocol):
 
     moved_bytes: float
 
-    def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None: ...
+    def __init__(self, data: Any, setting: Setting, devices: Sequence[Device], clock: Clock) -> None: ...
 
     def check(self) -> None:
         """Runs for the first time and checks the result; raises KernelError where it is wrong."""
@@ -203,7 +219,6 @@ class Workload(Protocol):
         ...
 
 
-def stored_bytes(stored: StoredMatrix, spans: Sequence[Span]) -> int:
+def stored_bytes(stored: SharedMatrix, spans: Sequence[Span]) -> int:
     """Bytes of all parts: a compressed line that is cut has pointers in each of its parts."""
-    majors = sum(int(stored.major_of(span).nbytes) for span in spans)
-    return majors + int(stored.minor.nbytes + stored.values.nbytes)
+    return sum(int(stored.major_of(span).nbytes) for span in spans) + ENTRY_BYTES * stored.nnz

@@ -14,11 +14,20 @@ from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
 from gpu_engine.multigpu.links import Links
 from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.multigpu.pagerank_workload import RankIterations
-from gpu_engine.multigpu.partition import Span, StoredMatrix
+from gpu_engine.multigpu.partition import SharedMatrix, Span
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from gpu_engine.multigpu.spmv import COLD_PHASES, PHASES, DistributedMatrix, Phases
 from gpu_engine.multigpu.strategies import Strategy, find_strategy, node_groups
-from gpu_engine.multigpu.workload import Clock, CutName, Setting, Workload, WorkloadData, WorkloadName, stored_bytes
+from gpu_engine.multigpu.workload import (
+    Clock,
+    CutName,
+    ProductData,
+    Setting,
+    Workload,
+    WorkloadData,
+    WorkloadName,
+    stored_bytes,
+)
 from gpu_engine.verify import POISON, check
 
 SAMPLE_S = 0.02
@@ -137,7 +146,7 @@ def strategy_of(setting: Setting) -> Strategy:
 class ResidentProduct:
     """y := A·x with the matrix and x on the devices, where y stays too."""
 
-    def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
+    def __init__(self, data: ProductData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         stored = data.stored(setting.partitioning)
         spans = _cut(stored, devices, setting.cut)
         self._matrix = ResidentMatrix(stored, spans, devices, overlap=False)
@@ -167,7 +176,7 @@ class ResidentProduct:
 class IteratedProduct:
     """x := A·x with the exchange; its phases are the product and the exchange, each repeated by itself."""
 
-    def __init__(self, data: WorkloadData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
+    def __init__(self, data: ProductData, setting: Setting, devices: Sequence[Device], clock: Clock) -> None:
         stored = data.stored(setting.partitioning)
         spans = _cut(stored, devices, "entries")
         self._matrix = ResidentMatrix(stored, spans, devices, setting.exchange, setting.overlap)
@@ -243,7 +252,7 @@ class _Phases:
         return {name: statistics.median(seconds) for name, seconds in self._seconds.items() if seconds}
 
 
-def _cut(stored: StoredMatrix, devices: Sequence[Device], cut: CutName) -> Sequence[Span]:
+def _cut(stored: SharedMatrix, devices: Sequence[Device], cut: CutName) -> Sequence[Span]:
     """Equal nonzeros, among NUMA nodes first, or equal lines."""
     if cut == "lines":
         return cut_by_lines(stored, len(devices))
@@ -251,7 +260,7 @@ def _cut(stored: StoredMatrix, devices: Sequence[Device], cut: CutName) -> Seque
     return cut_by_entries(stored, node_groups(devices), slack=round(SLACK * stored.nnz / len(devices)))
 
 
-def _part_fields(stored: StoredMatrix, spans: Sequence[Span]) -> dict[str, Any]:
+def _part_fields(stored: SharedMatrix, spans: Sequence[Span]) -> dict[str, Any]:
     """What a record says of the parts."""
     return {
         "entries_by_device": tuple(span.entries for span in spans),

@@ -25,12 +25,13 @@ from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study, check_device
 from server import devices, events, quotas, recorded_results
 from server.db import Database, clock
-from server.documents import MATRICES_MAX, time_of
+from server.documents import MATRICES_MAX
 from server.jobs.outlook import Outlook, outlooks
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.roles import LOCAL, Caller
 from server.settings import Settings
+from server.times import time_of
 
 CASES_MAX = 20_000
 KEY_MAX = 200

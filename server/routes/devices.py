@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request, Response
 
 from server import devices, documents, recorded_results
 from server.deps import DatabaseDep
-from server.documents import time_of
 from server.models import DeviceRow
 from server.openapi import list_response_docs
 from server.responses import list_response
+from server.times import time_of
 
 router = APIRouter(tags=["devices"])
 

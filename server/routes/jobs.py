@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from gpu_engine.results import findings_of, results_document
-from server import documents, results
+from server import documents, result_documents, results
 from server.deps import DatabaseDep, SettingsDep
 from server.examples import MATRIX_ID
 from server.jobs import queue
@@ -102,7 +102,7 @@ def retry_job(
         return _accepted(session, job)
 
 
-@router.get("/{job_id}/results", responses=etag_response_docs(documents.Results, 404, as_csv=True))
+@router.get("/{job_id}/results", responses=etag_response_docs(result_documents.Results, 404, as_csv=True))
 def get_results(job_id: str, request: Request, database: DatabaseDep, samples: bool = False) -> Response:
     """What the job has measured so far: JSON, or CSV for `Accept: text/csv`."""
     as_csv = wants_csv(request)
@@ -118,7 +118,7 @@ def get_results(job_id: str, request: Request, database: DatabaseDep, samples: b
         return JSONResponse(results_document(data, samples), headers=headers)
 
 
-@router.get("/{job_id}/verdicts", responses=list_response_docs(documents.Finding, 404))
+@router.get("/{job_id}/verdicts", responses=list_response_docs(result_documents.Finding, 404))
 def get_verdicts(job_id: str, request: Request, database: DatabaseDep) -> Response:
     """What the results of the job allow to say so far: what leads on each matrix, and the verdict on every case."""
     with database.read() as session:

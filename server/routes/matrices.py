@@ -17,13 +17,14 @@ from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.records import dumps
 from gpu_engine.results import results_document
 from gpu_engine.studies import study
-from server import catalogue, documents, quotas, recorded_results, results, upload
+from server import catalogue, documents, intake, quotas, recorded_results, results, upload
 from server.deps import DatabaseDep, IngestorDep
 from server.ingest import Ingestor
 from server.models import MatrixRow, MatrixState
 from server.openapi import etag_response_docs, list_response_docs, problem_docs, response_docs, schema_of_params
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
 from server.responses import CSV_TYPE, POLL_AFTER_S, etag_response, list_response, wants_csv
+from server.result_documents import Results
 from server.roles import ADMIN, SUBMIT, Caller, CallerDep
 
 router = APIRouter(tags=["matrices"])
@@ -110,7 +111,7 @@ def generate_matrix(
 def preview_generated(call: Annotated[dict[str, Any], Body(openapi_examples=CALLS)], ingestor: IngestorDep) -> Response:
     """How large the matrix of such a call would be; nothing is generated."""
     family, _ = (_take_text(call, key) for key in ("family", "name"))
-    return JSONResponse(catalogue.predict_generated(family, call, ingestor.settings.nnz_max))
+    return JSONResponse(intake.predict_generated(family, call, ingestor.settings.nnz_max))
 
 
 @router.get("/matrices", responses=list_response_docs(documents.Matrix))
@@ -128,7 +129,7 @@ def get_matrix(matrix_id: str, database: DatabaseDep) -> Response:
         return JSONResponse(catalogue.matrix_document(catalogue.get_matrix(session, matrix_id)))
 
 
-@router.get("/matrices/{matrix_id}/recordings", responses=etag_response_docs(documents.Results, 404, as_csv=True))
+@router.get("/matrices/{matrix_id}/recordings", responses=etag_response_docs(Results, 404, as_csv=True))
 def get_recordings(
     matrix_id: str, request: Request, query: Annotated[RecordingsQuery, Query()], database: DatabaseDep
 ) -> Response:
@@ -145,7 +146,7 @@ def get_recordings(
 @router.delete("/matrices/{matrix_id}", status_code=204, responses=problem_docs(404, 409), dependencies=[ADMIN])
 def delete_matrix(matrix_id: str, query: Annotated[DeleteQuery, Query()], ingestor: IngestorDep) -> None:
     """Deletes the matrix; 409 while it has jobs, unless `with_results=true` lets them go with it."""
-    catalogue.delete_matrix(ingestor, matrix_id, query.with_results)
+    intake.delete_matrix(ingestor, matrix_id, query.with_results)
 
 
 @router.get("/generators", responses=list_response_docs(documents.Generator))
@@ -158,17 +159,17 @@ def list_generators(request: Request) -> Response:
 async def take_upload(request: Request, ingestor: Ingestor, caller: Caller) -> tuple[MatrixRow, bool]:
     """The matrix of the file in the body, after up to ten seconds of reading, and whether it is a new one."""
     async with _receive(request, ingestor, caller) as received:
-        added = await run_in_threadpool(catalogue.add_upload, ingestor, received)
-    return await catalogue.settle(ingestor, added), added.created
+        added = await run_in_threadpool(intake.add_upload, ingestor, received)
+    return await intake.settle(ingestor, added), added.created
 
 
 def take_call(
     ingestor: Ingestor, caller: Caller, family: str, params: Mapping[str, Any], name: str
 ) -> tuple[MatrixRow, bool]:
     """The matrix of a call of a generator, and whether it is new: an upload of the bytes that are predicted of it."""
-    predicted = catalogue.predict_generated(family, params, ingestor.settings.nnz_max)
+    predicted = intake.predict_generated(family, params, ingestor.settings.nnz_max)
     quotas.charge_upload(ingestor.database, caller, predicted["bytes"])
-    added = catalogue.add_generated(ingestor, family, params, name)
+    added = intake.add_generated(ingestor, family, params, name)
     return added.row, added.created
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from server import catalogue
+from server import intake
 from server.jobs.queue import get_job
 from tests.browser.conftest import Open, drawn
 from tests.samples.formats import study_of, timed
@@ -31,7 +31,7 @@ def test_a_bad_file_is_answered_with_a_sentence(
     open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # However busy the machine is: else the answer is 202, and the sentence comes with the event stream.
-    monkeypatch.setattr(catalogue, "ANSWER_S", 300.0)
+    monkeypatch.setattr(intake, "ANSWER_S", 300.0)
     path = tmp_path / "bad.mtx"
     path.write_bytes(BAD)
     page = open_page("/matrices")
@@ -88,7 +88,7 @@ def test_a_dropped_edge_list_asks_for_its_direction_whatever_its_name(open_page:
 
 
 def test_an_edge_list_is_sent_after_errors(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "ANSWER_S", 300.0)
+    monkeypatch.setattr(intake, "ANSWER_S", 300.0)
     page = open_page("/matrices")
     alert = page.locator("[data-upload] [role=alert]")
     drop(page, "names", "3 bob\nbob carol\n")

@@ -11,11 +11,13 @@ from gpu_engine import cpms
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
+from gpu_engine.multigpu import generated
 from gpu_engine.multigpu.base import copied, returned
 from gpu_engine.multigpu.chunks import CHUNK_ENTRIES
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.fetches import Fetches
+from gpu_engine.multigpu.generated import GeneratedMatrix
 from gpu_engine.multigpu.merge import MERGES
 from gpu_engine.multigpu.numa import host_memory
 from gpu_engine.multigpu.pagerank import DistributedRanks
@@ -42,6 +44,7 @@ from tests.battery import BATTERY
 from tests.gpu_engine.multigpu import test_chunks as chunk_tests
 from tests.gpu_engine.multigpu import test_exchange as exchange_tests
 from tests.gpu_engine.multigpu import test_fetches as segment_tests
+from tests.gpu_engine.multigpu import test_generated as generated_tests
 from tests.gpu_engine.multigpu.packable import PACKABLE
 from tests.gpu_engine.multigpu.test_pagerank import GRAPHS, schedule_of
 from tests.gpu_engine.multigpu.test_spmv import check_products, no_clock
@@ -81,6 +84,29 @@ def poison(devices: Sequence[Any], size: int) -> None:
     for device in devices:
         device.call(device.allocate(size, np.float64).fill, POISON)
         device.synchronize()
+
+
+@generated_tests.calls
+def test_devices_make_parts_with_the_bits_of_the_host(
+    devices: Sequence[Any], monkeypatch: pytest.MonkeyPatch, family: str, params: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(generated, "PIECE", 40)
+    made, stored = GeneratedMatrix.of(family, params), find_partitioning("pCSR").store(generate(family, params))
+    for span, device in zip(cut_by_entries(made, (COUNT,)), devices, strict=True):
+        here, there = stored.part(span, device), made.part(span, device)
+        for name in ("major", "minor", "values"):
+            assert getattr(there, name).get().tobytes() == getattr(here, name).tobytes()
+    x = np.random.default_rng(1).uniform(-1.0, 1.0, made.n_rows)
+    for overlap in (False, True):
+        found = []
+        for matrix in (stored, made):
+            poison(devices, 10_000)
+            resident = ResidentMatrix(matrix, cut_by_entries(matrix, (COUNT,)), devices, "image", overlap)
+            resident.load(x)
+            resident.advance(BATCH + 1)
+            found.append(np.full(x.size, np.nan))
+            resident.read(found[-1])
+        assert found[0].tobytes() == found[1].tobytes()
 
 
 @partitionings

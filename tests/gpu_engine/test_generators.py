@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from pydantic import TypeAdapter
 
 from gpu_engine.csr_matrix import CsrMatrix, check_csr, fingerprint
 from gpu_engine.errors import ParameterError, TooLargeError
-from gpu_engine.generators import GENERATORS, Generator, generate, generator, rmat
+from gpu_engine.generators import GENERATORS, Generator, counters, generate, generator, rmat
 from gpu_engine.parameters import parse_params
 
 SMALL: dict[str, list[dict[str, Any]]] = {
@@ -47,8 +48,15 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     ],
     "dense_rows": [{"n": 3, "dense": 3, "mean": 0.0}, {"n": 300, "mean": 0.0}, {"n": 300, "dense": 0}],
     "two_level": [{"n": 600}, {"n": 300, "ratio": 1.0, "values": "ones"}, {"n": 9, "mean": 2.0, "share": 1.0}],
+    "stratified": [
+        {"n": 1, "mean": 1.0, "max_length": 1},
+        {"n": 3000, "max_length": 3000, "exponent": 1.1, "mean": 40.0, "seed": 2**32 - 1},
+        {"n": 2000, "max_length": 100, "exponent": 2.0, "mean": 0.5, "values": "ones"},
+        {"n": 50, "max_length": 50, "mean": 50.0},
+    ],
 }
 CALLS = [(name, params) for name, calls in SMALL.items() for params in calls]
+BY_ROWS = [call for call in CALLS if generator(call[0]).by_rows]
 
 
 def assert_canonical(matrix: CsrMatrix) -> None:
@@ -269,6 +277,50 @@ def test_rows_have_the_lengths_asked_for(lengths: str, sigma: float, median: flo
     assert found.mean() == pytest.approx(20.0, rel=0.02)
     assert found.std() == pytest.approx(sigma, rel=0.1)
     assert np.median(found) == pytest.approx(median, abs=1.0)
+
+
+@pytest.mark.parametrize(("name", "params"), BY_ROWS)
+def test_any_rows_are_those_of_the_whole(name: str, params: dict[str, Any]) -> None:
+    whole, chosen = generate(name, params), generator(name)
+    assert chosen.by_rows is not None
+    parsed, borders = parse_params(chosen.Params, params), [0, 0, whole.n_rows // 3, whole.n_rows]
+    assert chosen.by_rows.size(parsed) == whole.n_rows
+    for first, stop in itertools.pairwise(borders):
+        piece = chosen.by_rows.rows(parsed, first, stop, np)
+        entries = slice(whole.indptr[first], whole.indptr[stop])
+        assert (piece.shape, piece.indptr[0]) == ((stop - first, whole.n_cols), 0)
+        assert np.array_equal(np.diff(piece.indptr), np.diff(whole.indptr[first : stop + 1]))
+        assert np.array_equal(np.diff(piece.indptr), chosen.by_rows.lengths(parsed, first, stop, np))
+        assert np.array_equal(piece.indices, whole.indices[entries])
+        assert np.array_equal(piece.values, whole.values[entries])
+
+
+def test_numbers_by_counter_are_those_of_splitmix() -> None:
+    # The first numbers of the published generator from the state 1234567.
+    found = counters.draw(np.arange(3, dtype=np.uint64), np.uint64(1234567))
+    assert found.tolist() == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+@pytest.mark.parametrize(("mean", "exponent", "longest"), [(24.0, 2.1, 5000), (0.5, 2.0, 100), (7.0, 3.5, 7)])
+def test_stratified_rows_have_the_lengths_of_powerlaw(mean: float, exponent: float, longest: int) -> None:
+    call = {"n": 200_000, "mean": mean, "exponent": exponent, "max_length": longest}
+    drawn, by_counter = (
+        np.bincount(np.diff(generate(name, call | {"values": "ones"}).indptr), minlength=longest + 1) / 200_000
+        for name in ("powerlaw", "stratified")
+    )
+    # Of 200 000 draws a share is off by at most half a thousandth, as the standard error is a tenth of a percent.
+    assert np.abs(np.cumsum(drawn) - np.cumsum(by_counter)).max() < 0.006
+
+
+def test_stratified_columns_are_spread_over_the_matrix() -> None:
+    matrix = generate("stratified", {"n": 6000, "mean": 12.0, "max_length": 40})
+    strata = np.repeat(np.diff(matrix.indptr), np.diff(matrix.indptr))
+    slots = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
+    # Each entry lies in its stratum, anywhere: the mean of its place in it is a half, the variance a twelfth.
+    places = matrix.indices * strata / 6000 - slots
+    assert (places.min() > -0.01, places.max() < 1.0) == (True, True)
+    assert (places.mean(), places.var()) == (pytest.approx(0.5, abs=0.01), pytest.approx(1 / 12, abs=0.002))
+    assert matrix.values.mean() == pytest.approx(0.5, abs=0.005)
 
 
 def test_rows_of_powerlaw_are_those_of_powerlaw() -> None:

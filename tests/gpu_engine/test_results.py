@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from gpu_engine.findings.data import StudyData
 from gpu_engine.records import Measurement, Trace
 from gpu_engine.results import SCHEMA, findings_of, of_study, results_document, summary
-from server import documents
+from server import result_documents
 from tests.samples import batched, formats, pagerank, scaling
 from tests.samples.formats import timed, untimed
 
@@ -83,8 +83,8 @@ def test_the_document_of_every_study_is_what_the_api_describes() -> None:
     assert list(found) == ["schema", "measurements", "traces", "verdicts", "summary"]
     assert found["schema"] == SCHEMA
     for verdict in found["verdicts"]:
-        TypeAdapter(documents.Finding).validate_python(verdict, strict=True)
-    TypeAdapter(documents.Summary).validate_python(found["summary"], strict=True)
+        TypeAdapter(result_documents.Finding).validate_python(verdict, strict=True)
+    TypeAdapter(result_documents.Summary).validate_python(found["summary"], strict=True)
     assert found["traces"] == [{"case": "c", "arrays": {"gamma": [1.0, 0.5]}}]
     assert {v["study"] for v in found["verdicts"]} == {"formats", "pagerank", "batched", "scaling"}
     assert [m["case"] for m in found["measurements"]] == [m.case for m in EVERYTHING.measurements]

@@ -7,7 +7,6 @@ its input say: `kill` ends the node `b` at once, the end of the input ends every
 import dataclasses
 import itertools
 import os
-import secrets
 import sys
 import tempfile
 import threading
@@ -24,6 +23,7 @@ from server.db import Database
 from server.jobs.dispatcher import Dispatcher
 from server.jobs.engine import Engine
 from server.settings import Settings
+from tests.gpu_engine.multigpu.ray_nodes import ray_nodes
 from tests.samples.studies import FAST
 
 HOLD, HELD, MEASURED = "hold", "held", "measured"
@@ -31,8 +31,6 @@ HOLD, HELD, MEASURED = "hold", "held", "measured"
 
 HELD_PRODUCT = 8
 """The product after a measurement that is held: loading a part takes the first two of them."""
-
-STORE_BYTES = 80 * 2**20
 
 
 class HeldDevice(VirtualDevice):
@@ -79,38 +77,23 @@ def _node() -> str:
 
 
 def main(temporary: str) -> None:
-    os.environ.update(
-        RAY_TMPDIR=temporary,
-        RAY_worker_niceness="0",
-        RAY_gcs_rpc_server_reconnect_timeout_s="5",
-        RAY_USAGE_STATS_ENABLED="0",
-        RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",
-        RAY_AUTH_MODE="token",
-        RAY_AUTH_TOKEN=secrets.token_hex(32),
-    )
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster()
-    options: dict[str, Any] = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": STORE_BYTES}
-    cluster.add_node(node_name="a", resources={"cpu": 1}, **options)
-    b = cluster.add_node(node_name="b", **options)
-    settings = Settings(ray_address=cluster.address)
-    database, cpu = Database(settings.resolved_database_url), list_devices()[:1]
-    engine = Engine(settings, cpu, Path(temporary) / "ray")
-    studies = tuple(HeldStudy() if study.name == "scaling" else study for study in STUDIES)
-    dispatcher = Dispatcher(settings, database, engine, cpu, studies, first_event_s=120.0)
-    engine.start()
-    dispatcher.offer()
-    thread = threading.Thread(target=dispatcher.run)
-    thread.start()
-    for line in sys.stdin:
-        if line.strip() == "kill":
-            cluster.remove_node(b, allow_graceful=False)
-    dispatcher.stop()
-    thread.join()
-    engine.stop()
-    cluster.shutdown()  # type: ignore[no-untyped-call]
-    database.close()
+    with ray_nodes(temporary, {"a": {"cpu": 1}, "b": {}}) as (cluster, nodes):
+        settings = Settings(ray_address=cluster.address)
+        database, cpu = Database(settings.resolved_database_url), list_devices()[:1]
+        engine = Engine(settings, cpu, Path(temporary) / "ray")
+        studies = tuple(HeldStudy() if study.name == "scaling" else study for study in STUDIES)
+        dispatcher = Dispatcher(settings, database, engine, cpu, studies, first_event_s=120.0)
+        engine.start()
+        dispatcher.offer()
+        thread = threading.Thread(target=dispatcher.run)
+        thread.start()
+        for line in sys.stdin:
+            if line.strip() == "kill":
+                cluster.remove_node(nodes["b"], allow_graceful=False)
+        dispatcher.stop()
+        thread.join()
+        engine.stop()
+        database.close()
 
 
 if __name__ == "__main__":

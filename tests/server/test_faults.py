@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from fastapi.testclient import TestClient
 
-from server import catalogue
+from server import intake
 from server.main import create_app
 from server.migrate import migrate
 from server.settings import Settings
@@ -48,7 +48,7 @@ def test_a_disk_that_fills_up_under_a_matrix_is_told_and_the_next_try_goes_throu
     client: TestClient, settings: Settings, store: Store, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     """In the process that reads: its arrays have no room."""
-    monkeypatch.setattr(catalogue, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
     stage = Store.stage
 
     @contextmanager

@@ -10,7 +10,7 @@ from httpx import Response
 from sqlalchemy import func, select
 
 from gpu_engine.csr_matrix import fingerprint
-from server import catalogue
+from server import intake
 from server.db import Database
 from server.models import EventRow, JobRow, MatrixRow, MeasurementRow
 from server.settings import Settings
@@ -28,7 +28,7 @@ GOOD = b"%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 2.0\n2 2 4.0\
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """An upload is answered when it is read, however slow the machine and however cold its caches."""
-    monkeypatch.setattr(catalogue, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
 
 
 def upload(client: TestClient, content: bytes, filename: str = "small.mtx", **fields: str) -> Response:
@@ -156,7 +156,7 @@ def test_two_uploads_at_a_time(client: TestClient) -> None:
 def test_a_long_read_is_answered_before_it_ends(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
-    monkeypatch.setattr(catalogue, "ANSWER_S", 0.0)
+    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
     answer = upload(client, GOOD)
     document = answer.json()
     assert (answer.status_code, document["state"], document["features"]) == (202, "ingesting", {})
@@ -169,7 +169,7 @@ def test_a_failure_after_the_answer_is_kept_with_its_reason(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, database: Database, settings: Settings, store: Store
 ) -> None:
     bad = GOOD.replace(b"3 1 1.0", b"9 1 1.0")
-    monkeypatch.setattr(catalogue, "ANSWER_S", 0.0)
+    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
     matrix_id = upload(client, bad).json()["id"]
     document = until_settled(client, matrix_id)
     assert document["state"] == "failed"
@@ -180,7 +180,7 @@ def test_a_failure_after_the_answer_is_kept_with_its_reason(
     assert events_of(database, matrix_id) == ["ingesting", "failed"]
     assert store.ids() == set()
     assert list((settings.home / "uploads").iterdir()) == []
-    monkeypatch.setattr(catalogue, "ANSWER_S", PATIENCE_S)
+    monkeypatch.setattr(intake, "ANSWER_S", PATIENCE_S)
     assert upload(client, bad).status_code == 422
     assert client.get(f"/api/v1/matrices/{matrix_id}").json()["state"] == "failed"
 
@@ -296,7 +296,7 @@ def test_deleting_takes_everything(client: TestClient, store: Store, database: D
 def test_deleting_while_it_is_read(
     client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    monkeypatch.setattr(catalogue, "ANSWER_S", 0.0)
+    monkeypatch.setattr(intake, "ANSWER_S", 0.0)
     matrix_id = upload(client, GOOD).json()["id"]
     running = client.app.state.ingestor.running(matrix_id)  # type: ignore[attr-defined]
     assert client.delete(f"/api/v1/matrices/{matrix_id}").status_code == 204

@@ -24,6 +24,7 @@ from server.main import create_app
 from server.openapi import PROBLEM_TYPE
 from server.responses import flatten, to_csv
 from server.settings import Settings
+from server.times import Time, time_of
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 
@@ -105,8 +106,8 @@ def test_every_time_is_of_one_form(app: FastAPI) -> None:
     ],
 )
 def test_a_time_is_utc_in_milliseconds(moment: float | str, said: str) -> None:
-    assert documents.time_of(moment) == said
-    TypeAdapter(documents.Time).validate_python(said)
+    assert time_of(moment) == said
+    TypeAdapter(Time).validate_python(said)
 
 
 def test_every_field_of_a_measurement_is_described(app: FastAPI) -> None:

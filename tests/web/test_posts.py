@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from server import catalogue
+from server import intake
 from server.jobs.queue import get_job
 from tests.web.conftest import Lab, words
 
@@ -15,7 +15,7 @@ MATRIX = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1.0\n"
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "ANSWER_S", 120.0)
+    monkeypatch.setattr(intake, "ANSWER_S", 120.0)
 
 
 def post(client: TestClient, url: str, follow: bool = False, **form: Any) -> Any:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from gpu_engine.findings import units
 from gpu_engine.generators import GENERATORS, Generator
 from gpu_engine.studies import STUDIES
-from server import catalogue, devices, recorded_results
+from server import catalogue, devices, intake, recorded_results
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.contexts import MatricesPage
 from web.forms import form_fields
@@ -143,7 +143,7 @@ def _family(family: Generator, chosen: bool) -> Family:
 
 def expectation(nnz: int) -> str:
     """What a generator is expected to make; static/generate.js says the same."""
-    return f"About {units.count(nnz)} nonzeros, {units.size(catalogue.ENTRY_BYTES * nnz)} of columns and values."
+    return f"About {units.count(nnz)} nonzeros, {units.size(intake.ENTRY_BYTES * nnz)} of columns and values."
 
 
 def _column(view: Mapping[str, str], order: str, key: str, text: str, numeric: bool) -> Column:

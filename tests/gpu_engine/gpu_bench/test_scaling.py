@@ -19,9 +19,11 @@ from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.matrix_cache import NNZ_MAX
 from gpu_engine.gpu_bench.scaling import passes
 from gpu_engine.gpu_bench.scaling_tables import TABLES
-from gpu_engine.gpu_bench.subjects import SHARED_NNZ, SHARED_SUBJECTS, Subject, shared_subjects
+from gpu_engine.gpu_bench.shared_subjects import SHARED_NNZ, SHARED_SUBJECTS, shared_subjects
+from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.multigpu.measuring import ScalingDetails
+from gpu_engine.multigpu.workload import WorkloadName
 from gpu_engine.parameters import parse_params
 from gpu_engine.recordings import Recording
 from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement
@@ -179,10 +181,10 @@ def test_only_the_graph_has_ranks_and_only_we_merge_on_every_device() -> None:
 
 @pytest.mark.parametrize("nnz", [20_000, 3_000_000, SHARED_NNZ])
 def test_matrices_have_about_the_nonzeros_asked_for(nnz: int) -> None:
-    for subject in shared_subjects(nnz)[:8]:
+    for subject in (s for s in shared_subjects(nnz) if s.group not in ("shared paper", "shared links")):
         family = generator(subject.source["family"])
         expected = family.estimate_nnz(parse_params(family.Params, subject.source["params"]))
-        wanted = nnz / {"shared": 1, "shared skewed": 8, "shared ratio": 4}[subject.group]
+        wanted = nnz / {"shared": 1, "shared parts": 1, "shared skewed": 8, "shared ratio": 4}[subject.group]
         assert 2**-0.5 <= expected / wanted <= 2**0.5
         assert expected <= NNZ_MAX
 
@@ -222,6 +224,27 @@ def test_stand_ins_have_power_laws_of_rows_and_of_columns(name: str, exponent: f
     assert found["power_law_exponent_cols"] == pytest.approx(exponent, rel=0.15)
 
 
+def test_parts_that_devices_make_never_start_on_the_host() -> None:
+    found = [subject for subject in SHARED_SUBJECTS if subject.is_in_parts]
+    assert [subject.name for subject in found] == ["space-27, parts", "power-law, parts"]
+    assert all(generator(subject.source["family"]).by_rows for subject in found)
+    asked = [{s.workload for params in passes(m, 9, True) for s in settings(params, GPU)} for m in found]
+    assert asked == [{"resident", "iterate"}] * 2
+
+
+def test_graphs_of_few_links_have_ranks_alone_and_near_ones_stay_near() -> None:
+    near, anywhere = (subject for subject in shared_subjects(SHARED_NNZ // 500) if subject.group == "shared links")
+    asked = [{s.workload for params in passes(m, 9, True) for s in settings(params, GPU)} for m in (near, anywhere)]
+    assert asked == [{"pagerank"}] * 2
+    reach = []
+    for subject in (near, anywhere):
+        matrix = generate(subject.source["family"], subject.source["params"])
+        assert matrix.n_rows == pytest.approx(2**25 / 500, abs=1)
+        assert matrix.nnz / matrix.n_rows == pytest.approx(1.5, rel=0.05)
+        reach.append(features(matrix)["bandwidth"])
+    assert reach[0] < 1000 < 60_000 < reach[1]
+
+
 def test_equal_rows_of_the_skewed_matrix_have_unequal_nonzeros() -> None:
     skewed = shared_subjects(100_000)[2]
     matrix = generate(skewed.source["family"], skewed.source["params"])
@@ -233,7 +256,10 @@ def test_from_matrices_to_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def few(subject: Subject, rounds: int, several_nodes: bool) -> Iterator[ScalingParams]:
-        yield ScalingParams(devices=(1, 2), partitionings=("pCSR",), strategies=("p*",), work=("cold",), rounds=rounds)
+        work: WorkloadName = "resident" if subject.is_in_parts else "cold"
+        yield ScalingParams(
+            devices=(1, 2), partitionings=("pCSR",), strategies=("p*",), work=(work,), cut=("entries",), rounds=rounds
+        )
 
     def small(device: DeviceInfo) -> AbstractContextManager[Bench]:
         return open_bench(dataclasses.replace(device, cache_bytes=2**20), PROFILE)
@@ -245,7 +271,11 @@ def test_from_matrices_to_tables(
     out, err = capsys.readouterr()
     assert "made space-27: " in err
     assert out == (tmp_path / "scaling.md").read_text(encoding="utf-8")
-    assert [row[:4] for row in rows(out, SPEEDUP)] == [[s.names[-1], "pCSR", "p*", "host"] for s in SHARED_SUBJECTS]
+    in_parts = [s.name for s in SHARED_SUBJECTS if s.is_in_parts]
+    whole = [s.names[-1] for s in SHARED_SUBJECTS if not s.is_in_parts]
+    assert [row[:4] for row in rows(out, SPEEDUP)] == [[name, "pCSR", "p*", "host"] for name in whole]
+    assert [row[0] for row in rows(out, "Resident products: speed-up")] == in_parts
+    assert not list((tmp_path / "matrices").glob("*parts*.npy"))
     assert VIRTUAL_CAVEAT in out
     recording = recordings.parse(json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8")))
     assert [m.details.devices for m in recording.measurements] == [1, 2] * len(SHARED_SUBJECTS)

@@ -7,7 +7,6 @@ import itertools
 import json
 import logging
 import os
-import secrets
 import signal
 import sys
 import tempfile
@@ -23,10 +22,10 @@ import numpy as np
 from gpu_engine.multigpu.cluster import ClusterMatrix
 from gpu_engine.multigpu.placement import Place, find_places
 from gpu_engine.multigpu.virtual import VirtualDevice
+from tests.gpu_engine.multigpu.ray_nodes import ray_nodes
 
 HOSTS = ("a", "b")
 PATIENCE_S = 120.0
-STORE_BYTES = 80 * 2**20
 
 
 SCENARIOS = ("iterated", "large", "killed", "killed_and_continued", "node")
@@ -155,32 +154,19 @@ def _number_in(file: Path) -> int:
 
 def main(folder: Path, temporary: str) -> None:
     os.makedirs(f"{temporary}/ray")
-    os.environ.update(
-        RAY_TMPDIR=temporary,
-        RAY_worker_niceness="0",
-        RAY_gcs_rpc_server_reconnect_timeout_s="5",
-        RAY_USAGE_STATS_ENABLED="0",
-        RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",
-        RAY_AUTH_MODE="token",
-        RAY_AUTH_TOKEN=secrets.token_hex(32),
-    )
-    import ray
-    from ray.cluster_utils import Cluster
+    with ray_nodes(temporary, {name: {} for name in HOSTS}) as (cluster, nodes):
+        import ray
 
-    cluster = Cluster()
-    options: dict[str, Any] = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": STORE_BYTES}
-    nodes = {name: cluster.add_node(node_name=name, **options) for name in HOSTS}
-    ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.WARNING)
-    scenarios = Scenarios(ray, nodes, cluster, folder)
-    told: dict[str, Any] = {}
-    for name in SCENARIOS:
-        try:
-            told[name] = getattr(scenarios, name)()
-        except Exception:
-            told[name] = {"traceback": traceback.format_exc()}
-    (folder / "told.json").write_text(json.dumps(told))
-    ray.shutdown()
-    cluster.shutdown()  # type: ignore[no-untyped-call]
+        ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.WARNING)
+        scenarios = Scenarios(ray, nodes, cluster, folder)
+        told: dict[str, Any] = {}
+        for name in SCENARIOS:
+            try:
+                told[name] = getattr(scenarios, name)()
+            except Exception:
+                told[name] = {"traceback": traceback.format_exc()}
+        (folder / "told.json").write_text(json.dumps(told))
+        ray.shutdown()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from gpu_engine.multigpu.exchange import (
     Piece,
     Transfer,
     halo_of,
+    listed_share,
     owners,
     places_of,
     plan_transfers,
@@ -189,7 +190,7 @@ def reading(columns: list[int]) -> Part:
 def test_a_device_has_what_it_owns_and_what_its_part_reads() -> None:
     """Row 2 began in the first part, whose share of it has room of its own; the third owns nothing."""
     cut = spans((0, 3, False), (2, 5, True), (5, 5, False), (5, 8, False))
-    read = [[0, 4, 5], [2], [0, 2, 3], [5, 7]]
+    read = [[0, 4, 5], [2], [0, 1, 2, 3], [5, 7]]
     halos = [halo_of(cut, i, reading(columns), 8, "image") for i, columns in enumerate(read)]
     assert halos == [
         Halo(5, slice(0, 3), slice(0, 3), {1: (Piece(4, 5), 3), 3: (Piece(5, 6), 4)}),
@@ -208,14 +209,16 @@ def test_a_device_has_what_it_owns_and_what_its_part_reads() -> None:
 
 def test_pieces_lie_as_in_the_whole_but_for_whole_groups() -> None:
     cut = spans((0, 40, False), (40, 75, False), (75, 200, False))
-    halo = halo_of(cut, 1, reading([7, 9, 130, 133]), 200, "image", align=32)
+    halo = halo_of(cut, 1, reading([7, 8, 9, *range(130, 134)]), 200, "image", align=32)
     assert halo.pieces == {0: (Piece(7, 10), 7), 2: (Piece(130, 134), 66 + 32)}
     assert (halo.own, halo.size) == (slice(40, 75), 102)
     assert halo_of(cut, 1, reading([41]), 200, "all-gather").size == 200
 
 
-@pytest.mark.parametrize(("columns", "fetched"), [([0, 9], 2), ([0, 2, 5, 7, 9], 10), ([0, 2, 5, 9], 4), ([4], 1)])
-def test_less_than_half_of_a_range_is_a_list(columns: list[int], fetched: int) -> None:
+@pytest.mark.parametrize(
+    ("columns", "fetched"), [([0, 9], 2), ([0, 1, 2, 3, 5, 6, 7, 9], 10), ([0, 1, 2, 5, 6, 7, 9], 7), ([4], 1)]
+)
+def test_less_than_four_fifths_of_a_range_is_a_list(columns: list[int], fetched: int) -> None:
     """The source owns 10 elements, from its second place on; the target begins with what it fetches."""
     cut = spans((0, 10, False), (10, 12, False))
     part = reading([10, *columns])
@@ -228,6 +231,13 @@ def test_less_than_half_of_a_range_is_a_list(columns: list[int], fetched: int) -
     taken = np.arange(transfer.begin, transfer.end) if transfer.positions is None else transfer.positions
     assert (transfer.elements, (transfer.positions is None)) == (fetched, fetched in (10, 1))
     assert (transfer.here, places[taken - 1].tolist()) == (slice(0, fetched), list(range(fetched)))
+
+
+@pytest.mark.parametrize(("link", "memory"), [(0.395, 4.27), (0.05, 4.27), (1.0, 2.0), (6.0, 11.0), (1.0, 1.0)])
+def test_at_the_share_a_list_takes_as_long_as_its_range(link: float, memory: float) -> None:
+    share = listed_share(link, memory)
+    packing = (4 * share + min(32 * share, 8) + 8 * share) / memory
+    assert 8 * share / link + packing == pytest.approx(8 / link)
 
 
 def test_no_two_devices_begin_with_the_same_source() -> None:

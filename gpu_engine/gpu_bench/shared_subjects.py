@@ -1,0 +1,79 @@
+"""SHARED_SUBJECTS: the large matrices of study `scaling`."""
+
+import math
+from collections.abc import Iterator
+
+from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.recordings import collected, generated
+
+SHARED_NNZ = 1_000_000_000
+"""About as many nonzeros as one GPU multiplies in three milliseconds."""
+
+SKEWED_SHARE = 8
+"""The skewed matrix has so many times fewer: drawing it takes longest."""
+
+RATIOS, RATIO_SHARE = (1, 2, 3, 5, 10), 4
+"""Of the lengths of rows, as on the axis of the MSREP paper's Figure 6; so many times fewer nonzeros for each."""
+
+
+PAPER_MATRICES: tuple[tuple[str, int, float, float, int], ...] = (
+    ("Belcastro/mouse_gene", 45_101, 642.4, 1.03, 8_032),
+    ("Gleich/wb-edu", 9_845_725, 5.8, 2.13, 25_781),
+    ("SNAP/com-LiveJournal", 3_997_962, 17.3, 2.40, 14_815),
+    ("LAW/hollywood-2009", 1_139_905, 99.9, 1.92, 11_467),
+    ("SNAP/com-Orkut", 3_072_441, 76.3, 2.13, 33_313),
+    ("Fluorem/HV15R", 2_017_169, 140.3, 3.09, 484),
+)
+"""Table 2 of the MSREP paper: a matrix of the collection, its rows, their mean length, R, about the longest."""
+
+
+def paper_matrices(nnz: int) -> Iterator[Subject]:
+    """Table 2 of the MSREP paper; generated ones are power laws of rows and columns, of nnz/SHARED_NNZ the rows."""
+    size = min(nnz / SHARED_NNZ, 1.0)
+    for name, rows, mean, exponent, longest in PAPER_MATRICES:
+        n = max(round(rows * size), 64)
+        # A small matrix has no room for rows as long as a large one's.
+        law = {"n": n, "mean": min(mean, n / 8), "exponent": exponent, "max_length": min(longest, n)}
+        stand_in = generated("powerlaw", law | {"columns": "powerlaw"})
+        yield Subject(name.partition("/")[2], "shared paper", collected(name), stand_in=stand_in)
+
+
+HEADS_PAGES, HEADS_MEAN, HEADS_NEAR = 2**25, 1.5, 1000
+"""Pages of the graphs of few links, links a page, and how many places away those of the near ones lie at most."""
+
+
+def links(nnz: int) -> Iterator[Subject]:
+    """Graphs whose exchange is a large share of an iteration of PageRank, of nnz/SHARED_NNZ the pages."""
+    n = max(round(HEADS_PAGES * min(nnz / SHARED_NNZ, 1.0)), 64)
+    graph = {"n": n, "mean": HEADS_MEAN, "max_length": 64, "values": "ones"}
+    yield Subject("links-near", "shared links", generated("web", graph | {"local": 1.0, "host": HEADS_NEAR}))
+    yield Subject("links-anywhere", "shared links", generated("powerlaw", graph | {"exponent": 2.2}))
+
+
+def shared_subjects(nnz: int) -> tuple[Subject, ...]:
+    """The matrices of study `scaling` with about so many nonzeros: a grid in space, power-law rows, long rows first.
+
+    Then rows of two lengths, a matrix a ratio, those of the paper in a size like that, grid and power law in parts that
+    devices make, and graphs of few links.
+    """
+    side, mean, factor = max(round((nnz / 27) ** (1 / 3)), 1), 24.0, 16
+    rows = max(round(nnz / mean), 24)
+    law = {"n": rows, "mean": mean, "exponent": 2.1, "max_length": min(rows, 5000)}
+    halves = {"n": max(round(nnz / RATIO_SHARE / mean), 50), "mean": mean}
+    scale = max(round(math.log2(max(nnz // SKEWED_SHARE // factor, 2))), 1)
+    grid = {"points": 27, "nx": side, "ny": side, "nz": side}
+    return (
+        Subject("space-27", "shared", generated("stencil", grid)),
+        Subject("power-law", "shared", generated("powerlaw", law)),
+        Subject("skewed", "shared skewed", generated("rmat", {"scale": scale, "edge_factor": factor})),
+        *(Subject(f"two-level-{r}", "shared ratio", generated("two_level", halves | {"ratio": r})) for r in RATIOS),
+        *paper_matrices(nnz),
+        # Another grid than that of the host, for a recording has a matrix once.
+        Subject("space-27, parts", "shared parts", generated("stencil", grid | {"nz": side + 1})),
+        Subject("power-law, parts", "shared parts", generated("stratified", law)),
+        *links(nnz),
+    )
+
+
+SHARED_SUBJECTS = shared_subjects(SHARED_NNZ)
+"""The large matrices of study `scaling`."""

@@ -1,0 +1,202 @@
+"""How a matrix comes in, uploaded or generated, and goes."""
+
+import asyncio
+import dataclasses
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+
+from gpu_engine.errors import ConflictError, NotFoundError, TooLargeError
+from gpu_engine.findings import units
+from gpu_engine.generators import generator
+from gpu_engine.matrix_io.options import chosen
+from gpu_engine.parameters import parse_params
+from gpu_engine.records import dumps
+from server import recorded_results
+from server.catalogue import clean_name, get_matrix
+from server.db import clock
+from server.ingest import Ingestor, emit_state
+from server.jobs.queue import list_jobs
+from server.models import (
+    TERMINAL,
+    MatrixRow,
+    MatrixState,
+    MeasurementRow,
+    TraceRow,
+)
+from server.upload import Upload
+
+ANSWER_S = 10.0
+"""An ingest that takes longer than this is answered with 202."""
+
+ENTRY_BYTES = 12
+"""A column of 4 bytes and a value of 8."""
+
+ENDINGS = re.compile(
+    r"(\.(mtx|mm|txt|csv|tsv|dat|net|edges|el|tar|npz|mat|hb|rb|[rp][sua]a))?(\.(gz|bz2)|\.tgz)?$", re.IGNORECASE
+)
+"""What a file name says about the file and not about the matrix."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """A matrix that was asked for: its row, whether this call made it, and its ingest if that runs here."""
+
+    row: MatrixRow
+    created: bool
+    ingest: Future[None] | None
+
+
+def add_upload(ingestor: Ingestor, upload: Upload) -> Added:
+    """Starts to read an upload, or finds the matrix of the same bytes and options; a failed one is read again."""
+    source: dict[str, Any] = {"kind": "upload", "filename": clean_name(upload.filename), "bytes": upload.size}
+    digest, options = upload.sha256, chosen(upload.options)
+    if options:
+        source["options"] = options
+        digest = hashlib.sha256(dumps(["upload", digest, options]).encode()).hexdigest()
+    name = clean_name(upload.name or ENDINGS.sub("", upload.filename)) or "matrix"
+    row, created, wanted = _claim(ingestor, digest, name, source)
+    if not wanted:
+        return Added(row, created, ingestor.running(row.id))
+    upload.path.rename(ingestor.uploads / row.id)
+    return Added(row, created, ingestor.read(row.id, upload.options))
+
+
+def add_generated(ingestor: Ingestor, family: str, params: Mapping[str, Any], name: str = "") -> Added:
+    """Starts to generate a matrix, or finds the one of the same call; raises ParameterError for a wrong call."""
+    full = generator_params(family, params, ingestor.settings.nnz_max)
+    source = {"kind": "generated", "family": family, "params": full}
+    digest = hashlib.sha256(dumps(["generated", family, full]).encode()).hexdigest()
+    row, created, wanted = _claim(ingestor, digest, clean_name(name) or _generated_name(family, full), source)
+    return Added(row, created, ingestor.generate(row.id, family, full) if wanted else ingestor.running(row.id))
+
+
+def predict_generated(family: str, params: Mapping[str, Any], nnz_max: int) -> dict[str, Any]:
+    """How many nonzeros a generator is expected to make of a call, and their bytes; raises as `generator_params`."""
+    full = generator_params(family, params, nnz_max)
+    chosen = generator(family)
+    nnz = chosen.estimate_nnz(parse_params(chosen.Params, full))
+    return {"family": family, "params": full, "nnz": nnz, "bytes": ENTRY_BYTES * nnz}
+
+
+def generator_params(family: str, params: Mapping[str, Any], nnz_max: int) -> dict[str, Any]:
+    """The parameters of a generator, defaults filled in, in its own order; raises ParameterError and TooLargeError."""
+    chosen = generator(family)
+    parsed = parse_params(chosen.Params, params)
+    expected = chosen.estimate_nnz(parsed)
+    if expected > nnz_max:
+        raise TooLargeError(
+            f"The matrix would have about {units.count(expected)} nonzeros; at most {units.count(nnz_max)} are allowed."
+        )
+    return dataclasses.asdict(parsed)
+
+
+def _generated_name(family: str, params: Mapping[str, Any]) -> str:
+    return clean_name(f"{family} " + " ".join(f"{name}={value}" for name, value in params.items()))
+
+
+def _claim(ingestor: Ingestor, digest: str, name: str, source: dict[str, Any]) -> tuple[MatrixRow, bool, bool]:
+    """The row of a source, whether it is new, and whether the caller has to fill it."""
+    owned = ""
+    try:
+        with ingestor.database.write() as session:
+            row = session.scalar(select(MatrixRow).where(MatrixRow.sha256 == digest).with_for_update())
+            if row is not None and row.state != MatrixState.FAILED and not ingestor.has_lost(session, row):
+                return row, False, False
+            created = row is None
+            if row is None:
+                now = session.execute(select(clock())).scalar_one()
+                row = MatrixRow(id=secrets.token_hex(8), sha256=digest, name=name, source=source, created_at=now)
+                session.add(row)
+            row.state, row.error = MatrixState.INGESTING, {}
+            session.flush()
+            emit_state(session, row)
+            # Before the commit: a row that is there without it would be nobody's after a crash.
+            owned = row.id
+            ingestor.own(owned)
+            return row, created, True
+    except SQLAlchemyError as error:
+        if owned:
+            ingestor.disown(owned)
+        if not isinstance(error, IntegrityError):
+            raise
+        # The same source at the same moment: the other call made the row, so that it is there now (or gone again).
+        return _claim(ingestor, digest, name, source)
+
+
+async def settle(ingestor: Ingestor, added: Added) -> MatrixRow:
+    """The row after up to ANSWER_S seconds of waiting for its ingest.
+
+    Raises what went wrong with it; a row that this call made is then gone again.
+    """
+    if added.ingest is not None:
+        await _wait(added.ingest, ANSWER_S)
+        if added.ingest.done():
+            return await run_in_threadpool(_conclude, ingestor, added, added.ingest)
+    return added.row
+
+
+async def _wait(future: Future[None], seconds: float) -> None:
+    """Returns when the future is done, or after this time, without holding a thread."""
+    done, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def tell(_: Future[None]) -> None:
+        with suppress(RuntimeError):  # The loop has ended, and with it whoever waited.
+            loop.call_soon_threadsafe(done.set)
+
+    future.add_done_callback(tell)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(done.wait(), seconds)
+
+
+def _conclude(ingestor: Ingestor, added: Added, ingest: Future[None]) -> MatrixRow:
+    """The row after its ingest, or what went wrong."""
+    error = None if ingest.cancelled() else ingest.exception()
+    with ingestor.database.write() as session:
+        row = session.get(MatrixRow, added.row.id)
+        if error is None and row is not None:
+            return row
+        if added.created and row is not None and row.state == MatrixState.FAILED:
+            emit_state(session, row, "deleted")
+            session.delete(row)
+    raise error or NotFoundError(f"The matrix {added.row.id} was deleted while it was read.")
+
+
+def delete_matrix(ingestor: Ingestor, matrix_id: str, with_results: bool = False) -> None:
+    """Removes a matrix and its values; with its jobs only when asked to.
+
+    Raises NotFoundError, and ConflictError for a recorded matrix, one with jobs, and one with jobs that are not done.
+    """
+    with ingestor.database.write() as session:
+        row = get_matrix(session, matrix_id)
+        if row.state == MatrixState.RECORDED:
+            raise recorded_results.refusal(row)
+        _delete_jobs(session, row.id, with_results)
+        emit_state(session, row, "deleted")
+        session.delete(row)
+    ingestor.stop(matrix_id)
+    ingestor.store.delete(matrix_id)
+
+
+def _delete_jobs(session: Session, matrix_id: str, with_results: bool) -> None:
+    """Deletes the jobs that had no other matrix, and of the others what they say of this one."""
+    jobs = list_jobs(session, matrix_id=matrix_id, limit=None).items
+    if any(job.state not in TERMINAL for job in jobs):
+        raise ConflictError("Jobs of this matrix are queued or running. Cancel them, then delete it.")
+    if jobs and not with_results:
+        raise ConflictError(f"{len(jobs)} jobs measured this matrix.", hint="delete_with_results")
+    session.execute(delete(TraceRow).where(TraceRow.case_key.startswith(f"{matrix_id}|", autoescape=True)))
+    session.execute(delete(MeasurementRow).where(MeasurementRow.matrix_id == matrix_id))
+    for job in jobs:
+        if set(job.matrix_ids) == {matrix_id}:
+            session.delete(job)
