@@ -2,7 +2,7 @@
 
 `python -m tools.chaos.warm` reads lines of JSON: a part (`server` or `worker`), its environment and its log. It answers
 each with the id of the process that it has forked, which ends with it. They run the code of the service, but that the
-dispatcher starts the processes that measure by itself, without Ray, and that pauses before a restart are short.
+dispatcher starts the processes that measure by itself, without Ray, and that samples and the pauses before a restart are short.
 """
 
 import gc
@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 
 from ray import cloudpickle
 
+from gpu_engine.measure import cpu
 from server.jobs import dispatcher, worker
 from server.jobs.engine import Engine, ProcessDiedError, Stream, StreamEndError
 from server.jobs.task import Failure, StudyTask, run_study
@@ -35,6 +36,9 @@ from sparsight.serve import serve
 from tools.chaos.material import CPU, compile_kernels
 
 PAUSE_S = 0.05
+SAMPLE_S = 1e-4
+"""Of no use as a time, but jobs are short."""
+
 END = "end"
 PIDS_MAX = 4096
 """More than any process here has files open."""
@@ -219,6 +223,7 @@ def _live(part: str, environment: Mapping[str, str], log: str) -> None:
 
 def main() -> None:
     """Forks what it is told until nobody tells it any more; its children end with it."""
+    cpu.SAMPLE_S = SAMPLE_S
     compile_kernels()
     # What is here for good is no garbage: a fork that looks for some would copy all of it.
     gc.freeze()
