@@ -28,7 +28,7 @@ TIMEOUT_S = 30.0
 
 
 class Clients:
-    """Threads that submit until `stop`; afterwards `jobs`, `matrices` and `wrong` hold what they were told."""
+    """Threads that submit until the block ends; afterwards `jobs`, `matrices` and `wrong` hold what they were told."""
 
     def __init__(self, url: str, database: Database, matrix_ids: list[str], seed: int) -> None:
         self.jobs: dict[str, str] = {}
@@ -40,14 +40,14 @@ class Clients:
         self._database = database
         self._ready = list(matrix_ids)
         self._stopping = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(number, seed)) for number in range(CLIENTS)]
+        self._threads = [threading.Thread(target=self._run, args=(n, seed), daemon=True) for n in range(CLIENTS)]
 
-    def start(self) -> None:
+    def __enter__(self) -> None:
         """Begins to submit."""
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Returns when everything that was sent has its answer."""
         self._stopping.set()
         for thread in self._threads:

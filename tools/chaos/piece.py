@@ -46,14 +46,12 @@ def run(ground: Ground, database: str, service: str, victim: Victim, kills: int,
         ids = [info.id for info, _ in matrices()]
         clients = Clients(f"http://127.0.0.1:{settings.port}", books, ids, seed)
         started.start()
-        clients.start()
         try:
-            _kill(report, victim, started, settings, books, kills)
-            clients.stop()
+            with clients:
+                _kill(report, victim, started, settings, books, kills)
             wait(lambda: not _open(books, JOBS, MATRICES), "the queue to drain")
         except StuckError as stuck:
             report.note(iter([("stuck", str(stuck))]))
-            clients.stop()
         started.stop()
         try:
             wait(lambda: not left(settings), "the processes to end", LEFT_S)

@@ -2,7 +2,7 @@
 
 `python -m tools.chaos.warm` reads lines of JSON: a part (`server` or `worker`), its environment and its log. It answers
 each with the id of the process that it has forked, which ends with it. They run the code of the service, but that the
-dispatcher starts the processes that measure by itself, without Ray, and that samples and the pauses before a restart are short.
+dispatcher starts the processes that measure by itself, without Ray, and that samples and pauses are short.
 """
 
 import gc
