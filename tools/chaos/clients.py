@@ -47,10 +47,10 @@ class Clients:
         for thread in self._threads:
             thread.start()
 
-    def __exit__(self, *_: object) -> None:
-        """Returns when everything that was sent has its answer."""
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        """Returns when everything that was sent has its answer, unless a person breaks off."""
         self._stopping.set()
-        for thread in self._threads:
+        for thread in self._threads if error is not KeyboardInterrupt else ():
             thread.join()
 
     def _run(self, number: int, seed: int) -> None:
