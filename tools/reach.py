@@ -26,7 +26,7 @@ import psutil
 
 from sparsight import Client
 from tests.server.jobs.conftest import wait_for
-from tests.sparsight.test_serve import MATRIX, Service
+from tools.service import MATRIX, Service
 
 NOBODY = 65534
 HERE, THERE = "10.203.113.1", "10.203.113.2"
