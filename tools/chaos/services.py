@@ -22,7 +22,7 @@ PARTS = ("process", "dispatcher", "worker", "server")
 PATIENCE_S = 240.0
 """What is not there by then never will be."""
 
-STEP_S = 0.01
+STEP_S = 0.03
 ONE_THREAD = {"NUMBA_THREADING_LAYER": "workqueue", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """A process that OpenMP has threads in cannot be forked."""
 
