@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
@@ -22,6 +22,7 @@ import httpx
 import psutil
 
 from server.db import Database
+from server.first_start import SAMPLES
 from server.settings import Settings
 from server.store import INCOMING, Store
 from tests.gpu_engine.matrix_io import corpus
@@ -30,7 +31,7 @@ from tests.server.jobs.conftest import wait_for
 from tests.server.test_fuzz import contents
 from tests.server.test_hostile_uploads import AT_A_TIME, GROWTH_BYTES, fault_of, warm_up
 from tests.server.test_matrices import PATIENCE_S
-from tests.sparsight.test_serve import Service
+from tools.service import Service
 
 MIB = 2**20
 SERVER_ERROR = "server error"
@@ -115,36 +116,41 @@ class Uploads:
         return corpus.REFUSED, case.meaning.refusable or f"NO REASON: {said}"
 
 
+def samples(client: httpx.Client) -> set[str]:
+    """The ids of the matrices that a first start makes, once they are there."""
+
+    def made() -> dict[str, str]:
+        return {matrix["id"]: matrix["state"] for matrix in client.get("/matrices").json()["items"]}
+
+    wait_for(lambda: [*made().values()] == ["ready"] * len(SAMPLES), "the samples")
+    return {*made()}
+
+
 def send(seed: int, uploads: int, folder: Path) -> tuple[Counter[str], list[str]]:
     """Sends so many files to a service with an empty home: verdicts, and what is at fault."""
     (folder / "tmp").mkdir()
     os.environ["TMPDIR"] = str(folder / "tmp")
-    service = Service(folder, "--no-worker")
     settings = Settings(home=folder / "home")
-    store, database = Store(settings.resolved_store), Database(settings.resolved_database_url)
     verdicts: Counter[str] = Counter()
     faults: list[str] = []
-    try:
+    with Service(folder, "--no-worker") as service, ExitStack() as stack:
+        store, database = Store(settings.resolved_store), Database(settings.resolved_database_url)
+        stack.callback(database.close)
         server = psutil.Process(service.process.pid)
-        with httpx.Client(base_url=f"{service.url}/api/v1", timeout=PATIENCE_S) as client:
-            warm_up(client)
-            # A first start makes samples.
-            wait_for(lambda: '"ingesting"' not in client.get("/matrices").text, "the samples")
-            own = {*contents(database)[0], *store.ids()}
-            before = server.memory_info().rss
-            with ThreadPoolExecutor(AT_A_TIME) as pool:
-                cases = different(seed, uploads)
-                for case, (verdict, said) in zip(cases, pool.map(Uploads(client, store).judge, cases), strict=True):
-                    verdicts[verdict] += 1
-                    if verdict in BAD or said.startswith("NO REASON"):
-                        faults.append(f"{case.kind}, {case.name}: {verdict} {said} {case.content[:300]!r}")
-            growth = server.memory_info().rss - before
+        client = stack.enter_context(httpx.Client(base_url=f"{service.url}/api/v1", timeout=PATIENCE_S))
+        warm_up(client)
+        own = samples(client)
+        before = server.memory_info().rss
+        with ThreadPoolExecutor(AT_A_TIME) as pool:
+            cases = different(seed, uploads)
+            for case, (verdict, said) in zip(cases, pool.map(Uploads(client, store).judge, cases), strict=True):
+                verdicts[verdict] += 1
+                if verdict in BAD or said.startswith("NO REASON"):
+                    faults.append(f"{case.kind}, {case.name}: {verdict} {said} {case.content[:300]!r}")
+        growth = server.memory_info().rss - before
         left = [*({*contents(database)[0], *store.ids()} - own)]
         folders = (Path(store.root) / INCOMING, settings.home / "uploads", folder / "tmp")
         left += [path.name for place in folders for path in place.iterdir()]
-    finally:
-        service.close()
-        database.close()
     sys.stdout.write(f"\nserver: {growth / MIB:.0f} MiB more memory; {len(left)} files and rows left\n")
     faults += [f"left: {name}" for name in left]
     faults += [f"the server has grown by {growth / MIB:.0f} MiB"] if growth > GROWTH_BYTES else []

@@ -32,7 +32,7 @@ from server.settings import Settings
 from server.tokens import Quotas
 from sparsight import Client
 from tests.server.test_fuzz import CPU, ENDLESS, contents, is_kept
-from tests.sparsight.test_serve import MATRIX, Service
+from tools.service import MATRIX, Service
 
 OPEN, UNKNOWN = "no token asked for", "no token sent"
 CALLERS = (OPEN, UNKNOWN, *Role)
@@ -117,18 +117,18 @@ class Target:
 def target(caller: str) -> Iterator[Target]:
     """A running service for a caller."""
     stopped, admin = threading.Event(), "" if caller == OPEN else secrets.token_hex()
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        service = Service(Path(folder), "--no-worker", token=admin, requests_per_minute="1000000")
+    with (
+        tempfile.TemporaryDirectory(prefix="fuzz-") as folder,
+        Service(Path(folder), "--no-worker", token=admin, requests_per_minute="1000000") as service,
+    ):
+        made = Target(Path(folder), caller, service.url, admin)
+        beat = threading.Thread(target=made.offer, args=(stopped,))
+        beat.start()
         try:
-            made = Target(Path(folder), caller, service.url, admin)
-            beat = threading.Thread(target=made.offer, args=(stopped,))
-            beat.start()
             yield made
-            stopped.set()
-            beat.join()
         finally:
             stopped.set()
-            service.close()
+            beat.join()
 
 
 def configuration(made: Target) -> str:

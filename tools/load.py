@@ -27,7 +27,7 @@ from tabulate import tabulate
 
 from server.routes.events import STREAMS_MAX
 from tools.load_guests import PATIENCE_S, Followers, market, upload_large
-from tools.service import served
+from tools.service import Service
 
 QUEUED, SILENT, BEYOND = 1000, 50, 3
 PAUSE_S = 1.0
@@ -261,8 +261,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=2.0)
     options = parser.parse_args()
     folder = tempfile.TemporaryDirectory(prefix="sparsight-load-", ignore_cleanup_errors=True)
-    with folder as home, served(Path(home), queue_limit=str(10 * QUEUED)) as (address, process):
-        wrong = asyncio.run(run(address, process, options.clients, options.minutes))
+    with folder as place, Service(Path(place), queue_limit=str(10 * QUEUED)) as service:
+        wrong = asyncio.run(run(service.url, service.process.pid, options.clients, options.minutes))
     for fault in wrong[:FAULTS_SHOWN]:
         sys.stdout.write(f"wrong: {fault}\n")
     return 1 if wrong else 0

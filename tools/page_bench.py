@@ -28,7 +28,7 @@ from server.db import Database
 from server.migrate import migrate
 from server.models import JobRow, JobState, MatrixRow, MatrixState, MeasurementRow
 from server.settings import Settings
-from tools.service import served
+from tools.service import Service
 
 SIZES = (10_000, 100_000)
 """Measurements of the databases that are made up."""
@@ -151,16 +151,16 @@ def _measurement(record: dict[str, Any], job: int, place: int) -> dict[str, Any]
 def measured(browser: Browser, recording: Recording, number: int) -> list[object]:
     """A row of the table: of the recorded results, or of so many measurements of this service."""
     with tempfile.TemporaryDirectory(prefix="sparsight-bench-") as folder:
-        home = Path(folder)
-        settings = Settings(home=home)
+        settings = Settings(home=Path(folder) / "home")
+        settings.home.mkdir()
         migrate(settings.resolved_database_url)
         database = Database(settings.resolved_database_url)
         import_recordings.run(database)
         if number:
             fill(database, recording, number)
         database.engine.dispose()
-        with served(home, "--no-worker") as (address, _):
-            url = f"{address}/{recording.study}"
+        with Service(Path(folder), "--no-worker") as service:
+            url = f"{service.url}/{recording.study}"
             # The first answer of a server also compiles templates and reads what it keeps.
             load(browser, url)
             loads = [load(browser, url) for _ in range(LOADS)]

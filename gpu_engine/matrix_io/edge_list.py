@@ -105,7 +105,8 @@ class _Edges:
         separator = tokenizer.COMMA if b"," in first else tokenizer.BLANK
         self._layout = (len(fields), separator, self._limits.line_bytes)
         self._lines.number -= 1
-        yield self._parse(first + b"\n")
+        # A line may end with CR LF, and this one's end is gone: with LF alone a second CR would pass.
+        yield self._parse(first + b"\r\n")
         for block in self._lines.blocks():
             yield self._parse(block)
 

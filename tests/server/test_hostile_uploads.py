@@ -32,7 +32,7 @@ from tests.gpu_engine import hostile
 from tests.gpu_engine.hostile import archives, edge_lists, harwell_boeing, matlab, matrix_market, npz
 from tests.server.jobs.conftest import wait_for
 from tests.server.test_matrices import GOOD, PATIENCE_S
-from tests.sparsight.test_serve import Service
+from tools.service import Service
 
 log = logging.getLogger(__name__)
 
@@ -98,17 +98,13 @@ def test_hostile_uploads_get_a_sentence_and_leave_nothing(
     (home.parent / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(home.parent / "tmp"))
     # Some files are wrong in nothing but the number of their entries.
-    monkeypatch.setenv("SPARSIGHT_NNZ_MAX", "1000")
-    service = Service(home.parent, "--no-worker")
-    try:
+    with Service(home.parent, "--no-worker", nnz_max="1000") as service:
         api = psutil.Process(service.process.pid)
         with httpx.Client(base_url=f"{service.url}/api/v1", timeout=PATIENCE_S) as client:
             warm_up(client)
             before = api.memory_info().rss
             wrong, answered = send_all(client)
             growth = api.memory_info().rss - before
-    finally:
-        service.close()
     log.info("%d uploads: %s; %.1f MB more memory", answered.total(), dict(answered), growth / 1e6)
     assert wrong == {}
     assert growth <= GROWTH_BYTES

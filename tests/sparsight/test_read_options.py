@@ -18,7 +18,7 @@ from sparsight.client import Client
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 from tests.sparsight.test_commands import run
-from tests.sparsight.test_serve import LIMIT_S, Service
+from tools.service import LIMIT_S, Service
 
 EDGES = b"# u v weight\n5 9 2\n9 70 3\n70 5 4\n5 9 8\n9 5 1\n"
 
@@ -41,9 +41,8 @@ def file(tmp_path: Path) -> Path:
 def service(home: Path, add_matrix: AddMatrix) -> Iterator[Service]:
     """A server without a worker, on a home that is in use: nothing is measured."""
     add_matrix(BATTERY["identity"]())
-    service = Service(home.parent, "--no-worker")
-    yield service
-    service.close()
+    with Service(home.parent, "--no-worker") as service:
+        yield service
 
 
 def added_by_command(service: Service, file: Path, options: dict[str, Any]) -> dict[str, Any]:

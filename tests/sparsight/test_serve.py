@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -19,62 +18,7 @@ from gpu_engine.formats import kernel_names
 from sparsight import serve as serving
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
-
-LIMIT_S = 600.0
-NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.py"
-MATRIX = "%%MatrixMarket matrix coordinate real general\n3 4 4\n1 1 1\n1 4 2\n3 2 -3\n3 3 0.5\n"
-
-
-class Service:
-    """`sparsight serve` in a process of its own, on a free port, with its home in the folder.
-
-    settings  SPARSIGHT_*, such as token="…"
-    """
-
-    def __init__(self, folder: Path, *options: str, **settings: str) -> None:
-        self.folder = folder
-        self.environment = {**os.environ, "SPARSIGHT_HOME": str(folder / "home"), "PYTHONUNBUFFERED": "1"}
-        self.environment |= {f"SPARSIGHT_{name.upper()}": value for name, value in settings.items()}
-        self.log = (folder / "log").open("w+")
-        command = [sys.executable, "-P", "-m", "sparsight", "serve", "--port", "0", *options]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=self.environment, cwd=folder
-        )
-        assert self.process.stdout
-        line = self.process.stdout.readline()
-        found = re.search(r"http://\S+", line)
-        assert found, self.said()
-        self.url = found[0]
-
-    def said(self) -> str:
-        return (self.folder / "log").read_text()
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self._python("-m", "sparsight", "run", *arguments, "--server", self.url)
-
-    def notebook(self, file: str) -> subprocess.CompletedProcess[str]:
-        """The script that the documents show, on a file beside the service."""
-        return self._python(str(NOTEBOOK), self.url, file)
-
-    def _python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-P", *arguments]
-        return subprocess.run(
-            command, env=self.environment, cwd=self.folder, capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
-
-    def family(self) -> list[psutil.Process]:
-        """The process and everything below it."""
-        own = psutil.Process(self.process.pid)
-        return [own, *own.children(recursive=True)]
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            for process in self.family():
-                process.kill()
-            self.process.wait()
-        if self.process.stdout:
-            self.process.stdout.close()
-        self.log.close()
+from tools.service import LIMIT_S, MATRIX, Service
 
 
 @pytest.fixture
@@ -82,9 +26,8 @@ def service(home: Path) -> Iterator[Service]:
     """A service started where the user works: beside a module of their own that must not be taken for ours."""
     (home.parent / "a.mtx").write_text(MATRIX)
     (home.parent / "server.py").write_text("raise SystemExit('the decoy was imported')\n")
-    started = Service(home.parent)
-    yield started
-    started.close()
+    with Service(home.parent) as started:
+        yield started
 
 
 @pytest.fixture

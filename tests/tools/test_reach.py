@@ -7,7 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tools.reach import NOBODY, become_nobody, isolated, listeners, read
+from tools.reach.attempts import read
+from tools.reach.listeners import listeners
+from tools.reach.others import NOBODY, become_nobody, isolated
 
 
 def test_every_socket_of_a_process_is_found(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.postgres import DATABASES, fresh, serve
+from tests.postgres import DATABASES, serve
 from tools.chaos.books import Report
+from tools.chaos.ground import Ground
 from tools.chaos.piece import run
-from tools.chaos.services import SERVICES
+from tools.chaos.services import SERVICES, Zygote
 from tools.chaos.victims import VICTIMS, Victim
 
 PIECE = 250
@@ -90,12 +91,15 @@ def main() -> int:
         reports = [Report(**json.loads(line)) for line in lines]
     else:
         reports = []
-        with tempfile.TemporaryDirectory(prefix="chaos-") as folder, serve(Path(folder)) as server:
+        with (
+            tempfile.TemporaryDirectory(prefix="chaos-") as folder,
+            serve(Path(folder)) as server,
+            Zygote() as zygote,
+        ):
+            ground = Ground(Path(folder), server, zygote)
             for number, (database, service, victim, kills) in enumerate(pieces(options)):
                 home = Path(folder) / str(number)
-                home.mkdir()
-                url = fresh(server) if database == "postgres" else ""
-                reports.append(run(database, url, service, victim, kills, options.seed + number, home))
+                reports.append(run(ground, database, service, victim, kills, options.seed + number, home))
                 sys.stdout.write(json.dumps(asdict(reports[-1])) + "\n")
                 sys.stdout.flush()
     sys.stdout.write(table(reports))

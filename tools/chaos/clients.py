@@ -28,7 +28,7 @@ TIMEOUT_S = 30.0
 
 
 class Clients:
-    """Threads that submit until `stop`; afterwards `jobs`, `matrices` and `wrong` hold what they were told."""
+    """Threads that submit until the block ends; afterwards `jobs`, `matrices` and `wrong` hold what they were told."""
 
     def __init__(self, url: str, database: Database, matrix_ids: list[str], seed: int) -> None:
         self.jobs: dict[str, str] = {}
@@ -40,17 +40,17 @@ class Clients:
         self._database = database
         self._ready = list(matrix_ids)
         self._stopping = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(number, seed)) for number in range(CLIENTS)]
+        self._threads = [threading.Thread(target=self._run, args=(n, seed), daemon=True) for n in range(CLIENTS)]
 
-    def start(self) -> None:
+    def __enter__(self) -> None:
         """Begins to submit."""
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """Returns when everything that was sent has its answer."""
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        """Returns when everything that was sent has its answer, unless a person breaks off."""
         self._stopping.set()
-        for thread in self._threads:
+        for thread in self._threads if error is not KeyboardInterrupt else ():
             thread.join()
 
     def _run(self, number: int, seed: int) -> None:

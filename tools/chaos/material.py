@@ -41,11 +41,11 @@ def matrices() -> Iterator[tuple[MatrixInfo, CsrMatrix]]:
         yield MatrixInfo(f"{number:032x}", family, matrix.n_rows, matrix.n_cols, matrix.nnz), matrix
 
 
-def compile_kernels() -> DeviceProfile | None:
-    """Measures each call once, so that a fork of this process finds every kernel compiled; the CPU's profile."""
+def compile_kernels() -> None:
+    """Measures each call once, so that a fork of this process finds every kernel compiled."""
     known = dict(matrices())
     arrays = {info.id: matrix for info, matrix in known.items()}
-    profile = None
+    profile: DeviceProfile | None = None
     for call in CALLS:
         chosen = study(call["study"])
         params = parse_params(chosen.Params, call["params"])
@@ -53,4 +53,3 @@ def compile_kernels() -> DeviceProfile | None:
         with open_bench(CPU, profile, 0, None) as bench:
             for record in chosen.run(params, cases, arrays, bench):
                 profile = record if isinstance(record, DeviceProfile) else profile
-    return profile

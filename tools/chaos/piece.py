@@ -8,19 +8,16 @@ import threading
 import time
 from pathlib import Path
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
-from server import devices
-from server.db import AWAY, Database, clock
+from server.db import AWAY, Database
 from server.folders import sweep
-from server.migrate import migrate
 from server.models import TERMINAL, EventRow, JobRow, MatrixRow, MatrixState
-from server.sandbox import describe
 from server.settings import Settings
-from server.store import Store, write_matrix
 from tools.chaos.books import Report, check, file_faults
 from tools.chaos.clients import Clients
-from tools.chaos.material import CPU, matrices
+from tools.chaos.ground import Ground
+from tools.chaos.material import matrices
 from tools.chaos.services import SERVICES, Service, StuckError, free_port, left, wait
 from tools.chaos.victims import Victim
 
@@ -30,28 +27,31 @@ MOMENTS = ("", "queued", "running", "progress", "measurement", *TERMINAL[:1])
 SPREAD_S = 0.2
 """Longest time from such an event to the kill."""
 
+JOBS = JobRow.state.not_in(TERMINAL)
+MATRICES = MatrixRow.state == MatrixState.INGESTING
+"""What is not done yet."""
+
 LEFT_S = 90.0
 """Two idle agents of Ray try for a minute to tell its dead server, then end too."""
 
 
-def run(database: str, url: str, service: str, victim: Victim, kills: int, seed: int, home: Path) -> Report:
+def run(ground: Ground, database: str, service: str, victim: Victim, kills: int, seed: int, home: Path) -> Report:
     """Kills the victim so many times; then the queue must drain, nothing may be left, and the books be right."""
     report, began = Report(database, service, victim.name, seed), time.monotonic()
+    url = ground.empty(database, home) if service == "shipped" else ground.used(database, home)
     settings = Settings(home=home, database_url=url, port=free_port())
     with tempfile.TemporaryDirectory(prefix="s", ignore_cleanup_errors=True) as folder:
-        books = prepare(settings)
-        started: Service = SERVICES[service](settings, Path(folder))
+        books = Database(settings.resolved_database_url)
+        started: Service = SERVICES[service](settings, Path(folder), ground.zygote)
         ids = [info.id for info, _ in matrices()]
         clients = Clients(f"http://127.0.0.1:{settings.port}", books, ids, seed)
         started.start()
-        clients.start()
         try:
-            _kill(report, victim, started, settings, books, kills)
-            clients.stop()
-            wait(lambda: not _open(books), "the queue to drain")
+            with clients:
+                _kill(report, victim, started, settings, books, kills)
+            wait(lambda: not _open(books, JOBS, MATRICES), "the queue to drain")
         except StuckError as stuck:
             report.note(iter([("stuck", str(stuck))]))
-            clients.stop()
         started.stop()
         try:
             wait(lambda: not left(settings), "the processes to end", LEFT_S)
@@ -68,25 +68,6 @@ def run(database: str, url: str, service: str, victim: Victim, kills: int, seed:
     return report
 
 
-def prepare(settings: Settings) -> Database:
-    """A new database with small matrices that are ready, and a CPU."""
-    migrate(settings.resolved_database_url)
-    database, store = Database(settings.resolved_database_url), Store(settings.resolved_store)
-    with database.write() as session:
-        now = session.execute(select(clock())).scalar_one()
-        for number, (info, matrix) in enumerate(matrices()):
-            meta = describe(matrix) | {"notes": [], "duplicates": 0}
-            row = MatrixRow(id=info.id, name=info.name, state=MatrixState.READY, sha256=f"{number:064x}")
-            row.n_rows, row.n_cols, row.nnz, row.created_at = info.n_rows, info.n_cols, info.nnz, now
-            row.fingerprint, row.features = meta["fingerprint"], meta["features"]
-            with store.stage() as folder:
-                write_matrix(folder, matrix, meta)
-                store.commit(row.id, folder)
-            session.add(row)
-    devices.register(database, [CPU])
-    return database
-
-
 def _kill(report: Report, victim: Victim, service: Service, settings: Settings, books: Database, kills: int) -> None:
     chance = random.Random(report.seed)
     mark = 0
@@ -94,7 +75,8 @@ def _kill(report: Report, victim: Victim, service: Service, settings: Settings, 
         moment = chance.choice(MOMENTS)
         mark = _await(books, moment, mark)
         threading.Event().wait(chance.uniform(0.0, SPREAD_S))
-        report.kills += victim.kill(service, settings, chance)
+        if _open(books, JOBS):
+            report.kills += victim.kill(service, settings, chance)
 
 
 def _await(books: Database, moment: str, mark: int) -> int:
@@ -117,12 +99,10 @@ def _await(books: Database, moment: str, mark: int) -> int:
     return seen
 
 
-def _open(books: Database) -> int:
+def _open(books: Database, *unfinished: ColumnElement[bool]) -> int:
     try:
         with books.read() as session:
-            jobs = session.scalar(select(func.count()).where(JobRow.state.not_in(TERMINAL))) or 0
-            reading = session.scalar(select(func.count()).where(MatrixRow.state == MatrixState.INGESTING)) or 0
-            return jobs + reading
+            return sum(session.scalar(select(func.count()).where(rows)) or 0 for rows in unfinished)
     except AWAY:
         return 1
 

@@ -1,12 +1,13 @@
 """SERVICES: the ways in which the service runs under chaos; each finds its parts by name and starts what was killed."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -21,9 +22,11 @@ PARTS = ("process", "dispatcher", "worker", "server")
 PATIENCE_S = 240.0
 """What is not there by then never will be."""
 
-STEP_S = 0.01
+STEP_S = 0.03
 ONE_THREAD = {"NUMBA_THREADING_LAYER": "workqueue", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """A process that OpenMP has threads in cannot be forked."""
+
+THREADS = {"OMP_WAIT_POLICY": "PASSIVE", "NUMBA_CACHE_DIR": str(ROOT / ".pytest_cache" / "numba")}
 
 
 class StuckError(Exception):
@@ -61,46 +64,54 @@ def lives(process: psutil.Process | None) -> bool:
 
 def environment(settings: Settings, folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     """Of every process of the service."""
-    threads = {"OMP_WAIT_POLICY": "PASSIVE", "NUMBA_CACHE_DIR": str(ROOT / ".pytest_cache" / "numba")}
     ours = {"HOME": settings.home, "PORT": settings.port, "DATABASE_URL": settings.database_url, "LOG_FORMAT": "text"}
     given = {f"SPARSIGHT_{name}": str(value) for name, value in ours.items()}
-    return {**os.environ, **threads, **given, **more, "TMPDIR": str(folder)}
+    return {**os.environ, **THREADS, **given, **more, "TMPDIR": str(folder)}
 
 
-def _begin(
-    settings: Settings, folder: Path, command: Sequence[str], more: Mapping[str, str], **pipes: int
-) -> "subprocess.Popen[str]":
-    with (settings.home / "log").open("a") as log:
-        process: subprocess.Popen[str] = subprocess.Popen(
-            [sys.executable, *command],
-            cwd=ROOT,
-            env=environment(settings, folder, more),
-            stderr=log,
-            text=True,
-            **pipes,  # type: ignore[call-overload]
-        )
-        return process
+class Zygote:
+    """The process that forks warm services (warm.py), begun when the first is asked for; they end with the block."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> "Zygote":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process:
+            self._process.communicate()
+
+    def fork(self, part: str, environment: Mapping[str, str], log: Path) -> psutil.Process:
+        """A server or a worker with this environment, which appends what it says to the log."""
+        if self._process is None:
+            command = (sys.executable, "-m", "tools.chaos.warm")
+            environ = {**os.environ, **THREADS, **ONE_THREAD}
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environ, stdin=pipe, stdout=pipe, text=True)
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps({"part": part, "environment": environment, "log": str(log)}) + "\n")
+        self._process.stdin.flush()
+        return psutil.Process(int(self._process.stdout.readline()))
 
 
 class Warm:
-    """`serve --no-worker` and a worker beside it, as forks of one process (warm.py)."""
+    """`serve --no-worker` and a worker beside it, as forks of a process that has imported and compiled everything."""
 
     name = "warm"
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    def __init__(self, settings: Settings, folder: Path, zygote: Zygote) -> None:
         self._parts: dict[str, psutil.Process] = {}
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._parent = _begin(settings, folder, ("-m", "tools.chaos.warm"), ONE_THREAD, **pipes)
+        self._environment = environment(settings, folder, ONE_THREAD)
+        self._log = settings.home / "log"
+        self._zygote = zygote
 
     def start(self) -> None:
         """Forks or begins what does not run."""
-        assert self._parent.stdin
-        assert self._parent.stdout
         for part in ("server", "worker"):
             if not lives(self._parts.get(part)):
-                self._parent.stdin.write(f"{part}\n")
-                self._parent.stdin.flush()
-                self._parts[part] = psutil.Process(int(self._parent.stdout.readline()))
+                self._parts[part] = self._zygote.fork(part, self._environment, self._log)
 
     def find(self, part: str) -> psutil.Process | None:
         """As in Service."""
@@ -120,7 +131,6 @@ class Warm:
             with suppress(psutil.NoSuchProcess):
                 part.terminate()
         psutil.wait_procs(list(self._parts.values()), PATIENCE_S)
-        self._parent.communicate()
 
 
 class Shipped:
@@ -128,16 +138,20 @@ class Shipped:
 
     name = "shipped"
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    def __init__(self, settings: Settings, folder: Path, _zygote: Zygote) -> None:
         self._settings = settings
         self._folder = folder
-        self._server: subprocess.Popen[str] | None = None
+        self._server: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Forks or begins what does not run."""
         if self._server is None or self._server.poll() is not None:
             command = ("-P", "-m", "sparsight", "serve")
-            self._server = _begin(self._settings, self._folder, command, {}, stdout=subprocess.DEVNULL)
+            environ = environment(self._settings, self._folder, {})
+            with (self._settings.home / "log").open("a") as log:
+                self._server = subprocess.Popen(
+                    [sys.executable, *command], cwd=ROOT, env=environ, stderr=log, stdout=subprocess.DEVNULL
+                )
 
     def find(self, part: str) -> psutil.Process | None:
         """As in Service."""
@@ -170,13 +184,21 @@ def free_port() -> int:
 
 
 def left(settings: Settings) -> list[str]:
-    """Processes of the service that still run: those with its home in their environment."""
+    """Processes of the service that still run: those with its home in their environment, or its log for their words."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.environ().get("SPARSIGHT_HOME") == str(settings.home) and lives(process):
+            if _is_of(process, settings.home) and lives(process):
                 found.append(f"{process.pid} {process.name()}")
     return found
+
+
+def _is_of(process: psutil.Process, home: Path) -> bool:
+    # A fork shows the environment of the process that it is a fork of, but its words go to its own log.
+    with suppress(OSError):
+        if os.readlink(f"/proc/{process.pid}/fd/2") == str(home / "log"):
+            return True
+    return bool(process.environ().get("SPARSIGHT_HOME") == str(home))
 
 
 def postgres_folder(settings: Settings) -> Path:

@@ -1,20 +1,24 @@
-"""The service as forks of one process that has imported everything: a part that was killed is there again at once.
+"""Services as forks of one process that has imported everything: a part that was killed is there again at once.
 
-`python -m tools.chaos.warm` reads lines, `server` or `worker`, and answers each with the id of the process that it has
-forked, which ends with it. They run the code of the service, but that the dispatcher starts the processes that measure
-by itself, without Ray, and that pauses before a restart are short.
+`python -m tools.chaos.warm` reads lines of JSON: a part (`server` or `worker`), its environment and its log. It answers
+each with the id of the process that it has forked, which ends with it. They run the code of the service, but that the
+dispatcher starts the processes that measure by itself, without Ray, and that samples and pauses are short.
 """
 
+import gc
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -22,6 +26,7 @@ from typing import Any, NoReturn
 
 from ray import cloudpickle
 
+from gpu_engine.measure import cpu
 from server.jobs import dispatcher, worker
 from server.jobs.engine import Engine, ProcessDiedError, Stream, StreamEndError
 from server.jobs.task import Failure, StudyTask, run_study
@@ -31,6 +36,9 @@ from sparsight.serve import serve
 from tools.chaos.material import CPU, compile_kernels
 
 PAUSE_S = 0.05
+SAMPLE_S = 1e-4
+"""Of no use as a time, but jobs are short."""
+
 END = "end"
 PIDS_MAX = 4096
 """More than any process here has files open."""
@@ -201,13 +209,28 @@ def _serve() -> None:
 LIVES = {"server": _serve, "worker": _work}
 
 
+def _live(part: str, environment: Mapping[str, str], log: str) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    # Known since the imports, and another's.
+    tempfile.tempdir = None
+    words = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    for number in (1, 2):
+        os.dup2(words, number)
+    os.close(words)
+    LIVES[part]()
+
+
 def main() -> None:
     """Forks what it is told until nobody tells it any more; its children end with it."""
+    cpu.SAMPLE_S = SAMPLE_S
     compile_kernels()
+    # What is here for good is no garbage: a fork that looks for some would copy all of it.
+    gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
-        name = line.strip()
-        sys.stdout.write(f"{fork(name, LIVES[name])}\n")
+        order = json.loads(line)
+        sys.stdout.write(f"{fork(order['part'], partial(_live, **order))}\n")
         sys.stdout.flush()
 
 

@@ -22,6 +22,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "weight too small": (b"1 2 1e-400\n", "Line 1: The value '1e-400' underflows fp64"),
     "weight of many digits too small": (b"1 2 0." + b"0" * 400 + b"1\n", "underflows fp64"),
     "CR at the end": (b"1 2\n3 4\r", "Line 2: The last line ends with CR alone"),
+    "CR twice": (b"1,2,3\r\r\n1,3,4\r\n", r"Line 1: The value '3.r' is not a decimal number"),
     "weight of text": (b"1 2 1\n1 2 x\n", "Line 2: The value 'x' is not a decimal number"),
     "weight in hex": (b"1 2 0x1p3\n", "hexadecimal"),
     "sum overflows": (b"1 2 1e308\n1 2 1e308\n", "add up to more than fp64 holds"),

@@ -49,12 +49,15 @@ def _named_edges(lines: list[bytes]) -> list[tuple[str, str, float]]:
     heading, *rows = (_cells(line, first) for line in lines)
     need(rows and len(heading) in (2, 3), "columns")
     no_number = len(heading) == 3 and not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", heading[2], re.ASCII)
-    if not (no_number or all(cell.lower() in HEADINGS for cell in heading[:2])):
+    has_heading = no_number or all(cell.lower() in HEADINGS for cell in heading[:2])
+    if not has_heading:
         rows.insert(0, heading)
     need(all(len(row) == len(heading) for row in rows), "columns")
     for row in rows:
         need(all(cell and cell.isprintable() and not re.fullmatch("[+-]?[0-9]+", cell) for cell in row[:2]), "names")
-    need(all(cell[0].isalpha() or cell[0] == "_" for row in rows[:2] for cell in row[:2]), "names")
+    # Of the first two lines: what tells names from numbers.
+    told = rows[: 1 if has_heading else 2]
+    need(all(cell[0].isalpha() or cell[0] == "_" for row in told for cell in row[:2]), "names")
     return [(row[0], row[1], value(row[2]) if len(row) == 3 else 1.0) for row in rows]
 
 

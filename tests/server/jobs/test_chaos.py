@@ -1,26 +1,36 @@
 """Random kills under a queue, few of them: `make chaos` does the same with many. And the books find what is wrong."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from server.models import CaseDeathRow, EventRow, JobRow, MeasurementRow
-from tests.postgres import fresh
 from tools.chaos.books import job_faults
+from tools.chaos.ground import Ground
 from tools.chaos.piece import run
+from tools.chaos.services import Zygote
 from tools.chaos.victims import VICTIMS, Victim
 
 CASES = ("a", "b")
 TWICE = "process died (signal 9) twice"
 
 
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    with Zygote() as started:
+        yield started
+
+
 @pytest.mark.full("server/jobs/*", "server/db.py", "tools/chaos/*", "tests/server/jobs/*")
 @pytest.mark.parametrize("victim", VICTIMS, ids=lambda victim: victim.name)
-def test_nothing_is_lost_doubled_or_stuck(request: pytest.FixtureRequest, tmp_path: Path, victim: Victim) -> None:
+def test_nothing_is_lost_doubled_or_stuck(
+    request: pytest.FixtureRequest, tmp_path: Path, zygote: Zygote, victim: Victim
+) -> None:
     database = victim.databases[0]
-    url = fresh(request.getfixturevalue("postgres")) if database == "postgres" else ""
-    report = run(database, url, "warm", victim, kills=2, seed=1, home=tmp_path)
+    server = request.getfixturevalue("postgres") if database == "postgres" else ""
+    report = run(Ground(tmp_path, server, zygote), database, "warm", victim, 2, seed=1, home=tmp_path / "home")
     assert (report.found, report.kills) == ([], 2)
 
 

@@ -1,0 +1,1 @@
+"""What of a running service other users and other addresses reach."""
