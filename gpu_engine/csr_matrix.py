@@ -103,9 +103,19 @@ def check_csr(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) 
 
 def fingerprint(matrix: CsrMatrix) -> str:
     """sha256 (hex) of the canonical CSR of a host matrix: the same for one matrix from different files."""
-    digest = hashlib.sha256(f"csr {matrix.n_rows} {matrix.n_cols} {matrix.nnz}\n".encode())
-    digest.update(np.ascontiguousarray(matrix.indptr, dtype="<i8").data)
-    digest.update(np.ascontiguousarray(matrix.indices, dtype="<i4").data)
+    digest = _hashed_pattern(matrix)
     # −0.0 and 0.0 are one value of a matrix; NaN is refused by every reader.
     digest.update(np.ascontiguousarray(matrix.values + 0.0, dtype="<f8").data)
     return digest.hexdigest()
+
+
+def pattern_fingerprint(matrix: CsrMatrix) -> str:
+    """sha256 (hex) of the same without the values: one for all matrices of a pattern."""
+    return _hashed_pattern(matrix).hexdigest()
+
+
+def _hashed_pattern(matrix: CsrMatrix) -> "hashlib._Hash":
+    digest = hashlib.sha256(f"csr {matrix.n_rows} {matrix.n_cols} {matrix.nnz}\n".encode())
+    digest.update(np.ascontiguousarray(matrix.indptr, dtype="<i8").data)
+    digest.update(np.ascontiguousarray(matrix.indices, dtype="<i4").data)
+    return digest
