@@ -9,8 +9,8 @@ import numpy as np
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import units
 from gpu_engine.formats import find_kernel
+from gpu_engine.operators import scaling
 from gpu_engine.operators.build import Side, Source
-from gpu_engine.operators.scaling import scale
 from gpu_engine.operators.second_layout import SecondLayout
 
 
@@ -38,6 +38,7 @@ class Operator:
         self._other = self if side.mirrors else other
         self._vectors, self._launch = source.vectors, built.launch
         self._room = source.vectors.empty(self.shape[0])
+        self._scale = scaling.bound(source.vectors.backend, self.shape[0])
 
     @property
     def kernel(self) -> str:
@@ -134,11 +135,11 @@ class Operator:
                 raise ParameterError("x and out share memory, and a product reads x while it writes; take another out.")
         if beta:
             self._launch(own, self._room)
-            scale(alpha, self._room, beta, y)
+            self._scale(alpha, self._room, beta, y)
         else:
             self._launch(own, y)
             if alpha != 1.0:
-                scale(alpha, y, 0.0, y)
+                self._scale(alpha, y, 0.0, y)
         return vectors.answer(y, x) if out is None else out
 
     def _rows(self) -> list[tuple[str, str]]:

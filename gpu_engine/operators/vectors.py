@@ -139,7 +139,7 @@ class DeviceVectors:
 
         PyTorch has a current stream of its own. Others order their work by DLPack, or work on CuPy's stream.
         """
-        if type(vector).__module__ != "torch":
+        if type(vector).__module__.partition(".")[0] != "torch":
             return None
         pointer = sys.modules["torch"].cuda.current_stream(self.ordinal).cuda_stream
         if pointer == self._cupy.cuda.get_current_stream().ptr:

@@ -10,9 +10,10 @@ import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, gmres, lsqr
 
 import sparsight
+from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats import kernel_names
-from gpu_engine.operators import Operator, operator
+from gpu_engine.operators import Operator, operator, scaling
 from gpu_engine.verify import POISON, Reference, check, reference
 from tests.battery import BATTERY
 from tests.gpu_engine.operators.expected import combined, transposed
@@ -126,3 +127,11 @@ def test_a_linear_operator_takes_columns_and_several() -> None:
     columns = np.asfortranarray(np.random.default_rng(0).uniform(size=(matrix.shape[1], 3)))
     np.testing.assert_allclose(linear @ columns, matrix @ columns)
     np.testing.assert_allclose(linear.rmatvec(np.arange(40)), matrix.T @ np.arange(40))
+
+
+def test_a_sum_on_a_gpu_is_one_launch_of_all_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[Any] = []
+    monkeypatch.setattr(CudaSource, "function", lambda source, name: lambda *launch: launched.append((name, *launch)))
+    scaling.bound("cuda", 1025)(2.0, "s", 0.5, "y")
+    scaling.bound("cuda", 0)(2.0, "s", 0.5, "y")
+    assert launched == [("scaled_sum", (5,), (256,), (1025, 2.0, "s", 0.5, "y"))]
