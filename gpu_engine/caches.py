@@ -14,7 +14,14 @@ CACHE_FOLDERS = {"NUMBA_CACHE_DIR": "numba", "CUPY_CACHE_DIR": "cupy"}
 def place_caches() -> None:
     """Sets these variables for this process and its children; one that is set already stays."""
     # Without a home of any kind the libraries look for a place themselves.
+    folder = home()
+    if folder is not None:
+        for variable, name in CACHE_FOLDERS.items():
+            os.environ.setdefault(variable, str(folder / name))
+
+
+def home() -> Path | None:
+    """The folder that SPARSIGHT_HOME names; None where the user has no home."""
     with suppress(RuntimeError):
-        home = Path(os.environ.get("SPARSIGHT_HOME", HOME)).expanduser().absolute()
-        for variable, folder in CACHE_FOLDERS.items():
-            os.environ.setdefault(variable, str(home / folder))
+        return Path(os.environ.get("SPARSIGHT_HOME", HOME)).expanduser().absolute()
+    return None

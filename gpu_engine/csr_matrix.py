@@ -122,3 +122,8 @@ def fingerprint_of(shape: tuple[int, int], indptr: Any, indices: Iterable[Any], 
         # −0.0 and 0.0 are one value of a matrix; NaN is refused by every reader.
         digest.update(np.ascontiguousarray(piece + 0.0, dtype="<f8").data)
     return digest.hexdigest()
+
+
+def pattern_fingerprint(matrix: CsrMatrix) -> str:
+    """sha256 (hex) of the same without the values: one for all matrices of a pattern."""
+    return fingerprint_of(matrix.shape, matrix.indptr, (matrix.indices,), ())

@@ -66,31 +66,40 @@ def features(matrix: CsrMatrix) -> dict[str, Feature]:
     lengths = np.diff(matrix.indptr)
     column_lengths = _column_lengths(matrix)
     symmetric_pattern, symmetric = _symmetry(matrix)
-    longest, shortest = (int(lengths.max()), int(lengths.min())) if lengths.size else (0, 0)
+    shortest = int(lengths.min()) if lengths.size else 0
+    own = product_features(matrix)
     return {
-        "n_rows": matrix.n_rows,
-        "n_cols": matrix.n_cols,
-        "nnz": matrix.nnz,
-        "ave": float(lengths.mean()) if lengths.size else 0.0,
-        "sigma": float(lengths.std()) if lengths.size else 0.0,
-        "max": longest,
+        **own,
         "min": shortest,
-        "max_min": longest - shortest,
+        "max_min": int(own["max"]) - shortest,
         "empty_rows": int(np.count_nonzero(lengths == 0)),
         "empty_cols": int(np.count_nonzero(column_lengths == 0)),
         "bandwidth": _bandwidth(matrix),
         "symmetric_pattern": symmetric_pattern,
         "symmetric": symmetric,
         "explicit_zeros": int(np.count_nonzero(matrix.values == 0.0)),
+        "n_p": computations(lengths),
+        "power_law_exponent": power_law_exponent(lengths),
+        "power_law_exponent_cols": power_law_exponent(column_lengths),
+    }
+
+
+def product_features(matrix: CsrMatrix) -> dict[str, Feature]:
+    """Of the features of a host matrix those that say how long a product takes."""
+    lengths = np.diff(matrix.indptr)
+    return {
+        "n_rows": matrix.n_rows,
+        "n_cols": matrix.n_cols,
+        "nnz": matrix.nnz,
+        "ave": float(lengths.mean()) if lengths.size else 0.0,
+        "sigma": float(lengths.std()) if lengths.size else 0.0,
+        "max": int(lengths.max()) if lengths.size else 0,
         "distinct_values": _distinct_values(matrix.values),
+        "float_values": _are_floats(matrix.values),
         "n_iter_ellr": iterations(lengths),
         "n_iter_pellr": iterations(np.sort(lengths)[::-1]),
         "n_iter_sorted": iterations(_sorted_in_windows(lengths)),
-        "n_p": computations(lengths),
-        "float_values": _are_floats(matrix.values),
         **_locality(matrix),
-        "power_law_exponent": power_law_exponent(lengths),
-        "power_law_exponent_cols": power_law_exponent(column_lengths),
     }
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from gpu_engine.competitors import BEST, COMPETITORS, competitor_names
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.errors import KernelError, ParameterError
+from gpu_engine.errors import ParameterError
 from gpu_engine.experiment import Candidate, Experiment, Fields, ProductCandidate, best_of
 from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import Format, Kernel
@@ -160,7 +160,5 @@ class ProductKernel(ProductCandidate):
 
     def product(self) -> Callable[[], None]:
         """A call of the kernel on the layout of that moment."""
-        product = self._kernel.product(self._products.backend)
-        if product is None:
-            raise KernelError(f"{self.name} does not exist on {self._products.backend}.")
-        return lambda: product(self.arrays, self._products.x, self._products.y)
+        run = self._products
+        return lambda: self._kernel.bound(run.backend, self.arrays)(run.x, run.y)

@@ -59,10 +59,21 @@ def test_the_api_process_loads_neither_ray_nor_cupy(module: str) -> None:
     assert ended.stdout.split() == []
 
 
+@pytest.mark.parametrize(
+    ("program", "heavy"),
+    [("import sparsight", "numba numpy httpx"), ("from sparsight import operator", "httpx fastapi ray cupy torch")],
+)
+def test_who_imports_sparsight_loads_what_is_used(program: str, heavy: str) -> None:
+    program += f"; import sys; print(*sorted(set({heavy.split()}) & set(sys.modules)))"
+    ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.split()) == (0, []), ended.stderr
+
+
 def test_the_engine_is_importable_without_cupy() -> None:
     program = (
         "import sys; sys.modules['cupy'] = None\n"
-        "import gpu_engine.studies, gpu_engine.formats, gpu_engine.device, gpu_engine.measure, gpu_engine.__main__"
+        "import gpu_engine.studies, gpu_engine.formats, gpu_engine.device, gpu_engine.measure, gpu_engine.__main__\n"
+        "import gpu_engine.operators"
     )
     ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

@@ -14,7 +14,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
 from gpu_engine.errors import KernelError
-from gpu_engine.formats.base import Format, Kernel, Product, array_module, row_of_entries
+from gpu_engine.formats.base import Format, Kernel, Launch, array_module, row_of_entries
 
 INDEX_32, INDEX_64 = 2, 3
 BASE_ZERO = 0
@@ -259,8 +259,8 @@ def _set_stream(handle: LibraryObject) -> None:
     _call("cusparseSetStream", handle, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr))
 
 
-def _product(algorithm: int) -> Product:
-    return lambda layout, x, y: multiply(layout, algorithm, x, y)
+def _product(algorithm: int) -> Callable[[CusparseLayout], Launch]:
+    return lambda layout: functools.partial(multiply, layout, algorithm)
 
 
 def _plan(

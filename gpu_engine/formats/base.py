@@ -3,13 +3,14 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource, digest
-from gpu_engine.errors import LayoutTooLargeError
+from gpu_engine.errors import KernelError, LayoutTooLargeError
 
 
 class Layout(Protocol):
@@ -34,11 +35,15 @@ POINTERS = ("int", "long long")
 Product = Callable[[Any, Any, Any], None]
 """`(layout, x, y)`: y := A·x; x float64 [n_cols], y float64 [n_rows]; launches on the current stream, never waits."""
 
+Launch = Callable[[Any, Any], None]
+"""`(x, y)`: the product of one layout, with all prepared that does not change with x and y."""
+
 
 @dataclass(frozen=True)
 class Kernel:
     """One way to multiply with a format; None for a backend on which it has no meaning.
 
+    cuda         layout → its product on the current GPU
     source       the CUDA file behind `cuda`
     parts        kernels of other formats that it launches, where it has no source of its own
     moved_bytes  bytes of the layout that any run must read at least; default: all that it stores
@@ -48,7 +53,7 @@ class Kernel:
     variant: str
     summary: str
     cpu: Product | None = None
-    cuda: Product | None = None
+    cuda: Callable[[Any], Launch] | None = None
     source: CudaSource | None = None
     parts: tuple["Kernel", ...] = ()
     moved_bytes: Callable[[Any], int] | None = None
@@ -56,11 +61,19 @@ class Kernel:
 
     def runs_on(self, backend: str) -> bool:
         """Whether the kernel exists for `cpu` or `cuda`."""
-        return self.product(backend) is not None
+        return (self.cuda if backend == "cuda" else self.cpu) is not None
 
     def product(self, backend: str) -> Product | None:
         """The product of that backend."""
-        return self.cuda if backend == "cuda" else self.cpu
+        return (lambda layout, x, y: self.bound(backend, layout)(x, y)) if self.runs_on(backend) else None
+
+    def bound(self, backend: str, layout: Any) -> Launch:
+        """The product of one layout on that backend; raises KernelError where the kernel does not exist there."""
+        if backend == "cuda" and self.cuda is not None:
+            return self.cuda(layout)
+        if backend != "cuda" and self.cpu is not None:
+            return partial(self.cpu, layout)
+        raise KernelError(f"The kernel {self.variant} does not exist on {backend}.")
 
     def layout_bytes(self, layout: Layout) -> int:
         """Bytes of the layout that a run reads at least."""
@@ -70,7 +83,8 @@ class Kernel:
         """First 16 hex digits of the sha256 of the source that a record of this backend was measured with."""
         if self.parts:
             return digest(" ".join(part.source_hash(backend) for part in self.parts))
-        return source_hash(self.product(backend), self.source if backend == "cuda" else None)
+        own, source = (self.cuda, self.source) if backend == "cuda" else (self.cpu, None)
+        return source_hash(own, source)
 
 
 @dataclass(frozen=True)
@@ -98,12 +112,37 @@ class Format:
         return f"{self.name}/{kernel.variant}"
 
 
-def source_hash(product: Callable[..., None] | None, source: CudaSource | None) -> str:
+def source_hash(product: Callable[..., Any] | None, source: CudaSource | None) -> str:
     """First 16 hex digits of the sha256 of a CUDA source, else of the module of a function; empty without either."""
     if source is not None:
         return digest(source.text)
     module = inspect.getmodule(product)
     return digest(inspect.getsource(module)) if module is not None else ""
+
+
+def launch(
+    source: CudaSource,
+    name: str,
+    blocks: int,
+    threads: int,
+    arguments: tuple[Any, ...],
+    shared_mem: int = 0,
+    clears: bool = False,
+) -> Launch:
+    """A product that is one kernel, which takes x and y after its arguments; without blocks nothing is launched.
+
+    clears  whether it adds to y, which is zeroed before
+    """
+    kernel = source.function(name) if blocks else None
+    grid, block = (blocks,), (threads,)
+
+    def call(x: Any, y: Any) -> None:
+        if clears:
+            y.data.memset_async(0, y.nbytes)
+        if kernel is not None:
+            kernel(grid, block, (*arguments, x, y), shared_mem=shared_mem)
+
+    return call
 
 
 def array_module(array: Any) -> Any:

@@ -12,7 +12,17 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Format, Kernel, array_module, entry_blocks, inverse, pointers, row_lengths
+from gpu_engine.formats.base import (
+    Format,
+    Kernel,
+    Launch,
+    array_module,
+    entry_blocks,
+    inverse,
+    launch,
+    pointers,
+    row_lengths,
+)
 
 AHEAD, BLOCK = 8, 64
 """Lines of a group in flight, and threads of a block: the fastest on an H200 over even and uneven rows."""
@@ -119,11 +129,10 @@ def bytes_needed(matrix: CsrMatrix, permutation: Any) -> int:
     return 12 * STRIP * int(lines[-1]) + int(lines.nbytes + permutation.nbytes)
 
 
-def _cuda(layout: BiellLayout, x: Any, y: Any) -> None:
+def _cuda(layout: BiellLayout) -> Launch:
     n_rows = layout.permutation.size
-    if n_rows:
-        arrays = (layout.lines, layout.columns, layout.values, layout.permutation)
-        SOURCE.function(f"biell_warp<{AHEAD}>")((-(-n_rows // BLOCK),), (BLOCK,), (np.int32(n_rows), *arrays, x, y))
+    arguments = np.int32(n_rows), layout.lines, layout.columns, layout.values, layout.permutation
+    return launch(SOURCE, f"biell_warp<{AHEAD}>", -(-n_rows // BLOCK), BLOCK, arguments)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Format, Kernel, array_module, row_of_entries
+from gpu_engine.formats.base import Format, Kernel, Launch, array_module, launch, row_of_entries
 
 SOURCE = CudaSource(__package__, "coo.cu", ("coo_segmented",))
 BLOCK = 128
@@ -58,20 +58,13 @@ class CooLayout:
         return int(self.rows.nbytes + self.columns.nbytes + self.values.nbytes)
 
 
-def cuda_add(layout: CooLayout, x: Any, y: Any) -> None:
-    """y += A·x on the current GPU."""
+def cuda_product(layout: CooLayout, adds: bool = False) -> Launch:
+    """y := A·x, or y := A·x + y where it `adds`, on the current GPU."""
     nnz = int(layout.values.size)
-    if nnz:
-        steps = STEPS if nnz >= SMALL else STEPS_WHILE_SMALL
-        warps = -(-nnz // (32 * steps))
-        blocks = -(-warps // (BLOCK // 32))
-        arguments = (np.int64(nnz), np.int32(steps), layout.rows, layout.columns, layout.values, x, y)
-        SOURCE.function("coo_segmented")((blocks,), (BLOCK,), arguments)
-
-
-def _cuda(layout: CooLayout, x: Any, y: Any) -> None:
-    y.data.memset_async(0, y.nbytes)
-    cuda_add(layout, x, y)
+    steps = STEPS if nnz >= SMALL else STEPS_WHILE_SMALL
+    warps = -(-nnz // (32 * steps))
+    arguments = np.int64(nnz), np.int32(steps), layout.rows, layout.columns, layout.values
+    return launch(SOURCE, "coo_segmented", -(-warps // (BLOCK // 32)), BLOCK, arguments, clears=not adds)
 
 
 @numba.njit(parallel=True, cache=True)
@@ -123,7 +116,7 @@ KERNEL = Kernel(
     "segmented",
     "Equal nonzeros a thread; segmented scan over the warp, atomics where a row ends.",
     cpu=_cpu,
-    cuda=_cuda,
+    cuda=cuda_product,
     source=SOURCE,
 )
 

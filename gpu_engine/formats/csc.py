@@ -12,7 +12,17 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import POINTERS, Format, Kernel, array_module, lanes_for, pointers, row_of_entries
+from gpu_engine.formats.base import (
+    POINTERS,
+    Format,
+    Kernel,
+    Launch,
+    array_module,
+    lanes_for,
+    launch,
+    pointers,
+    row_of_entries,
+)
 
 LANES = (1, 2, 4, 8, 16, 32)
 SOURCE = CudaSource(
@@ -62,13 +72,11 @@ def _sorted_by(keys: Any, n_keys: int, others: Any, values: Any, dtype: Any) -> 
     return pointers(xp.bincount(keys, minlength=n_keys), dtype), others[order], values[order]
 
 
-def _cuda(layout: CscLayout, x: Any, y: Any) -> None:
-    y.data.memset_async(0, y.nbytes)
-    if layout.n_cols:
-        lanes = lanes_for(layout.rows.size, layout.n_cols)
-        kernel = SOURCE.function(f"csc_atomic<{POINTERS[layout.indptr.dtype.itemsize == 8]}, {lanes}>")
-        blocks = -(-layout.n_cols // (BLOCK // lanes))
-        kernel((blocks,), (BLOCK,), (np.int32(layout.n_cols), layout.indptr, layout.rows, layout.values, x, y))
+def _cuda(layout: CscLayout) -> Launch:
+    lanes = lanes_for(layout.rows.size, layout.n_cols)
+    name = f"csc_atomic<{POINTERS[layout.indptr.dtype.itemsize == 8]}, {lanes}>"
+    arguments = np.int32(layout.n_cols), layout.indptr, layout.rows, layout.values
+    return launch(SOURCE, name, -(-layout.n_cols // (BLOCK // lanes)), BLOCK, arguments, clears=True)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import POINTERS, Format, Kernel, array_module
+from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch, array_module, launch
 
 SOURCE = CudaSource(__package__, "csri.cu", tuple(f"csri_warp<{pointer}>" for pointer in POINTERS))
 BLOCK = 128
@@ -58,13 +58,11 @@ def _parts(matrix: CsrMatrix) -> int:
     return -(-matrix.nnz // ENTRIES)
 
 
-def _cuda(layout: CsriLayout, x: Any, y: Any) -> None:
-    y.data.memset_async(0, y.nbytes)
+def _cuda(layout: CsriLayout) -> Launch:
     parts, matrix = layout.first_rows.size, layout.matrix
-    if parts:
-        kernel = SOURCE.function(f"csri_warp<{POINTERS[matrix.indptr.dtype.itemsize == 8]}>")
-        blocks = -(-parts // (BLOCK // 32))
-        kernel((blocks,), (BLOCK,), (np.int64(matrix.nnz), np.int32(parts), np.int32(y.size), *layout.arrays, x, y))
+    name = f"csri_warp<{POINTERS[matrix.indptr.dtype.itemsize == 8]}>"
+    arguments = np.int64(matrix.nnz), np.int32(parts), np.int32(matrix.n_rows), *layout.arrays
+    return launch(SOURCE, name, -(-parts // (BLOCK // 32)), BLOCK, arguments, clears=True)
 
 
 @numba.njit(parallel=True, cache=True)

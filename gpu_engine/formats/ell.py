@@ -13,7 +13,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Format, Kernel, array_module, entry_blocks, max_row_length, pointers
+from gpu_engine.formats.base import Format, Kernel, Launch, array_module, entry_blocks, launch, max_row_length, pointers
 
 AHEAD, BLOCK = 2, 64
 """Slots of a thread in flight, and threads of a block: the fastest on an H200 over even and uneven rows."""
@@ -84,18 +84,25 @@ def read_slots(columns: Any, values: Any, lengths: Any, places: Any, n_cols: int
     return CsrMatrix(columns.shape[1], n_cols, indptr, indices, data)
 
 
-def cuda_product(layout: EllLayout, x: Any, y: Any) -> None:
-    """y := A·x on the current GPU."""
-    if layout.columns.shape[1]:
-        bind(layout, x, y)()
+def cuda_product(layout: EllLayout, adds: bool = False) -> Launch:
+    """y := A·x, or y := A·x + y where it `adds`, on the current GPU."""
+    return launch(SOURCE, _name(adds), *_shape(layout))
 
 
 def bind(layout: EllLayout, x: Any, y: Any, adds: bool = False) -> Callable[[], None]:
-    """y := A·x, or y := A·x + y where it `adds`, of a matrix with rows as a call that makes nothing anew."""
+    """The same of a matrix with rows, with x and y given, as a call that makes nothing anew."""
+    blocks, threads, arguments = _shape(layout)
+    return partial(SOURCE.function(_name(adds)), (blocks,), (threads,), (*arguments, x, y))
+
+
+def _name(adds: bool) -> str:
+    return f"ell_thread<{str(adds).lower()}, {AHEAD}>"
+
+
+def _shape(layout: EllLayout) -> tuple[int, int, tuple[Any, ...]]:
+    """(blocks, threads, arguments before x and y) of a launch."""
     width, n_rows = layout.columns.shape
-    arguments = np.int32(n_rows), np.int32(width), layout.columns, layout.values, x, y
-    kernel = SOURCE.function(f"ell_thread<{str(adds).lower()}, {AHEAD}>")
-    return partial(kernel, (-(-n_rows // BLOCK),), (BLOCK,), arguments)
+    return -(-n_rows // BLOCK), BLOCK, (np.int32(n_rows), np.int32(width), layout.columns, layout.values)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Format, Kernel, max_row_length, row_lengths
+from gpu_engine.formats.base import Format, Kernel, Launch, launch, max_row_length, row_lengths
 from gpu_engine.formats.ell import PADDING, fill_slots, read_slots
 
 AHEAD, BLOCK = 4, 64
@@ -54,11 +54,10 @@ class EllrLayout:
         return int(self.columns.nbytes + self.values.nbytes + self.lengths.nbytes)
 
 
-def _cuda(layout: EllrLayout, x: Any, y: Any) -> None:
+def _cuda(layout: EllrLayout) -> Launch:
     n_rows = layout.lengths.size
-    if n_rows:
-        arguments = (np.int32(n_rows), layout.lengths, layout.columns, layout.values, x, y)
-        SOURCE.function(f"ellr_thread<{AHEAD}>")((-(-n_rows // BLOCK),), (BLOCK,), arguments)
+    arguments = np.int32(n_rows), layout.lengths, layout.columns, layout.values
+    return launch(SOURCE, f"ellr_thread<{AHEAD}>", -(-n_rows // BLOCK), BLOCK, arguments)
 
 
 @numba.njit(parallel=True, cache=True)

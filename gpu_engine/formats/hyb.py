@@ -12,7 +12,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.formats import coo, ell
-from gpu_engine.formats.base import Format, Kernel, array_module, entry_blocks, pointers, row_lengths
+from gpu_engine.formats.base import Format, Kernel, Launch, array_module, entry_blocks, pointers, row_lengths
 from gpu_engine.formats.coo import CooLayout
 from gpu_engine.formats.ell import EllLayout
 
@@ -83,9 +83,14 @@ def mean_rule(matrix: CsrMatrix) -> int:
     return max(1, (2 * matrix.nnz + matrix.n_rows) // (2 * matrix.n_rows)) if matrix.n_rows else 1
 
 
-def _cuda(layout: HybLayout, x: Any, y: Any) -> None:
-    ell.cuda_product(layout.ell_part, x, y)
-    coo.cuda_add(layout.coo_part, x, y)
+def _cuda(layout: HybLayout) -> Launch:
+    first, rest = ell.cuda_product(layout.ell_part), coo.cuda_product(layout.coo_part, adds=True)
+
+    def call(x: Any, y: Any) -> None:
+        first(x, y)
+        rest(x, y)
+
+    return call
 
 
 def _cpu(layout: HybLayout, x: Any, y: Any) -> None:

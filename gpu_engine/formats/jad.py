@@ -16,9 +16,11 @@ from gpu_engine.formats.base import (
     POINTERS,
     Format,
     Kernel,
+    Launch,
     array_module,
     entry_blocks,
     inverse,
+    launch,
     longest_first,
     max_row_length,
     pointers,
@@ -96,12 +98,12 @@ def _diagonal_lengths(matrix: CsrMatrix) -> Any:
     return lengths.size - xp.searchsorted(lengths, slots, side="right")
 
 
-def _cuda(layout: JadLayout, x: Any, y: Any) -> None:
+def _cuda(layout: JadLayout) -> Launch:
     n_rows = layout.permutation.size
-    if n_rows:
-        kernel = SOURCE.function(f"jad_thread<{POINTERS[layout.diagonals.dtype.itemsize == 8]}, {AHEAD}>")
-        arrays = (layout.diagonals, layout.columns, layout.values, layout.permutation)
-        kernel((-(-n_rows // BLOCK),), (BLOCK,), (np.int32(n_rows), np.int32(layout.diagonals.size - 1), *arrays, x, y))
+    name = f"jad_thread<{POINTERS[layout.diagonals.dtype.itemsize == 8]}, {AHEAD}>"
+    arrays = (layout.diagonals, layout.columns, layout.values, layout.permutation)
+    arguments = np.int32(n_rows), np.int32(layout.diagonals.size - 1), *arrays
+    return launch(SOURCE, name, -(-n_rows // BLOCK), BLOCK, arguments)
 
 
 @numba.njit(parallel=True, cache=True)

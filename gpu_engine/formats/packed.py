@@ -14,7 +14,7 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats import packing, tiles
-from gpu_engine.formats.base import POINTERS, Format, Kernel, array_module, blocks
+from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch, array_module, blocks
 from gpu_engine.formats.packing import PackedColumns
 from gpu_engine.formats.tiles import Tiles
 
@@ -86,12 +86,12 @@ def _bytes_needed(matrix: CsrMatrix) -> int:
     return matrix.stored_bytes + cut.nbytes + 12 * cut.count + 8 * packing.CODES
 
 
-def _cuda(layout: PackedLayout, x: Any, y: Any) -> None:
+def _cuda(layout: PackedLayout) -> Launch:
     pointer = POINTERS[layout.indptr.dtype.itemsize == 8]
     size = packing.value_bytes(layout.stored, layout.table)
     kernel = SOURCE.function(f"packed_tile<{pointer}, {THREADS}, {ITEMS}, {size}>")
     arrays = (layout.indptr, *layout.columns.arrays, layout.stored, layout.table)
-    tiles.launch(kernel, SOURCE.function(JOIN), THREADS, layout.tiles, arrays, x, y)
+    return tiles.launch(kernel, SOURCE.function(JOIN), THREADS, layout.tiles, arrays)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -17,9 +17,11 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import (
     Format,
     Kernel,
+    Launch,
     array_module,
     entry_blocks,
     inverse,
+    launch,
     longest_first,
     max_row_length,
     pointers,
@@ -158,20 +160,19 @@ def _sliced_bytes(matrix: CsrMatrix) -> int:
     return 12 * WARP * int(lines[-1]) + int(lines.nbytes) + 4 * matrix.n_rows
 
 
-def _run(name: str, layout: Any, place: Any, x: Any, y: Any) -> None:
+def _launch(name: str, layout: Any, place: Any) -> Launch:
     """One thread a row; `place` says where its slots are."""
     n_rows = layout.permutation.size
-    if n_rows:
-        arguments = (np.int32(n_rows), place, layout.columns, layout.values, layout.permutation, x, y)
-        SOURCE.function(name)((-(-n_rows // BLOCK),), (BLOCK,), arguments)
+    arguments = np.int32(n_rows), place, layout.columns, layout.values, layout.permutation
+    return launch(SOURCE, name, -(-n_rows // BLOCK), BLOCK, arguments)
 
 
-def _cuda(layout: PellrLayout, x: Any, y: Any) -> None:
-    _run(f"pellr<{layout.group}, {AHEAD}>", layout, layout.lengths, x, y)
+def _cuda(layout: PellrLayout) -> Launch:
+    return _launch(f"pellr<{layout.group}, {AHEAD}>", layout, layout.lengths)
 
 
-def _cuda_sliced(layout: SlicedLayout, x: Any, y: Any) -> None:
-    _run(f"pellr_sliced<{AHEAD}>", layout, layout.lines, x, y)
+def _cuda_sliced(layout: SlicedLayout) -> Launch:
+    return _launch(f"pellr_sliced<{AHEAD}>", layout, layout.lines)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -8,6 +8,7 @@ after Anzt, Tomov and Dongarra (MAGMA). Other than there, row lengths are kept a
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numba
@@ -19,10 +20,11 @@ from gpu_engine.formats import packing
 from gpu_engine.formats.base import (
     Format,
     Kernel,
-    Product,
+    Launch,
     array_module,
     entry_blocks,
     inverse,
+    launch,
     pointers,
     row_lengths,
 )
@@ -196,32 +198,25 @@ def _to_csr(
     return CsrMatrix(int(slices.lengths.size), n_cols, indptr, indices, found)
 
 
-def _launch(name: str, slices: Slices, lanes: int, arguments: tuple[Any, ...]) -> None:
+def _launch(name: str, slices: Slices, lanes: int, arguments: tuple[Any, ...]) -> Launch:
     n_slices = slices.offsets.size - 1
-    if n_slices:
-        block = max(BLOCK, slices.rows * lanes)
-        blocks = -(-n_slices // (block // (slices.rows * lanes)))
-        sizes = np.int32(slices.lengths.size), np.int32(n_slices)
-        order = np.uint64(0) if slices.order is None else slices.order
-        arguments = (*sizes, slices.offsets, slices.lengths, order, *arguments)
-        SOURCE.function(name)((blocks,), (block,), arguments, shared_mem=8 * block if lanes > 1 else 0)
+    block = max(BLOCK, slices.rows * lanes)
+    blocks = -(-n_slices // (block // (slices.rows * lanes)))
+    sizes = np.int32(slices.lengths.size), np.int32(n_slices)
+    order = np.uint64(0) if slices.order is None else slices.order
+    arguments = (*sizes, slices.offsets, slices.lengths, order, *arguments)
+    return launch(SOURCE, name, blocks, block, arguments, shared_mem=8 * block if lanes > 1 else 0)
 
 
-def _plain(lanes: int) -> Product:
-    def product(layout: SellpLayout, x: Any, y: Any) -> None:
-        name = f"sellp<{layout.slices.rows}, {lanes}, {AHEAD[lanes]}>"
-        _launch(name, layout.slices, lanes, (layout.columns, layout.values, x, y))
-
-    return product
+def _plain(lanes: int, layout: SellpLayout) -> Launch:
+    name = f"sellp<{layout.slices.rows}, {lanes}, {AHEAD[lanes]}>"
+    return _launch(name, layout.slices, lanes, (layout.columns, layout.values))
 
 
-def _packed(lanes: int) -> Product:
-    def product(layout: PackedSellpLayout, x: Any, y: Any) -> None:
-        size = packing.value_bytes(layout.stored, layout.table)
-        name = f"sellp_packed<{layout.slices.rows}, {lanes}, {PACKED_AHEAD}, {size}>"
-        _launch(name, layout.slices, lanes, (*layout.columns.arrays, layout.stored, layout.table, x, y))
-
-    return product
+def _packed(lanes: int, layout: PackedSellpLayout) -> Launch:
+    size = packing.value_bytes(layout.stored, layout.table)
+    name = f"sellp_packed<{layout.slices.rows}, {lanes}, {PACKED_AHEAD}, {size}>"
+    return _launch(name, layout.slices, lanes, (*layout.columns.arrays, layout.stored, layout.table))
 
 
 @numba.njit(parallel=True, cache=True)
@@ -311,7 +306,7 @@ def _format(name: str, title: str, rows: int, sigma: int, lanes: tuple[int, ...]
         bytes_needed=lambda m: (s := Slices.of(m, rows, sigma)).nbytes + 12 * s.size,
         from_csr=lambda m: SellpLayout.from_csr(m, rows, sigma),
         kernels=tuple(
-            Kernel(f"t{n}", f"{_threads(n)}.", _cpu if n == 1 else None, _plain(n), SOURCE, moved_bytes=_moved)
+            Kernel(f"t{n}", f"{_threads(n)}.", _cpu if n == 1 else None, partial(_plain, n), SOURCE, moved_bytes=_moved)
             for n in lanes
         ),
     )
@@ -333,7 +328,7 @@ PACKED = Format(
             f"t{n}",
             f"{_threads(n)}, unpacked on the way.",
             _cpu_packed if n == 1 else None,
-            _packed(n),
+            partial(_packed, n),
             SOURCE,
             moved_bytes=_moved_packed,
         )

@@ -14,7 +14,7 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats import tiles
-from gpu_engine.formats.base import POINTERS, Format, Kernel
+from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch
 from gpu_engine.formats.tiles import Tiles
 
 THREADS, ITEMS = 128, 4
@@ -49,11 +49,11 @@ class SplitLayout:
         return self.matrix.stored_bytes + self.tiles.nbytes
 
 
-def _cuda(layout: SplitLayout, x: Any, y: Any) -> None:
+def _cuda(layout: SplitLayout) -> Launch:
     matrix = layout.matrix
     kernel = SOURCE.function(f"split_tile<{POINTERS[matrix.indptr.dtype.itemsize == 8]}, {THREADS}, {ITEMS}>")
     arrays = (matrix.indptr, matrix.indices, matrix.values)
-    tiles.launch(kernel, SOURCE.function(JOIN), THREADS, layout.tiles, arrays, x, y)
+    return tiles.launch(kernel, SOURCE.function(JOIN), THREADS, layout.tiles, arrays)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.formats.base import array_module, row_lengths
+from gpu_engine.formats.base import Launch, array_module, row_lengths
 
 CUT = 2**31
 """Added to a tile's first row that began in an earlier tile."""
@@ -114,18 +114,22 @@ def _cut_rows(rows: Any, cuts: Any) -> tuple[Any, Any, Any]:
     return cut.astype(xp.int32), first.astype(xp.int32), (first + count).astype(xp.int32)
 
 
-def launch(kernel: Any, join: Any, threads: int, tiles: Tiles, arguments: tuple[Any, ...], x: Any, y: Any) -> None:
+def launch(kernel: Any, join: Any, threads: int, tiles: Tiles, arguments: tuple[Any, ...]) -> Launch:
     """A product on a GPU: the kernel of the tiles, called as `split_tile` is with its `arguments`, then the join."""
     if not tiles.count:
-        y.data.memset_async(0, y.nbytes)
-        return
-    arrays = (tiles.borders, tiles.first_rows, *arguments, x, y, tiles.first_sums, tiles.last_sums)
-    kernel((tiles.count,), (threads,), arrays)
+        return lambda _, y: y.data.memset_async(0, y.nbytes)
+    grid, block = (tiles.count,), (threads,)
+    arrays, sums = (tiles.borders, tiles.first_rows, *arguments), (tiles.first_sums, tiles.last_sums)
     cut = int(tiles.cut_rows.size)
-    if cut:
-        blocks = -(-cut // (JOIN_BLOCK // 32))
-        parts = (tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, tiles.first_sums, tiles.last_sums)
-        join((blocks,), (JOIN_BLOCK,), (np.int32(cut), *parts, y))
+    join_grid, join_block = (-(-cut // (JOIN_BLOCK // 32)),), (JOIN_BLOCK,)
+    parts = np.int32(cut), tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, *sums
+
+    def call(x: Any, y: Any) -> None:
+        kernel(grid, block, (*arrays, x, y, *sums))
+        if cut:
+            join(join_grid, join_block, (*parts, y))
+
+    return call
 
 
 def ranges(count: int, parts: int) -> Any:

@@ -15,7 +15,6 @@ from gpu_engine.cpms import Segmented
 from gpu_engine.cpms.layout import group_size
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.errors import KernelError
 from gpu_engine.formats import coo, csc, split, tiles
 from gpu_engine.formats.base import POINTERS, Kernel
 from gpu_engine.formats.coo import CooLayout
@@ -177,7 +176,7 @@ def follow(links: Any, values: Segmented, p: Segmented, k: int, totals: Any) -> 
     kernel = RANKS.function(f"tile_totals<{pointer}, {THREADS}, {ITEMS}, {_type(p, k)}>")
     arrays = (matrix.indptr, matrix.indices, values.units)
     if totals.size:
-        tiles.launch(kernel, RANKS.function(JOIN), THREADS, cut, arrays, p.units, totals)
+        tiles.launch(kernel, RANKS.function(JOIN), THREADS, cut, arrays)(p.units, totals)
 
 
 def to_ieee(vector: Segmented) -> None:
@@ -215,9 +214,7 @@ def _add_entries(part: Part, x: Any, y: Any) -> None:
 
 
 def _launch(kernel: Kernel, layout: Any, x: Any, y: Any) -> None:
-    if kernel.cuda is None:
-        raise KernelError(f"{kernel.variant} does not exist on a GPU.")
-    kernel.cuda(layout, x, y)
+    kernel.bound("cuda", layout)(x, y)
 
 
 def _over_pages(kernel: str, own: slice, arguments: tuple[Any, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The operator of PageRank: an adjacency matrix as the transition matrix that an iteration pulls through.
+"""The transition matrix of PageRank: an adjacency matrix as an iteration pulls through it.
 
 Source: CPMS PageRank paper, §III and Algorithm 1. A row of the adjacency matrix is a source, a column a target, an
 empty row a dangling page.
@@ -89,7 +89,7 @@ def not_a_graph(n_rows: int, n_cols: int) -> str:
 
 
 def transition_matrix(adjacency: CsrMatrix, params: PageRankParams) -> TransitionMatrix:
-    """The operator of a host matrix; `part` leaves a matrix with an unsymmetric pattern whole, as the paper does.
+    """That of a host matrix; `part` leaves a matrix with an unsymmetric pattern whole, as the paper does.
 
     Raises ParameterError where the matrix is not square or, with weights in use, a value is no weight.
     """

@@ -39,10 +39,11 @@ class PageRankDetails(Details):
 
     study: ClassVar[str] = "pagerank"
 
-    links: int | None = described("Of the operator: all of the matrix, or its strict lower triangle.", None)
-    dangling_pages: int | None = described("Pages of the operator without a link.", None)
+    links: int | None = described("Of the transition matrix: all of the matrix, or its strict lower triangle.", None)
+    dangling_pages: int | None = described("Pages of the transition matrix without a link.", None)
     link_counts: tuple[int, ...] = described(
-        "Pages of the operator with 0, 1, 2 to 3, 4 to 7 … links to them: the rows that an iteration walks.", ()
+        "Pages of the transition matrix with 0, 1, 2 to 3, 4 to 7 … links to them: the rows that an iteration walks.",
+        (),
     )
     iterations: int | None = described(
         "Until γ < ε, or the most allowed; of a library those after which it says that it has converged.", None
@@ -106,7 +107,7 @@ class PageRankExperiment(Experiment):
         return sorted(candidates, key=lambda c: c.kernel != first)
 
     @property
-    def operator(self) -> Fields:
+    def transition(self) -> Fields:
         """What all runs have in common."""
         return {
             "links": self.graph.pull.nnz,
@@ -170,7 +171,7 @@ class PageRankCandidate(Candidate):
         timed = self._ended_by_itself(self._converging) if self._converging else len(run.gammas)
         written = iterations_by_segments(run.written, self._schedule) if self._kernel.precisions else ()
         self.fields = {
-            **self._experiment.operator,
+            **self._experiment.transition,
             "iterations": len(run.gammas),
             "iterations_by_segments": written,
             "stored_bytes": self._ranks.stored_bytes,

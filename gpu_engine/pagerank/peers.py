@@ -48,7 +48,7 @@ class PeerCandidate(Candidate):
         p, converged = ranks.ranks(self._tolerance, most)
         self._iterations = ranks.iterations(self._tolerance, most)
         self.fields = {
-            **self._experiment.operator,
+            **self._experiment.transition,
             "iterations": self._iterations,
             "tolerance": self._tolerance,
         }

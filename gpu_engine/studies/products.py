@@ -62,7 +62,7 @@ class ProductsStudy:
         )
 
     def estimate_s(self, params: ProductsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:  # noqa: ARG002
-        """Compiling, then per matrix the operator and SciPy's sums, and the rounds of all products."""
+        """Compiling, then per matrix the transition matrix and SciPy's sums, and the rounds of all products."""
         products = len(params.layouts) * len(products_in(params.blocks))
         turn = 5e-3
         return 0.3 * products + sum(

@@ -47,9 +47,8 @@ def test_a_kernel_is_the_same_as_itself(gpu: DeviceInfo) -> None:
     with open_bench(gpu) as bench:
         layout = csr.FORMAT.from_csr(bench.stopwatch.upload(matrix))
         x, y = bench.xp.ones(matrix.n_cols), bench.xp.empty(matrix.n_rows)
-        kernel = vector.KERNEL.cuda
-        assert kernel is not None
-        timed = [Timed(str(number), bench.turns(lambda: kernel(layout, x, y))) for number in range(5)]
+        product = vector.KERNEL.bound("cuda", layout)
+        timed = [Timed(str(number), bench.turns(lambda: product(x, y))) for number in range(5)]
         rounds = bench.rounds(timed, ("warm",), 15)
         for _ in rounds:
             pass

@@ -19,6 +19,7 @@ from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.measure.cuda import PROBES
 from gpu_engine.multigpu import cuda_chunks, cuda_operations
+from gpu_engine.operators import scaling
 from gpu_engine.pagerank import cuda_refined, link_products, products, unfused
 from gpu_engine.pagerank.between import BETWEEN, CONVERGE, RAISE
 from gpu_engine.pagerank.cuda_pulls import source_of
@@ -44,7 +45,20 @@ PRODUCTS = whole(
     "products.cu", (link_products.source_of(layout, p, IN_SEGMENTS) for layout in products.LAYOUTS for p in POINTERS)
 )
 SEVERAL = (cuda_operations.SEGMENTS, cuda_operations.ENTRIES, cuda_operations.RANKS, cuda_chunks.SOURCE)
-OTHERS = (PROBES, convert.SOURCE, kernels.SOURCE, BETWEEN, RANKS, UNFUSED, REFINED, PRODUCTS, CONVERGE, RAISE, *SEVERAL)
+OTHERS = (
+    PROBES,
+    scaling.SOURCE,
+    convert.SOURCE,
+    kernels.SOURCE,
+    BETWEEN,
+    RANKS,
+    UNFUSED,
+    REFINED,
+    PRODUCTS,
+    CONVERGE,
+    RAISE,
+    *SEVERAL,
+)
 """The sources that belong to no kernel of a list."""
 
 LISTED = {k.source for f in FORMATS for k in f.kernels} | {k.source for k in batched.KERNELS}

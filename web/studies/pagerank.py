@@ -81,12 +81,12 @@ def _graphs(results: Results) -> Table:
         known = results.features[matrix_id]
         counts = (units.count(value) for value in (known.n_rows, known.nnz, known.empty_rows))
         lengths = units.number(known.ave), units.number(known.sigma), units.count(known.max_min)
-        rows.append((known.name, *counts, *lengths, *_operator(results, matrix_id)))
+        rows.append((known.name, *counts, *lengths, *_transition(results, matrix_id)))
     return Table((Head("matrix", numeric=False), *(Head(text) for text in texts), *taken), tuple(rows))
 
 
-def _operator(results: Results, matrix_id: str) -> tuple[str, str]:
-    """Links and dangling pages of what runs multiplied by; of several operators, one after the other."""
+def _transition(results: Results, matrix_id: str) -> tuple[str, str]:
+    """Links and dangling pages of what runs multiplied by; of several transition matrices, one after the other."""
     own = (m.details for m in results.measurements if m.matrix_id == matrix_id)
     found = dict.fromkeys((run.links, run.dangling_pages) for run in own if run.links is not None)
     links, dangling = zip(*found, strict=True) if found else ((None,), (None,))

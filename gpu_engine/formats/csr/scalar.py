@@ -6,18 +6,17 @@ import numba
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import POINTERS, Kernel
+from gpu_engine.formats.base import POINTERS, Kernel, Launch, launch
 from gpu_engine.formats.csr.layout import CsrLayout
 
 SOURCE = CudaSource(__package__, "scalar.cu", tuple(f"csr_scalar<{pointer}>" for pointer in POINTERS))
 BLOCK = 128
 
 
-def _cuda(layout: CsrLayout, x: Any, y: Any) -> None:
+def _cuda(layout: CsrLayout) -> Launch:
     n_rows = layout.matrix.n_rows
-    if n_rows:
-        kernel = SOURCE.function(f"csr_scalar<{layout.pointer}>")
-        kernel((-(-n_rows // BLOCK),), (BLOCK,), (np.int32(n_rows), *layout.arrays, x, y))
+    arguments = np.int32(n_rows), *layout.arrays
+    return launch(SOURCE, f"csr_scalar<{layout.pointer}>", -(-n_rows // BLOCK), BLOCK, arguments)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import POINTERS, Kernel, lanes_for
+from gpu_engine.formats.base import POINTERS, Kernel, Launch, lanes_for, launch
 from gpu_engine.formats.csr.layout import CsrLayout
 
 LANES = (1, 2, 4, 8, 16, 32)
@@ -19,12 +19,11 @@ SOURCE = CudaSource(
 BLOCK = 128
 
 
-def _cuda(layout: CsrLayout, x: Any, y: Any) -> None:
+def _cuda(layout: CsrLayout) -> Launch:
     n_rows = layout.matrix.n_rows
-    if n_rows:
-        lanes = lanes_for(layout.matrix.nnz, n_rows)
-        kernel = SOURCE.function(f"csr_vector<{layout.pointer}, {lanes}>")
-        kernel((-(-n_rows // (BLOCK // lanes)),), (BLOCK,), (np.int32(n_rows), *layout.arrays, x, y))
+    lanes = lanes_for(layout.matrix.nnz, n_rows)
+    arguments = np.int32(n_rows), *layout.arrays
+    return launch(SOURCE, f"csr_vector<{layout.pointer}, {lanes}>", -(-n_rows // (BLOCK // lanes)), BLOCK, arguments)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -3,13 +3,14 @@
 The batched paper gives a row 32 lanes (`vector`), the PELLR paper 16 (`vector16`).
 """
 
+from functools import partial
 from typing import Any
 
 import numba
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import POINTERS, Kernel, Product
+from gpu_engine.formats.base import POINTERS, Kernel, Launch, launch
 from gpu_engine.formats.csr.layout import CsrLayout
 
 LANES = (16, 32)
@@ -19,16 +20,10 @@ SOURCE = CudaSource(
 BLOCK = 128
 
 
-def _cuda(lanes: int) -> Product:
-    rows_per_block = BLOCK // lanes
-
-    def product(layout: CsrLayout, x: Any, y: Any) -> None:
-        n_rows = layout.matrix.n_rows
-        if n_rows:
-            kernel = SOURCE.function(f"csr_vector<{layout.pointer}, {lanes}>")
-            kernel((-(-n_rows // rows_per_block),), (BLOCK,), (np.int32(n_rows), *layout.arrays, x, y))
-
-    return product
+def _cuda(lanes: int, layout: CsrLayout) -> Launch:
+    n_rows = layout.matrix.n_rows
+    arguments = np.int32(n_rows), *layout.arrays
+    return launch(SOURCE, f"csr_vector<{layout.pointer}, {lanes}>", -(-n_rows // (BLOCK // lanes)), BLOCK, arguments)
 
 
 @numba.njit(parallel=True, cache=True)
@@ -57,6 +52,10 @@ def _cpu(layout: CsrLayout, x: Any, y: Any) -> None:
 
 
 KERNEL = Kernel(
-    "vector", "A warp (32 lanes) a row; on a CPU eight partial sums a row.", cpu=_cpu, cuda=_cuda(32), source=SOURCE
+    "vector",
+    "A warp (32 lanes) a row; on a CPU eight partial sums a row.",
+    cpu=_cpu,
+    cuda=partial(_cuda, 32),
+    source=SOURCE,
 )
-HALF_WARP_KERNEL = Kernel("vector16", "Half a warp (16 lanes) a row.", cuda=_cuda(16), source=SOURCE)
+HALF_WARP_KERNEL = Kernel("vector16", "Half a warp (16 lanes) a row.", cuda=partial(_cuda, 16), source=SOURCE)

@@ -29,7 +29,7 @@ NEAR = ("stencil", 4)
 
 @lru_cache
 def solved(name: str) -> Any:
-    """(adjacency, operator, fp64 ranks, fp64 γ)."""
+    """(adjacency, transition matrix, fp64 ranks, fp64 γ)."""
     family, params = GRAPHS[name]
     matrix = generate(family, params)
     graph = transition_matrix(matrix, PARAMS)

@@ -200,7 +200,7 @@ def test_segments_are_skipped_in_a_norm_that_their_rule_does_not_know(bench: Ben
     assert found["csr/thread+cpms2"].note.endswith("segments and refinements need norm=L1.")
 
 
-def test_the_operator_is_of_the_part_that_was_chosen(bench: Bench) -> None:
+def test_the_transition_matrix_is_of_the_part_that_was_chosen(bench: Bench) -> None:
     grid = generate("stencil", {"points": 5, "nx": 6, "ny": 5})
     (full,), (lower,) = (
         measurements(run(bench, grid, "csr/thread+fp64", params=params)).values()

@@ -27,7 +27,7 @@ class Row:
 
 
 def info(data: StudyData) -> Panels[Row]:
-    """The rows of Aᵀ of each operator: of a run's part of the matrix, self-loops as it takes them."""
+    """The rows of Aᵀ of each transition matrix: of a run's part of the matrix, self-loops as it takes them."""
     found = ((group, _rows(group)) for group in run_groups(data))
     return Panels(tuple(panel_of(group, data, rows) for group, rows in found if rows))
 

@@ -1,0 +1,155 @@
+"""From a matrix to a kernel bound to a layout of it: for A, and for Aᵀ."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.device import find_device, list_devices
+from gpu_engine.errors import DeviceError
+from gpu_engine.findings import units
+from gpu_engine.formats import find_kernel
+from gpu_engine.formats.base import Launch, array_module
+from gpu_engine.formats.csc import CscLayout
+from gpu_engine.measure.stopwatch import now
+from gpu_engine.operators import choice, trial
+from gpu_engine.operators.choice import SHARED, Choice
+from gpu_engine.operators.matrices import Adopted, transpose
+from gpu_engine.operators.second_layout import SecondLayout
+from gpu_engine.operators.vectors import DeviceVectors, HostVectors, Vectors
+from gpu_engine.records import DeviceInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the caller asked for: the parameters of `operator`."""
+
+    choose: Literal["predict", "measure"] = "predict"
+    kernel: str | None = None
+    like: Mapping[str, Any] | None = None
+    budget_s: float = 0.5
+    second_layout: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A kernel bound to a layout.
+
+    layout  of the matrix in the kernel's format; `launch` multiplies with it
+    second  what the layout costs beside the arrays of the matrix; None where it is not a second one
+    """
+
+    choice: Choice
+    layout: Any
+    launch: Launch
+    second: SecondLayout | None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A, or Aᵀ.
+
+    rows     by rows; None where only the arrays of the transpose are to be used
+    shared   the layout that has those arrays, of a product across the order of storage
+    seconds  that sorting out the rows took
+    mirrors  whether it is its own transpose
+    """
+
+    rows: CsrMatrix | None
+    shared: CscLayout | None = None
+    seconds: float = 0.0
+    mirrors: bool = False
+
+
+class Source:
+    """The arrays of a matrix, and where its products run."""
+
+    def __init__(self, adopted: Adopted, wish: Wish) -> None:
+        self.adopted, self.wish = adopted, wish
+        self.vectors: Vectors = _vectors(adopted.stored)
+
+    @cached_property
+    def device(self) -> DeviceInfo:
+        """The device of the arrays; raises DeviceError where it is not found."""
+        if isinstance(self.vectors, HostVectors):
+            return find_device("cpu")
+        import cupy
+
+        uuid = bytes(cupy.cuda.runtime.getDeviceProperties(self.vectors.ordinal)["uuid"]).hex()
+        gpus = (device for device in list_devices() if device.backend == "cuda" and not device.is_several)
+        for gpu in gpus:
+            if gpu.uuid.removeprefix("GPU-").replace("-", "") == uuid:
+                return gpu
+        raise DeviceError(f"NVML does not list the GPU cuda:{self.vectors.ordinal}, on which the matrix lies.")
+
+    def side(self, transposed: bool) -> Side:
+        """A or Aᵀ as a product finds it; where it may have a second layout, the rows for that are sorted out."""
+        stored, wish = self.adopted.stored, self.wish
+        if transposed == self.adopted.by_columns:
+            return Side(stored)
+        shared = CscLayout(stored.n_cols, stored.n_rows, stored.indptr, stored.indices, stored.values)
+        if not wish.second_layout or wish.kernel == SHARED:
+            return Side(None, shared)
+        rows, seconds = self._timed(lambda: transpose(stored))
+        return Side(stored, mirrors=True) if _equal(rows, stored) else Side(rows, shared, seconds)
+
+    def build(self, side: Side) -> Built:
+        """The kernel that was asked for, or the one that is chosen, bound to its layout."""
+        chosen = self._unasked() if side.rows is None else self._chosen(side.rows, side.shared)
+        f, kernel = find_kernel(chosen.kernel)
+        if side.shared is not None and chosen.kernel == SHARED:
+            return Built(chosen, side.shared, kernel.bound(self.vectors.backend, side.shared), None)
+        rows: Any = side.rows
+        layout, seconds = self._timed(lambda: f.from_csr(rows))
+        second = SecondLayout(layout.stored_bytes, side.seconds + seconds, chosen.product_s, chosen.shared_s)
+        return Built(chosen, layout, kernel.bound(self.vectors.backend, layout), second if side.shared else None)
+
+    def _unasked(self) -> Choice:
+        """Across the order of storage, without a second layout."""
+        stored = self.adopted.stored
+        more = units.size(12 * stored.nnz + stored.indptr.itemsize * (stored.n_cols + 1))
+        return Choice(SHARED, f"no second layout was asked for, of which CSR takes {more}; it adds to y instead")
+
+    def _chosen(self, rows: CsrMatrix, shared: CscLayout | None) -> Choice:
+        wish, backend = self.wish, self.vectors.backend
+        if wish.kernel is not None:
+            return choice.named(wish.kernel, backend)
+        if wish.like is not None:
+            return choice.like(wish.like, backend)
+        # A CPU's kernel is chosen without a look at the matrix, and so is that of a matrix without entries.
+        if wish.choose == "predict" or not rows.nnz:
+            return choice.predicted(rows if backend == "cpu" else on_host(rows), self.device)
+        return trial.tried(on_host(rows), rows, shared, self.device, wish.budget_s)
+
+    def _timed(self, work: Callable[[], Any]) -> tuple[Any, float]:
+        """The result of a conversion, and its seconds."""
+        begin = now()
+        result = work()
+        self.vectors.synchronize()
+        return result, now() - begin
+
+
+def on_host(matrix: CsrMatrix) -> CsrMatrix:
+    """The matrix in memory of the host; not copied where it lies there."""
+    if isinstance(matrix.values, np.ndarray):
+        return matrix
+    arrays = (array.get() for array in (matrix.indptr, matrix.indices, matrix.values))
+    return CsrMatrix(matrix.n_rows, matrix.n_cols, *arrays)
+
+
+def _vectors(matrix: CsrMatrix) -> Vectors:
+    if isinstance(matrix.values, np.ndarray):
+        return HostVectors()
+    return DeviceVectors(int(matrix.values.data.device_id))
+
+
+def _equal(first: CsrMatrix, second: CsrMatrix) -> bool:
+    """Whether two canonical matrices are one."""
+    if first.shape != second.shape:
+        return False
+    xp = array_module(first.values)
+    names = ("indptr", "indices", "values")
+    return all(bool(xp.array_equal(getattr(first, name), getattr(second, name))) for name in names)

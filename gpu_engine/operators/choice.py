@@ -1,0 +1,109 @@
+"""Which kernel an operator multiplies by: named, taken from a job's results, or what the advisor predicts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpu_engine import advisor
+from gpu_engine.advisor import reasons
+from gpu_engine.advisor.gpus import FITTED, gpu_named
+from gpu_engine.advisor.model import MODELS, predict
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import ParameterError
+from gpu_engine.features import product_features
+from gpu_engine.formats import find_kernel, kernel_names
+from gpu_engine.records import DeviceInfo
+
+SHARED = "csc/atomic"
+"""The kernel that multiplies across the order in which a matrix is stored: its CSC is the CSR of the transpose."""
+
+UNPREDICTED = "csr/smart"
+"""The kernel where nothing is predicted: it takes the arrays of the matrix as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A kernel and why.
+
+    predicted_s  warm seconds of a product by the advisor; measured_s  by a trial or a job
+    shared_s     seconds of SHARED on the same matrix, predicted or measured; None where unknown
+    """
+
+    kernel: str
+    reason: str
+    predicted_s: float | None = None
+    measured_s: float | None = None
+    shared_s: float | None = None
+
+    @property
+    def product_s(self) -> float | None:
+        """Measured seconds of a product, else predicted ones."""
+        return self.predicted_s if self.measured_s is None else self.measured_s
+
+
+def named(kernel: str, backend: str) -> Choice:
+    """A kernel by its name; raises ParameterError where it does not exist on the backend."""
+    if not find_kernel(kernel)[1].runs_on(backend):
+        known = ", ".join(kernel_names(backend))
+        raise ParameterError(f"The kernel {kernel} does not exist on {backend}, where the matrix lies; there: {known}.")
+    return Choice(kernel, "named by the caller")
+
+
+def predicted(matrix: CsrMatrix, device: DeviceInfo) -> Choice:
+    """What the advisor puts first for a host matrix whose products run on that device; CPUs are not predicted."""
+    if device.backend == "cpu":
+        return Choice(
+            UNPREDICTED,
+            "the advisor predicts GPUs alone, and this kernel takes the arrays as they are; choose='measure' tries",
+        )
+    features = product_features(matrix)
+    if not advisor.can_advise(features):
+        return Choice(UNPREDICTED, "the matrix has no entries")
+    known = gpu_named(device.name)
+    gpu = known or FITTED
+    kernel, prediction = advisor.rank(features, gpu)[0]
+    said = reasons.reason(MODELS[kernel][0](features), prediction, features)
+    where = f"predicted the fastest on {gpu.name}" + ("" if known else f", for want of a model of {device.name}")
+    shared_s = predict(SHARED, features, gpu).seconds
+    return Choice(kernel, f"{where}: {said[0].lower()}{said[1:].rstrip('.')}", prediction.seconds, shared_s=shared_s)
+
+
+def candidates(matrix: CsrMatrix, device: DeviceInfo) -> tuple[str, ...]:
+    """The kernels that a trial tries, the most promising first: by the advisor, on a CPU in the order of FORMATS."""
+    known = kernel_names(device.backend)
+    if device.backend == "cpu":
+        return known
+    features = product_features(matrix)
+    ranked = [kernel for kernel, _ in advisor.rank(features, gpu_named(device.name) or FITTED)]
+    return tuple(kernel for kernel in ranked if kernel in known)
+
+
+def like(results: Mapping[str, Any], backend: str) -> Choice:
+    """The fastest of our kernels in a results document of the study `formats`, warm where it was measured warm.
+
+    Raises ParameterError where the document has no time of one on this backend, or times of several matrices.
+    """
+    found = [m for m in results.get("measurements", ()) if _is_ours(m, backend)]
+    matrices = sorted({str(m["matrix_id"]) for m in found})
+    if len(matrices) != 1:
+        what = f"times of {len(matrices)} matrices, {', '.join(matrices)}," if found else "no time of a kernel of ours"
+        raise ParameterError(
+            f"`like` has {what} on {backend}; the results of the study formats on one matrix there were expected: "
+            "client.results(job_id)."
+        )
+    warm = [m for m in found if m["cache"] == "warm"] or found
+    best = min(warm, key=lambda m: float(m["median_s"]))
+    leaders = {f["kernel"] for f in results.get("summary", {}).get("fastest", ()) if f["cache"] == best["cache"]}
+    said = "the fastest" if best["kernel"] in leaders else "the fastest of ours, though not clearly of all,"
+    return Choice(best["kernel"], f"{said} in the results of {best['matrix_id']}", measured_s=float(best["median_s"]))
+
+
+def _is_ours(measurement: Mapping[str, Any], backend: str) -> bool:
+    """Whether it has the time of a product by a kernel that this backend has, measured on that backend."""
+    there = "cpu" if str(measurement["device"]).rpartition("/")[2] == "cpu" else "cuda"
+    return (
+        measurement["study"] == "formats"
+        and measurement["median_s"] is not None
+        and there == backend
+        and measurement["kernel"] in kernel_names(backend)
+    )

@@ -1,0 +1,149 @@
+"""Matrices of SciPy, CuPy and PyTorch as the arrays that they are: known by attributes, copied where they must be."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix, check_csr
+from gpu_engine.errors import DeviceError, ParameterError, TooLargeError
+from gpu_engine.formats.base import array_module, pointers, row_of_entries
+
+KNOWN = "CSR, CSC and COO of scipy.sparse, cupyx.scipy.sparse and torch.sparse, and a CsrMatrix"
+
+TORCH = {
+    "torch.sparse_csr": ("csr", ("crow_indices", "col_indices", "values")),
+    "torch.sparse_csc": ("csc", ("ccol_indices", "row_indices", "values")),
+    "torch.sparse_coo": ("coo", ("_indices", "_values")),
+}
+"""By the layout of a tensor: its format, and what gives its arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """A matrix A of somebody else.
+
+    stored      A, or Aᵀ where A is stored by columns: as canonical CSR, on the host or on one GPU
+    by_columns  whether `stored` is Aᵀ
+    copied      why arrays had to be copied, in a few words; empty where they are the caller's own
+    """
+
+    stored: CsrMatrix
+    by_columns: bool
+    copied: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_cols) of A."""
+        rows, columns = self.stored.shape
+        return (columns, rows) if self.by_columns else (rows, columns)
+
+
+def adopt(matrix: Any) -> Adopted:
+    """The matrix with its own arrays where they are canonical CSR or CSC with 32-bit indices and fp64 values.
+
+    Raises ParameterError for what is no such matrix or is not real, InputError where its arrays contradict each other,
+    TooLargeError from 2³¹ rows or columns on, DeviceError where it lies on a GPU that does not answer.
+    """
+    if isinstance(matrix, CsrMatrix):
+        return Adopted(matrix, False, "")
+    layout, shape, arrays = _parts(matrix)
+    indices, minor, values = _located(arrays)
+    if len(shape) != 2 or values.ndim != 1:
+        raise ParameterError(f"The matrix has the shape {shape}; two dimensions and one value an entry were expected.")
+    if values.dtype.kind not in "fiub":
+        raise ParameterError(f"The values are {values.dtype}; real numbers were expected, which become float64.")
+    if max(shape) > INDEX_LIMIT:
+        raise TooLargeError(f"The matrix is {shape[0]} × {shape[1]}; at most {INDEX_LIMIT} rows and columns fit.")
+    if layout == "coo":
+        stored = _assembled(*shape, indices, minor, values)
+        return Adopted(stored, False, "coordinates were sorted into rows")
+    by_columns = layout == "csc"
+    n_major, n_minor = shape[::-1] if by_columns else shape
+    stored, copied = _canonical(n_major, n_minor, indices, minor, values)
+    return Adopted(stored, by_columns, copied)
+
+
+def transpose(matrix: CsrMatrix) -> CsrMatrix:
+    """Aᵀ, on the device of A; its entries are sorted by column, stably."""
+    xp = array_module(matrix.indices)
+    order = xp.argsort(matrix.indices, kind="stable")
+    indptr = pointers(xp.bincount(matrix.indices, minlength=matrix.n_cols), matrix.indptr.dtype)
+    return CsrMatrix(matrix.n_cols, matrix.n_rows, indptr, row_of_entries(matrix)[order], matrix.values[order])
+
+
+def _parts(matrix: Any) -> tuple[str, tuple[int, ...], tuple[Any, ...]]:
+    """(csr, csc or coo; shape; its two index arrays and its values)."""
+    kind, names = TORCH.get(str(getattr(matrix, "layout", "")), ("", ()))
+    shape = tuple(int(extent) for extent in getattr(matrix, "shape", ()))
+    if kind:
+        first, *others = (getattr(matrix, name)() for name in names)
+        return kind, shape, (*first, *others) if kind == "coo" else (first, *others)
+    layout = getattr(matrix, "format", None)
+    names = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}.get(str(layout), ())
+    if not names or not all(hasattr(matrix, name) for name in (*names, "data")):
+        raise ParameterError(f"{type(matrix).__name__} is no matrix that an operator is made of; known: {KNOWN}.")
+    return str(layout), shape, tuple(getattr(matrix, name) for name in (*names, "data"))
+
+
+def _located(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays as those of NumPy, or all of CuPy; not copied."""
+    on_gpu = {hasattr(array, "__cuda_array_interface__") for array in arrays}
+    if on_gpu == {False}:
+        return tuple(np.asarray(array) for array in arrays)
+    if on_gpu != {True}:
+        raise ParameterError("Some arrays of the matrix lie on a GPU and some on the host; all have to lie on one.")
+    try:
+        import cupy
+    except ImportError as error:
+        raise DeviceError("The matrix lies on a GPU, and CuPy is missing: pip install 'sparsight[cuda13]'.") from error
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+        return tuple(cupy.asarray(array) for array in arrays)
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(f"The matrix lies on a GPU, and no GPU answers: {error}. Bring it to the host.") from error
+
+
+def _canonical(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) -> tuple[CsrMatrix, str]:
+    """The arrays as a CsrMatrix, and why they had to be copied."""
+    check_csr(n_rows, n_cols, indptr, indices, values)
+    cast = _cast(n_rows, n_cols, indptr, indices, values)
+    pairs = zip((indptr, indices, values), (cast.indptr, cast.indices, cast.values), strict=True)
+    changed = [f"{before.dtype} to {after.dtype}" for before, after in pairs if before.dtype != after.dtype]
+    if _is_ascending(cast):
+        return cast, f"cast from {', '.join(dict.fromkeys(changed))}" if changed else ""
+    return _assembled(n_rows, n_cols, row_of_entries(cast), indices, values), "columns were sorted within the rows"
+
+
+def _cast(n_rows: int, n_cols: int, indptr: Any, indices: Any, values: Any) -> CsrMatrix:
+    xp = array_module(values)
+    pointer = np.int32 if indices.size <= INDEX_LIMIT else np.int64
+    kinds = (indptr, pointer), (indices, np.int32), (values, np.float64)
+    return CsrMatrix(n_rows, n_cols, *(xp.ascontiguousarray(array, dtype=dtype) for array, dtype in kinds))
+
+
+def _is_ascending(matrix: CsrMatrix) -> bool:
+    """Whether columns ascend within each row, none twice."""
+    xp = array_module(matrix.indices)
+    follows = matrix.indices[1:] > matrix.indices[:-1]
+    starts = xp.zeros(matrix.nnz + 1, dtype=bool)
+    starts[matrix.indptr] = True
+    return bool((follows | starts[1:-1]).all())
+
+
+def _assembled(n_rows: int, n_cols: int, rows: Any, columns: Any, values: Any) -> CsrMatrix:
+    """Coordinates in any order as a CsrMatrix: duplicates are summed, zeros stay entries."""
+    xp = array_module(values)
+    for name, found, limit in (("row", rows, n_rows), ("column", columns, n_cols)):
+        if found.size and not 0 <= int(found.min()) <= int(found.max()) < limit:
+            raise ParameterError(f"A {name} index lies outside 0 … {limit - 1}.")
+    keys = rows.astype(np.int64) * n_cols + columns
+    order = xp.argsort(keys, kind="stable")
+    keys, data = keys[order], values[order].astype(np.float64)
+    starts = xp.ones(keys.size, dtype=bool)
+    starts[1:] = keys[1:] != keys[:-1]
+    kept = keys[starts]
+    if kept.size < keys.size:
+        data = xp.bincount(xp.cumsum(starts) - 1, weights=data)
+    lengths = xp.bincount(kept // max(n_cols, 1), minlength=n_rows)
+    return _cast(n_rows, n_cols, pointers(lengths, np.int64), kept % max(n_cols, 1), data)

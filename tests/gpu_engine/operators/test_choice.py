@@ -1,0 +1,267 @@
+"""Which kernel an operator takes, why it says so, and what a trial leaves on disk."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpu_engine.advisor import rank
+from gpu_engine.advisor.gpus import FITTED, gpu_named
+from gpu_engine.advisor.model import predict
+from gpu_engine.errors import KernelError, ParameterError
+from gpu_engine.features import features, product_features
+from gpu_engine.formats import find_kernel
+from gpu_engine.operators import choice, operator, trial
+from gpu_engine.operators.second_layout import SecondLayout
+from gpu_engine.records import DeviceInfo
+from tests.battery import BATTERY
+
+H100 = DeviceInfo("cuda:0", "cuda", "NVIDIA H100 80GB HBM3", 80 * 10**9, 0)
+MATRIX = BATTERY["power_law"]()
+
+
+def test_a_gpu_gets_what_the_advisor_puts_first_there() -> None:
+    graph = MATRIX
+    known = features(graph)
+    gpu = gpu_named(H100.name)
+    assert gpu is not None
+    kernel, prediction = rank(known, gpu)[0]
+    found = choice.predicted(graph, H100)
+    assert (found.kernel, found.predicted_s) == (kernel, prediction.seconds)
+    assert found.shared_s == predict("csc/atomic", known, gpu).seconds
+    assert found.reason.startswith("predicted the fastest on H100-SXM: stores ")
+
+
+def test_a_gpu_without_a_model_is_taken_for_the_fitted_one_and_told() -> None:
+    found = choice.predicted(MATRIX, replace(H100, name="NVIDIA B200"))
+    assert found.predicted_s == rank(features(MATRIX), FITTED)[0][1].seconds
+    assert "on H200, for want of a model of NVIDIA B200: " in found.reason
+
+
+def test_nothing_is_predicted_of_no_entries() -> None:
+    found = choice.predicted(BATTERY["all_rows_empty"](), H100)
+    assert (found.kernel, found.predicted_s, found.reason) == ("csr/smart", None, "the matrix has no entries")
+
+
+def test_the_features_of_products_are_among_all() -> None:
+    assert product_features(MATRIX).items() <= features(MATRIX).items()
+
+
+def test_nothing_is_predicted_of_a_cpu() -> None:
+    op = operator(MATRIX)
+    assert (op.kernel, op.predicted_s, op.measured_s) == ("csr/smart", None, None)
+    assert op.reason.startswith("the advisor predicts GPUs alone")
+
+
+def test_a_kernel_by_name_is_that_one() -> None:
+    op = operator(MATRIX, kernel="split/tile")
+    assert (op.kernel, op.reason) == ("split/tile", "named by the caller")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"kernel": "csr/vector16"}, "csr/vector16 does not exist on cpu, where the matrix lies; there: csr/scalar, "),
+        ({"kernel": "csr/none"}, "There is no kernel 'csr/none'"),
+        ({"kernel": "split/tile", "like": {}}, "give one of them"),
+        ({"choose": "guess"}, "choose is 'guess'; predict or measure"),
+        ({"choose": "measure", "budget_s": 0.0}, "budget_s is 0.0"),
+    ],
+)
+def test_what_is_no_choice_is_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        operator(MATRIX, **options)
+
+
+def results(*rows: tuple[str, str, str, float | None], device: str = "cpu", leader: str = "") -> dict[str, Any]:
+    """A results document of (matrix, kernel, cache, seconds)."""
+    named = ("matrix_id", "kernel", "cache", "median_s")
+    measurements = [{"study": "formats", "device": device, **dict(zip(named, row, strict=True))} for row in rows]
+    return {"measurements": measurements, "summary": {"fastest": [{"kernel": leader, "cache": "warm"}]}}
+
+
+JOB = (
+    ("m", "csr/smart", "warm", 3e-3),
+    ("m", "split/tile", "warm", 2e-3),
+    ("m", "csr/scalar", "cold", 1e-3),
+    ("m", "csr/vector+rcm", "warm", 1e-4),
+    ("m", "scipy/csr", "warm", 1e-4),
+    ("m", "packed/tile", "warm", None),
+)
+
+
+def test_a_job_gives_its_fastest_kernel_of_ours() -> None:
+    op = operator(MATRIX, like=results(*JOB, leader="split/tile"))
+    assert (op.kernel, op.measured_s, op.reason) == ("split/tile", 2e-3, "the fastest in the results of m")
+    assert "though not clearly" in operator(MATRIX, like=results(*JOB)).reason
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({}, "no time of a kernel of ours on cpu"),
+        (results(*JOB, device="cuda:0"), "no time of a kernel of ours on cpu"),
+        (results(*JOB, ("n", "csr/smart", "warm", 1.0)), "times of 2 matrices, m, n, on cpu"),
+    ],
+)
+def test_a_job_that_says_nothing_of_one_matrix_here_is_refused(document: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        operator(MATRIX, like=document)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, and trials of two kernels."""
+    monkeypatch.setenv("SPARSIGHT_HOME", str(tmp_path))
+    monkeypatch.setattr(trial, "TRIED", 2)
+    return tmp_path / "choices"
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The devices that trials opened, in order."""
+    found: list[str] = []
+    before = trial.opened
+
+    @contextmanager
+    def counted(device: DeviceInfo) -> Iterator[Any]:
+        found.append(device.id)
+        with before(device) as bench:
+            yield bench
+
+    monkeypatch.setattr(trial, "opened", counted)
+    return found
+
+
+def measured(matrix: Any = MATRIX) -> Any:
+    return operator(matrix, "measure", budget_s=1e-3)
+
+
+def test_a_trial_is_not_tried_again(home: Path, opened: list[str]) -> None:
+    first, again = measured(), measured()
+    assert opened == ["cpu"]
+    assert (again.kernel, again.measured_s) == (first.kernel, first.measured_s)
+    assert first.kernel in ("csr/scalar", "csr/vector")
+    assert first.measured_s is not None
+    assert "the fastest of 2 kernels in a trial, 3 interleaved rounds; next csr/" in first.reason
+    assert "in a trial that is kept on disk, 3 interleaved rounds" in again.reason
+    (file,) = home.iterdir()
+    assert json.loads(file.read_text())["seconds"][first.kernel] == first.measured_s
+
+
+def test_values_do_not_matter_to_a_trial_but_for_their_bytes(home: Path, opened: list[str]) -> None:
+    measured()
+    measured(replace(MATRIX, values=2.0 * MATRIX.values))
+    assert len(opened) == 1
+    measured(replace(MATRIX, values=np.ones(MATRIX.nnz)))
+    assert len(opened) == 2
+
+
+@pytest.mark.parametrize("changed", ["pattern", "source", "device"])
+def test_another_pattern_kernel_or_device_is_tried_anew(
+    changed: str, home: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured()
+    matrix = MATRIX
+    if changed == "pattern":
+        matrix = replace(MATRIX, n_cols=MATRIX.n_cols + 1)
+    elif changed == "source":
+        monkeypatch.setattr("gpu_engine.formats.base.source_hash", lambda *_: "changed")
+    else:
+        monkeypatch.setattr("gpu_engine.device._cpu_name", lambda: "another CPU")
+    measured(matrix)
+    assert len(opened) == 2
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"kernel": "csr/none", "seconds": {"csr/none": 1.0}, "rounds": 3}'])
+def test_a_file_that_says_nothing_is_written_anew(text: str, home: Path, opened: list[str]) -> None:
+    measured()
+    (file,) = home.iterdir()
+    file.write_text(text)
+    assert measured().kernel in ("csr/scalar", "csr/vector")
+    assert len(opened) == 2
+    assert json.loads(file.read_text())["rounds"] == 3
+
+
+def test_a_home_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path, opened: list[str]
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("SPARSIGHT_HOME", str(file))
+    assert "in a trial, which could not be kept on disk, " in measured().reason
+
+
+def test_a_kernel_that_is_wrong_is_not_chosen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    f, kernel = find_kernel("csr/scalar")
+    wrong = replace(kernel, cpu=lambda layout, x, y: y.fill(0.0))
+    monkeypatch.setattr(trial, "find_kernel", lambda name: (f, wrong) if name == "csr/scalar" else find_kernel(name))
+    assert measured().kernel == "csr/vector"
+    monkeypatch.setattr(trial, "find_kernel", lambda name: (f, wrong))
+    with pytest.raises(KernelError, match="No kernel of csr/scalar, csr/vector gives a right product"):
+        measured(BATTERY["band"]())
+
+
+def test_a_second_layout_says_what_it_costs_and_when_it_pays(home: Path) -> None:
+    op = measured()
+    assert op.second is None
+    second = op.T.second
+    assert second is not None
+    assert second.stored_bytes == 12 * MATRIX.nnz + 4 * (MATRIX.n_cols + 1)
+    assert second.product_s == op.T.measured_s
+    assert second.shared_s is not None
+    assert str(second) in repr(op.T)
+
+
+def test_it_pays_once_it_has_saved_what_it_took() -> None:
+    second = SecondLayout(12_000_000, 0.1, 2e-3, 5e-3)
+    assert second.pays_from == 34
+    said = "12.0 MB more, made in 100 ms; pays from 34 products on, which without it take 2.50 × the time"
+    assert str(second).replace("\u202f", " ") == said
+
+
+def test_it_never_pays_where_products_without_it_are_as_fast() -> None:
+    second = SecondLayout(12, 0.1, 2e-3, 2e-3)
+    assert second.pays_from is None
+    assert "does not pay" in str(second)
+    unknown = SecondLayout(12, 0.1, None, None)
+    assert unknown.pays_from is None
+    assert "choose='measure' says" in str(unknown)
+
+
+def test_without_a_second_layout_the_arrays_of_the_matrix_serve_both() -> None:
+    matrix = MATRIX.to_scipy()
+    op = operator(matrix, second_layout=False)
+    assert (op.kernel, op.T.kernel, op.T.second) == ("csr/smart", "csc/atomic", None)
+    layout = op.T._built.layout
+    assert np.shares_memory(layout.values, matrix.data)
+    assert np.shares_memory(layout.rows, matrix.indices)
+    by_columns = operator(matrix.tocsc(), second_layout=False)
+    assert (by_columns.kernel, by_columns.T.kernel) == ("csc/atomic", "csr/smart")
+
+
+@pytest.mark.parametrize("stored", ["csr", "csc"])
+def test_a_symmetric_matrix_is_its_own_transpose(stored: Any) -> None:
+    half = BATTERY["band"]().to_scipy()
+    op = operator((half + half.T).asformat(stored))
+    assert op.T is op
+    assert op.second is None
+    np.testing.assert_array_equal(op._built.layout.matrix.to_scipy().todense(), (half + half.T).todense())
+
+
+def test_what_it_shows_is_text_and_a_table() -> None:
+    op = operator(MATRIX, kernel="split/tile")
+    lines = repr(op).splitlines()
+    assert lines[0].replace("\u202f", "") == "Operator 4000 × 3000, 88161 nonzeros, float64, on cpu"
+    assert [line.split()[0] for line in lines[1:]] == ["kernel", "reason", "bytes"]
+    table = op._repr_html_()
+    assert table.count("<tr>") == 3
+    assert "<th>reason</th><td>named by the caller</td>" in table
+    copied = operator(MATRIX.to_scipy().tocoo())
+    assert "the arrays were copied: coordinates were sorted into rows" in repr(copied)
+    assert copied.nbytes == MATRIX.stored_bytes + 8 * MATRIX.n_rows
