@@ -7,6 +7,7 @@ as it takes, and a stream goes on for ever.
 import asyncio
 import logging
 import resource
+import socket
 from typing import Any, ClassVar
 
 import h11
@@ -42,6 +43,10 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begins to wait for a head, in the place of the one that has waited longest where there is no room."""
         super().connection_made(transport)
+        client = transport.get_extra_info("socket")
+        if client is not None:
+            # What the buffers of the system hold of an answer cannot be seen from here: it has the same time.
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * self.patience_s))
         self._timer: asyncio.TimerHandle | None = None
         self._wait()
         if len(self.connections) > self.most:

@@ -4,7 +4,6 @@ import fcntl
 import json
 import logging
 import secrets
-import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +20,7 @@ from gpu_engine.matrix_io import ReadLimits, ReadOptions
 from server import events, logs, sandbox
 from server.db import AWAY, Database, clock
 from server.errors import problem_of
+from server.forks import Fork
 from server.models import EventRow, MatrixRow, MatrixState
 from server.settings import Settings
 from server.store import Store
@@ -48,7 +48,7 @@ class Ingestor:
         self._pool = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="ingest")
         self._lock = threading.Lock()
         self._futures: dict[str, Future[None]] = {}
-        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._processes: dict[str, Fork] = {}
         self._closing = threading.Event()
         self._presence: IO[bytes] | None = None
 
@@ -70,6 +70,7 @@ class Ingestor:
         for process in processes:
             sandbox.kill(process)
         self._pool.shutdown(wait=True)
+        sandbox.close()
         if self._presence is not None:
             self._presence.close()
 
@@ -181,7 +182,7 @@ class Ingestor:
             return document
 
     def _produce(self, matrix_id: str, task: sandbox.SandboxTask, folder: Path) -> None:
-        def started(process: subprocess.Popen[str]) -> None:
+        def started(process: Fork) -> None:
             with self._lock:
                 self._processes[matrix_id] = process
                 closed = self._closing.is_set()

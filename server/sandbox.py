@@ -1,7 +1,7 @@
 """The disposable process in which every matrix is read or generated: whatever a file does to it ends with it.
 
-`run` starts `python -P -m server.sandbox PARENT`, hands it a task on stdin and waits; the child leaves the files of a
-matrix (server/store.py) or `problem.json` in the folder it was given. It has no database, no settings, no secrets.
+`run` has a fork server (server/forks.py) fork a process for a task and waits; that leaves the files of a matrix
+(server/store.py) or `problem.json` in the folder it was given. Neither has a database, settings or secrets.
 """
 
 import dataclasses
@@ -11,9 +11,9 @@ import math
 import os
 import resource
 import signal
-import subprocess
-import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,10 @@ from gpu_engine.errors import (
     UnavailableError,
 )
 from gpu_engine.features import features, row_length_histogram, spy
+from gpu_engine.generators import generate
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, ReadResult, read_matrix
 from gpu_engine.matrix_io.preview import preview
-from server.processes import end_with_parent
+from server.forks import STDERR, Fork, ForkServer, serve
 from server.store import write_matrix
 
 log = logging.getLogger(__name__)
@@ -63,54 +64,77 @@ class SandboxTask:
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def run(task: SandboxTask, folder: Path, started: Callable[[subprocess.Popen[str]], None]) -> None:
+_idle: list[ForkServer] = []
+
+
+def run(task: SandboxTask, folder: Path, started: Callable[[Fork], None]) -> None:
     """Fills the empty folder with the files of the matrix.
 
     started  is called with the process, to kill it from elsewhere
 
     Raises InputError and its kinds, whatever the process died of; UnavailableError when the disk is full.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "server.sandbox", str(os.getpid())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        cwd=folder,
-        env=_environment(folder),
-        start_new_session=True,
-    )
-    started(process)
-    try:
-        _, stderr = process.communicate(json.dumps(dataclasses.asdict(task)), timeout=task.seconds)
-    except subprocess.TimeoutExpired:
-        raise TooLargeError(_too_long(task)) from None
-    finally:
-        kill(process)
-        # Closes its pipes, also the one that a task was never written to for lack of time.
-        with process:
-            process.communicate()
-    problem = folder / PROBLEM
-    if process.returncode == 0 and problem.exists():
+    with _forked(task, folder) as (server, process):
+        started(process)
+        try:
+            server.wait(process, task.seconds)
+        except TimeoutError:
+            raise TooLargeError(_too_long(task)) from None
+        finally:
+            kill(process)
+            code = server.wait(process)
+    said, problem = folder / STDERR, folder / PROBLEM
+    stderr = said.read_bytes()[-STDERR_LOGGED:].decode(errors="replace") if said.exists() else ""
+    said.unlink(missing_ok=True)
+    if code == 0 and problem.exists():
         raise _restore(json.loads(problem.read_bytes()))
-    if process.returncode != 0:
-        log.warning("the reading process ended with %d: %r", process.returncode, stderr[-STDERR_LOGGED:])
-        raise _explain_exit(process.returncode, task)
+    if code != 0:
+        log.warning("the reading process ended with %d: %r", code, stderr)
+        raise _explain_exit(code, task)
 
 
-def kill(process: subprocess.Popen[str]) -> None:
+@contextmanager
+def _forked(task: SandboxTask, folder: Path) -> Iterator[tuple[ForkServer, Fork]]:
+    """A process for the task and its fork server, which waits for another task afterwards."""
+    server, process = _started(task, folder)
+    try:
+        yield server, process
+    finally:
+        _idle.append(server)
+
+
+def _started(task: SandboxTask, folder: Path) -> tuple[ForkServer, Fork]:
+    """A fork server of those that wait, else a new one, and its process for the task."""
+    document = dataclasses.asdict(task)
+    while True:
+        known = bool(_idle)
+        server = _idle.pop() if known else ForkServer(__name__, _environment())
+        try:
+            return server, server.start(document, folder)
+        except ChildProcessError as error:
+            server.close()
+            # One that has waited may have been ended by a host without memory.
+            if not known:
+                raise UnavailableError("No process can be started to read the file. Try again later.") from error
+
+
+def kill(process: Fork) -> None:
     """Ends the process and whatever it started; nothing happens if it is gone."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
+    process.send_signal(signal.SIGKILL)
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Ours without secrets, with one thread for each library and no writing outside `folder` but to the caches."""
+def close() -> None:
+    """Ends the fork servers that have no task."""
+    while _idle:
+        _idle.pop().close()
+
+
+def _environment() -> dict[str, str]:
+    """Ours without secrets, with one thread for each library."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(SECRETS)}
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     packages = str(Path(__file__).resolve().parent.parent)
-    return {**inherited, **threads, "TMPDIR": str(folder), "PYTHONPATH": packages}
+    return {**inherited, **threads, "PYTHONPATH": packages}
 
 
 def _explain_exit(code: int, task: SandboxTask) -> InputError:
@@ -147,12 +171,18 @@ def _too_much_memory(task: SandboxTask) -> str:
     )
 
 
-def main() -> None:
-    """The child: limits itself, does the task of stdin in the current folder, writes down what went wrong."""
-    if not end_with_parent(int(sys.argv[1]), signal.SIGKILL):
-        sys.exit("the parent is gone")
-    task = json.load(sys.stdin)
-    task = SandboxTask(**{**task, "limits": ReadLimits(**task["limits"]), "options": ReadOptions(**task["options"])})
+def warm_up() -> None:
+    """Reads a matrix of ours, so that what Numba has compiled is loaded once and not for each file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "one.mtx"
+        file.write_text("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1.5\n", encoding="ascii")
+        describe(read_matrix(file, ReadLimits(), ReadOptions()).matrix)
+
+
+def work(document: dict[str, Any]) -> None:
+    """The process: limits itself, does the task in the current folder, writes down what went wrong."""
+    limits, options = ReadLimits(**document["limits"]), ReadOptions(**document["options"])
+    task = SandboxTask(**{**document, "limits": limits, "options": options})
     _limit(task)
     try:
         _produce(task, Path.cwd())
@@ -186,20 +216,10 @@ def _produce(task: SandboxTask, folder: Path) -> None:
         document = preview(Path(task.path), task.limits, task.options)
         (folder / PREVIEW).write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
         return
-    result = _read(task) if task.path else _generate(task)
+    generated = task.family and ReadResult(generate(task.family, task.params, task.limits.nnz_max))
+    result = generated or read_matrix(Path(task.path), task.limits, task.options)
     notes = {"notes": list(result.notes), "duplicates": result.duplicates}
     write_matrix(folder, result.matrix, describe(result.matrix) | notes)
-
-
-def _read(task: SandboxTask) -> ReadResult:
-    return read_matrix(Path(task.path), task.limits, task.options)
-
-
-def _generate(task: SandboxTask) -> ReadResult:
-    # Most tasks are files; this import is a third of what their process needs to start.
-    from gpu_engine.generators import generate
-
-    return ReadResult(generate(task.family, task.params, task.limits.nnz_max))
 
 
 def describe(matrix: CsrMatrix) -> dict[str, Any]:
@@ -229,4 +249,4 @@ def _write_down(code: str, message: str, line: int | None = None, hint: str | No
 
 
 if __name__ == "__main__":
-    main()
+    serve(work, warm_up)

@@ -10,12 +10,12 @@ from web.selection import Selection
 from web.studies.formats import FORMATS
 
 JOBS_MAX = 50
-"""Of the newest jobs."""
+"""Of the newest jobs with results."""
 
 
 def history_of(session: Session, matrix_id: str, selection: Selection) -> tuple[Panel, ...]:
     """The devices and cache states in which two jobs or more have a time; selection: its kernels, caches, devices."""
-    jobs = queue.list_jobs(session, study=FORMATS.name, matrix_id=matrix_id, limit=JOBS_MAX).items
+    jobs = queue.list_jobs(session, study=FORMATS.name, matrix_id=matrix_id, limit=JOBS_MAX, measured=True).items
     names, found = device_names(session), dict[tuple[str, str], list[Visit]]()
     for job in reversed(jobs):
         if selection.device and job.device not in selection.device:

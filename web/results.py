@@ -22,7 +22,7 @@ CACHE_DEFAULT = "warm"
 """As in the papers and in a solver."""
 
 JOBS_MAX = 200
-"""How many of the newest jobs are looked through for results."""
+"""How many of the newest jobs with results are looked through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +165,11 @@ def _candidates(session: Session, study: str, selection: Selection) -> list[JobR
     """Jobs of the study with results, the newest first; those of a chosen matrix even when they are old."""
     if selection.job:
         return [job for job in (queue.get_job(session, job_id) for job_id in selection.job) if job.study == study]
-    pages = [queue.list_jobs(session, study=study, matrix_id=matrix, limit=JOBS_MAX) for matrix in selection.matrix]
-    pages.append(queue.list_jobs(session, study=study, limit=JOBS_MAX))
-    unique = {job.id: job for page in pages for job in page.items if job.cases_done}
+    pages = [
+        queue.list_jobs(session, study=study, matrix_id=matrix, limit=JOBS_MAX, measured=True)
+        for matrix in (None, *selection.matrix)
+    ]
+    unique = {job.id: job for page in pages for job in page.items}
     return sorted(unique.values(), key=lambda job: job.created_at, reverse=True)
 
 

@@ -186,8 +186,12 @@ def list_jobs(
     limit: int | None = LIMIT_DEFAULT,
     cursor: str | None = None,
     studies: Sequence[Study] = STUDIES,
+    measured: bool = False,
 ) -> Page[JobRow]:
-    """Jobs, the newest first, all without a limit; raises ParameterError for an unknown state, study or cursor."""
+    """Jobs, the newest first, all without a limit; raises ParameterError for an unknown state, study or cursor.
+
+    measured  only those that have a record of a case
+    """
     query = select(JobRow).order_by(JobRow.created_at.desc(), JobRow.id.desc())
     if limit is not None:
         query = query.limit(limit + 1)
@@ -199,6 +203,8 @@ def list_jobs(
         query = query.where(JobRow.study == find_study(study, studies).name)
     if matrix_id is not None:
         query = query.where(cast(JobRow.matrix_ids, Text).contains(json.dumps(matrix_id), autoescape=True))
+    if measured:
+        query = query.where(JobRow.cases_done > 0)
     if cursor is not None:
         created_at, job_id = decode_cursor(cursor, 2)
         if not isinstance(created_at, float) or not isinstance(job_id, str) or not is_id(job_id):

@@ -217,14 +217,22 @@ class Hasty(Connection):
 
 
 @contextmanager
-def serving(kind: type[Connection]) -> Iterator[Callable[[], socket.socket]]:
-    """A server with such connections; yields how to connect to it."""
+def serving(kind: type[Connection], app: Any = application) -> Iterator[Callable[..., socket.socket]]:
+    """A server with such connections; yields how to connect to it, with a buffer of so many bytes."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(application, log_level="critical", **{**OPTIONS, "http": kind}))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", **{**OPTIONS, "http": kind}))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
+
+    def connect(buffer: int = 2**16) -> socket.socket:
+        client = socket.socket()
+        client.settimeout(60)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        client.connect(listener.getsockname())
+        return client
+
     try:
-        yield lambda: socket.create_connection(listener.getsockname(), timeout=60)
+        yield connect
     finally:
         server.should_exit = True
         thread.join()
@@ -244,6 +252,26 @@ def test_sockets_are_closed_and_others_served() -> None:
         with connect() as client:
             client.sendall(HEAD + b"Connection: close\r\n\r\n")
             assert received(client).endswith(b"ok")
+
+
+def test_what_the_system_holds_of_an_answer_has_to_be_read() -> None:
+    """Its buffers take all that a stream has to say, so that nothing is left here which would not go away."""
+    left = threading.Event()
+
+    class Leaving(Hasty):
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            left.set()
+
+    async def stream(_scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(10**5), "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    with serving(Leaving, stream) as connect, connect(4096) as client:
+        client.sendall(HEAD + b"\r\n")
+        assert left.wait(60)
 
 
 @pytest.mark.parametrize("endless", [b"GET /", HEAD + b"A: ", HEAD + b"A: b\r\n"])

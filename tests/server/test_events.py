@@ -1,5 +1,6 @@
 """/events over a real server: what is told, in which order, and where a broken stream resumes."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -113,6 +114,59 @@ class Listener:
 def listen(site: Site, topics: str, last: int | None = None, **headers: str) -> Any:
     headers |= {} if last is None else {"Last-Event-ID": str(last)}
     return httpx.stream("GET", f"{site.url}/events", params={"topics": topics}, headers=headers, timeout=PATIENCE_S)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Database]:
+    """A database with room for events."""
+    database = Database(f"sqlite:///{tmp_path / 'log.db'}")
+    Base.metadata.create_all(database.engine)
+    with database.write() as session:
+        session.add(EventCounterRow(id=1, value=0))
+    yield database
+    database.close()
+
+
+def test_who_asks_while_another_looks_hears_what_that_one_sees(log: Database) -> None:
+    async def ask() -> list[int]:
+        streams = events.Streams()
+        return await asyncio.gather(*(streams.last_id(log) for _ in range(3)))
+
+    with log.write() as session:
+        emit(session, "job:a", "state", {})
+    assert asyncio.run(ask()) == [1, 1, 1]
+
+
+def test_what_is_seen_together_is_sent_in_one_piece(log: Database) -> None:
+    async def pieces() -> list[str]:
+        stream: Any = events._follow(log, events.Streams(), ["job:a"], 0, lambda: True)
+        found = [await anext(stream), await anext(stream)]
+        await stream.aclose()
+        return found
+
+    with log.write() as session:
+        for n in range(3):
+            emit(session, "job:a", "state", {"n": n})
+    start, piece = asyncio.run(pieces())
+    assert start == "retry: 2000\nid: 0\n\n"
+    assert [line for line in piece.splitlines() if line.startswith("id: ")] == ["id: 1", "id: 2", "id: 3"]
+
+
+def test_all_streams_wait_on_one_timer_and_end_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    timers: list[float] = []
+
+    async def wait() -> None:
+        streams = events.Streams()
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "call_later", lambda delay, _: timers.append(delay))
+        waiting = [asyncio.ensure_future(streams.pause()) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert not any(each.done() for each in waiting)
+        streams.close()
+        await asyncio.gather(*waiting, streams.pause())
+
+    asyncio.run(wait())
+    assert timers == [events.POLL_S]
 
 
 def test_a_stream_tells_its_topics_in_the_order_of_their_ids(site: Site) -> None:

@@ -1,7 +1,6 @@
 """Ingests that are stopped, fail, or are not wanted any more."""
 
 import hashlib
-import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from sqlalchemy import delete
 from gpu_engine.errors import MatrixFileError
 from server import intake, sandbox
 from server.db import Database
+from server.forks import Fork
 from server.main import create_app
 from server.models import MatrixRow
 from server.sandbox import SandboxTask
@@ -30,7 +30,7 @@ def test_stopping_the_service_ends_the_reading(
     run = sandbox.run
 
     def slow(task: SandboxTask, folder: Path, tell: object) -> None:
-        def stopped(process: "subprocess.Popen[str]") -> None:
+        def stopped(process: Fork) -> None:
             process.send_signal(19)  # It will never get on by itself.
             tell(process)  # type: ignore[operator]
             started.set()

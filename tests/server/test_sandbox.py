@@ -13,11 +13,13 @@ import pytest
 from gpu_engine.errors import InputError, MatrixFileError, ParameterError, TooLargeError
 from gpu_engine.matrix_io import ReadLimits
 from server import sandbox
+from server.forks import Fork
 from server.sandbox import SandboxTask
+from server.store import FILES, META
 from tests.server.test_matrices import GOOD, PATIENCE_S
 
 
-def ignore(_: "subprocess.Popen[str]") -> None:
+def ignore(_: Fork) -> None:
     pass
 
 
@@ -50,20 +52,34 @@ def test_whatever_ends_the_process_is_the_files_fault(
 
 
 def test_a_process_that_takes_too_long_is_ended(tmp_path: Path, folder: Path) -> None:
-    seen: list[subprocess.Popen[str]] = []
+    seen: list[Fork] = []
     with pytest.raises(TooLargeError, match="SPARSIGHT_INGEST_SECONDS"):
         sandbox.run(a_task(tmp_path, seconds=0.001), folder, seen.append)
     assert seen[0].poll() == -9
 
 
-def test_no_pipe_of_a_process_stays_open(tmp_path: Path, folder: Path) -> None:
-    """Nor that of one whose time is over before its task was written."""
-    seen: list[subprocess.Popen[str]] = []
-    sandbox.run(a_task(tmp_path), folder, seen.append)
-    with pytest.raises(TooLargeError):
-        sandbox.run(a_task(tmp_path, seconds=0.0), folder, seen.append)
-    for process in seen:
-        assert all(pipe is not None and pipe.closed for pipe in (process.stdin, process.stderr))
+def test_a_fork_server_goes_on_after_whatever_its_process_did(tmp_path: Path, folder: Path) -> None:
+    """Also after one whose time was over at once; the server forks, and does no task itself."""
+    parents: list[int] = []
+
+    def look(process: Fork) -> None:
+        parents.append(int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[1]))
+
+    for seconds in (0.0, PATIENCE_S, 0.0, PATIENCE_S):
+        with pytest.raises(TooLargeError) if not seconds else contextlib.nullcontext():
+            sandbox.run(a_task(tmp_path, seconds=seconds), folder, look)
+    assert len({*parents}) == 1
+    assert parents[0] != os.getpid()
+    assert sorted(entry.name for entry in folder.iterdir()) == sorted(FILES)
+
+
+def test_a_fork_server_that_was_ended_is_replaced(tmp_path: Path, folder: Path) -> None:
+    sandbox.run(a_task(tmp_path), folder, ignore)
+    for server in sandbox._idle:
+        server._process.kill()
+        server._process.wait()
+    sandbox.run(a_task(tmp_path), folder, ignore)
+    assert (folder / META).exists()
 
 
 def test_a_process_without_memory_says_so(tmp_path: Path, folder: Path) -> None:
@@ -89,7 +105,7 @@ def test_the_process_is_limited(tmp_path: Path, folder: Path) -> None:
     limits: dict[str, str] = {}
     watchers: list[threading.Thread] = []
 
-    def look(process: "subprocess.Popen[str]") -> None:
+    def look(process: Fork) -> None:
         def watch() -> None:
             with contextlib.suppress(OSError):
                 while process.poll() is None:
@@ -116,17 +132,14 @@ def is_alive(pid: int) -> bool:
 
 def test_the_process_dies_with_the_server(tmp_path: Path, folder: Path) -> None:
     """A server that is killed takes its readers along, also one that has only just begun."""
-    # The child has its task, but not yet the tie to its parent.
     code = """if True:
-        import dataclasses, json, os, sys
+        import os, sys
         from pathlib import Path
         from gpu_engine.matrix_io import ReadLimits
         from server import sandbox
         task = sandbox.SandboxTask(2**32, 600.0, ReadLimits(), family="delaunay", params={"n": 2_000_000})
         def started(process):
             print(process.pid, flush=True)
-            process.stdin.write(json.dumps(dataclasses.asdict(task)))
-            process.stdin.close()
             os.kill(os.getpid(), 9)
         sandbox.run(task, Path(sys.argv[1]), started)
     """
@@ -139,4 +152,4 @@ def test_the_process_dies_with_the_server(tmp_path: Path, folder: Path) -> None:
     while is_alive(int(done.stdout)):
         assert time.monotonic() < deadline
         threading.Event().wait(0.02)
-    assert list(folder.iterdir()) == []
+    assert not (folder / META).exists()

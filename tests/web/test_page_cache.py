@@ -1,19 +1,26 @@
 """A page is made once, until something that it shows has changed."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from gpu_engine.records import DeviceInfo, as_json
 from server import devices, events
-from server.models import JobRow, JobState, MeasurementRow, RecordingRow
+from server.models import JobRow, JobState, MatrixRow, MatrixState, MeasurementRow, RecordingRow
 from tests.samples.formats import timed
-from tests.web.conftest import Lab, add_job, add_measurement
+from tests.web.conftest import Lab, add_job, add_measurement, add_study
+from web import page_cache
 from web.contexts import StudyPage
 from web.page_cache import PAGES_MAX, PageCache
 from web.selection import Selection
 from web.studies import page_of
+from web.views import study as view
 
 
 @pytest.fixture
@@ -37,24 +44,20 @@ def test_a_page_is_made_once_for_each_selection(shown: Callable[..., StudyPage])
     assert first is not other
 
 
-def test_progress_of_a_job_changes_no_page(lab: Lab, shown: Callable[..., StudyPage]) -> None:
-    before = shown()
-    with lab.database.write() as session:
-        events.emit(session, f"job:{lab.running}", "progress", {"id": lab.running})
-    assert shown() is before
-
-
 def change_measured(lab: Lab) -> None:
     add_measurement(lab.database, lab.running, timed("csc/atomic", 1e-3, matrix=lab.matrix))
 
 
-def change_queued(lab: Lab) -> None:
-    add_job(lab.database, "j40", "cpu", JobState.QUEUED, [], (lab.matrix,))
-
-
 def change_ended(lab: Lab) -> None:
     with lab.database.write() as session:
-        events.emit(session, f"job:{lab.running}", "state", {"id": lab.running})
+        job = session.get_one(JobRow, lab.running)
+        job.state, job.finished_at = JobState.FAILED, 1.0
+
+
+def change_deleted_matrix(lab: Lab) -> None:
+    with lab.database.write() as session:
+        session.execute(delete(MeasurementRow).where(MeasurementRow.matrix_id == lab.hostile))
+        session.execute(delete(MatrixRow).where(MatrixRow.id == lab.hostile))
 
 
 def change_deleted(lab: Lab) -> None:
@@ -76,7 +79,7 @@ def change_devices(lab: Lab) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [change_measured, change_queued, change_ended, change_deleted, change_recorded, change_devices],
+    [change_measured, change_ended, change_deleted, change_deleted_matrix, change_recorded, change_devices],
 )
 def test_whatever_a_page_shows_makes_it_anew(
     lab: Lab, shown: Callable[..., StudyPage], change: Callable[[Lab], None]
@@ -84,6 +87,94 @@ def test_whatever_a_page_shows_makes_it_anew(
     before = shown()
     change(lab)
     assert shown() is not before
+
+
+def change_queued(lab: Lab) -> None:
+    add_job(lab.database, "j40", "cpu", JobState.QUEUED, [], (lab.matrix,))
+
+
+def change_progress(lab: Lab) -> None:
+    with lab.database.write() as session:
+        session.get_one(JobRow, lab.running).progress += 0.5
+        events.emit(session, f"job:{lab.running}", "progress", {"id": lab.running})
+
+
+def change_uploaded(lab: Lab) -> None:
+    with lab.database.write() as session:
+        session.add(MatrixRow(id="m9", name="m9", state=MatrixState.READY, sha256="9", fingerprint="9", created_at=9.0))
+
+
+def change_other_study(lab: Lab) -> None:
+    add_study(lab.database, "pagerank", "j41", (lab.matrix,))
+
+
+@pytest.mark.parametrize("change", [change_queued, change_progress, change_uploaded, change_other_study])
+def test_what_a_page_does_not_show_leaves_it(
+    lab: Lab, shown: Callable[..., StudyPage], change: Callable[[Lab], None]
+) -> None:
+    before = shown()
+    change(lab)
+    assert shown() is before
+
+
+def test_a_page_of_chosen_matrices_names_other_studies(lab: Lab, shown: Callable[..., StudyPage]) -> None:
+    with lab.database.write() as session:
+        session.execute(delete(MeasurementRow).where(MeasurementRow.matrix_id == lab.matrix))
+        session.execute(update(JobRow).values(cases_done=0))
+    assert not shown(matrix=(lab.matrix,)).elsewhere
+    change_other_study(lab)
+    assert [link.text for link in shown(matrix=(lab.matrix,)).elsewhere] == [page_of("pagerank").link]
+
+
+def test_a_page_of_a_chosen_job_ends_with_it(lab: Lab, shown: Callable[..., StudyPage]) -> None:
+    before = shown(job=(lab.queued,))
+    with lab.database.write() as session:
+        session.get_one(JobRow, lab.queued).state = JobState.CANCELLED
+    assert shown(job=(lab.queued,)) is not before
+
+
+def test_results_are_found_behind_any_queue(
+    lab: Lab, shown: Callable[..., StudyPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.results.JOBS_MAX", 4)
+    jobs = shown().jobs
+    for number in range(50, 55):
+        add_job(lab.database, f"j{number}", "cpu", JobState.QUEUED, [], (lab.matrix,))
+    assert jobs
+    assert shown(cache=("warm",)).jobs == jobs
+
+
+def test_whoever_asks_meanwhile_waits_for_the_same_page(
+    lab: Lab, cache: PageCache, shown: Callable[..., StudyPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, looked, made, state = count(1), Event(), [], page_cache._state
+    with ThreadPoolExecutor(1) as others:
+
+        def make(*given: Any) -> Any:
+            made.append(others.submit(shown))
+            assert looked.wait(60.0)
+            return view.page(*given)
+
+        def look(*given: Any) -> Any:
+            found = state(*given)
+            if next(looks) == 2:
+                looked.set()
+            return found
+
+        monkeypatch.setattr(page_cache, "_state", look)
+        monkeypatch.setattr(page_cache, "view", SimpleNamespace(page=make))
+        first = shown()
+        assert [other.result() for other in made] == [first]
+
+
+def test_a_page_that_could_not_be_made_is_tried_again(
+    shown: Callable[..., StudyPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(page_cache, "view", None)
+        with pytest.raises(AttributeError):
+            shown()
+    assert shown().findings
 
 
 def test_only_the_pages_asked_for_last_are_kept(

@@ -44,8 +44,8 @@ NOT_INTERLEAVED = (
 
 def earlier(session: Session, row: JobRow) -> tuple[Choice, ...]:
     """The jobs before this one that have cases in common with it, the newest first."""
-    rows = queue.list_jobs(session, study=row.study, limit=JOBS_MAX).items
-    before = [job for job in rows if job.device == row.device and job.created_at < row.created_at and job.cases_done]
+    rows = queue.list_jobs(session, study=row.study, limit=JOBS_MAX, measured=True).items
+    before = [job for job in rows if job.device == row.device and job.created_at < row.created_at]
     own = [job for job in before if {*job.matrix_ids} & {*row.matrix_ids}][:EARLIER_MAX]
     common = results.common_cases(session, row.id, [job.id for job in own])
     return tuple(

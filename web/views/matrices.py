@@ -124,7 +124,8 @@ def _history(session: Session, row: MatrixRow, followed: Selection) -> History:
 
 def _results(session: Session, study: str, matrix_id: str) -> Results:
     """The results of a study of one matrix on every device."""
-    here = (job.device for job in queue.list_jobs(session, study=study, matrix_id=matrix_id).items)
+    measured = queue.list_jobs(session, study=study, matrix_id=matrix_id, measured=True).items
+    here = (job.device for job in measured)
     names = tuple(dict.fromkeys((*here, *recorded_results.device_ids(session, study, matrix_id))))
     return results_of(session, study, Selection(matrix=(matrix_id,), device=names))
 
