@@ -1,6 +1,7 @@
 """How long jobs take: what their study expected of them, corrected by what they have taken so far."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -22,7 +23,7 @@ def outlooks(session: Session, jobs: Sequence[JobRow]) -> dict[str, Outlook]:
     running = session.scalars(select(JobRow).where(JobRow.state == JobState.RUNNING, JobRow.device.in_(devices))).all()
     left_s = {device: sum(remaining_s(job, now) for job in running if job.device == device) for device in devices}
     # The database counts: of a thousand that wait a list shows fifty.
-    order = {"partition_by": JobRow.device, "order_by": (JobRow.created_at, JobRow.id)}
+    order: dict[str, Any] = {"partition_by": JobRow.device, "order_by": (JobRow.created_at, JobRow.id)}
     left = JobRow.estimate_s * (1.0 - JobRow.progress / JobRow.cases_total)
     place, before_s = func.row_number().over(**order), func.sum(left).over(**order, rows=(None, -1))
     columns = JobRow.id, JobRow.device, JobRow.estimate_s, place, func.coalesce(before_s, 0.0)
