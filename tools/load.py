@@ -181,7 +181,7 @@ async def _prepare(http: httpx.AsyncClient, queued: int) -> dict[str, Any]:
 
 async def _refused_streams(http: httpx.AsyncClient) -> int:
     """How many of the streams over the limit are refused as documented, once all others are open."""
-    while f"\nsparsight_event_streams {STREAMS_MAX}.0\n" not in (await http.get("/metrics")).text:
+    while await _streams(http) < STREAMS_MAX:
         await asyncio.sleep(0.1)
     refused = 0
     for _ in range(BEYOND):
@@ -227,6 +227,7 @@ async def run(address: str, process: int, clients: int, minutes: float, pause_s:
         job = await _prepare(http, QUEUED)
         watch, followers = Watch(psutil.Process(process)), Followers(address, STREAMS_MAX, SILENT)
         refused, end = await _refused_streams(http), time.monotonic() + seconds
+        followers.fall_silent()
         looks = [watch.spent()]
         watching = asyncio.create_task(watch.watch(end))
         uploads = asyncio.create_task(_uploads(address, LARGE_BYTES, end))
@@ -234,7 +235,7 @@ async def run(address: str, process: int, clients: int, minutes: float, pause_s:
         await watching
         large = await uploads
         looks.append(watch.spent())
-        following, (broken, _) = await _streams(http), followers.ended()
+        following, broken = await _streams(http), followers.broken
         hurried = await _use(http, job, clients, 0.0, SATURATED_S)
         looks.append(watch.spent())
         followers.close()
