@@ -17,7 +17,7 @@ help:
 	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
 	@echo "make tables            write the tables of the recordings into docs/"
 	@echo "make page-bench        time the page of formats in a browser, over what is recorded and over 10⁴ and 10⁵ measurements"
-	@echo "make load [CLIENTS=50] [MINUTES=2] time pages, lists, submissions and uploads of many clients at once, and watch the memory"
+	@echo "make load [CLIENTS=50] [MINUTES=2] [PAUSE=1] time pages, lists, submissions and uploads of many clients at once, and watch the memory"
 	@echo "make chaos [KILLS=200] kill processes, dispatchers, workers, servers and Postgres under a queue of real jobs"
 	@echo "make reach             what listens, and what of it and of the files another user or address reaches; as root"
 	@echo "make fuzz [FILES=100000 UPLOADS=3000] matrix files by grammar and mutation, read in process and sent to a service"
@@ -63,7 +63,7 @@ format: install
 	find gpu_engine -name '*.cu' -o -name '*.cuh' | xargs -r .venv/bin/clang-format -i
 
 load: install
-	.venv/bin/python -m tools.load --clients $(or $(CLIENTS),50) --minutes $(or $(MINUTES),2)
+	.venv/bin/python -m tools.load --clients $(or $(CLIENTS),50) --minutes $(or $(MINUTES),2) --pause $(or $(PAUSE),1)
 
 chaos: install
 	.venv/bin/python -m tools.chaos --kills $(or $(KILLS),200)

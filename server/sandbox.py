@@ -4,6 +4,7 @@
 (server/store.py) or `problem.json` in the folder it was given. Neither has a database, settings or secrets.
 """
 
+import atexit
 import dataclasses
 import json
 import logging
@@ -123,6 +124,7 @@ def kill(process: Fork) -> None:
     process.send_signal(signal.SIGKILL)
 
 
+@atexit.register
 def close() -> None:
     """Ends the fork servers that have no task."""
     while _idle:

@@ -1,8 +1,10 @@
 """A service under load: `make load [CLIENTS=50] [MINUTES=2]` prints how long each kind of call took, and the memory.
 
 Beside the clients, who read pages and lists, submit jobs and upload small matrices, a thousand jobs are queued, two
-hundred event streams are open, fifty of them with a reader that never reads, and a gigabyte is uploaded. The exit
-status is 1 where an answer is an error that docs/api.md does not promise, or where memory is not flat.
+hundred event streams are open, fifty of them with a reader that never reads, and a gigabyte is uploaded. The clients
+think between calls; for some seconds after that they do not, which tells how many calls the service has time for. The
+exit status is 1 where an answer is an error that docs/api.md does not promise, where memory is not flat, or where a
+stream that nobody reads goes on.
 """
 
 import argparse
@@ -27,11 +29,15 @@ from tabulate import tabulate
 
 from server.routes.events import STREAMS_MAX
 from tools.load_guests import PATIENCE_S, Followers, market, upload_large
+from tools.load_watch import SHOWN_EVERY_S, Watch, shares
 from tools.service import Service
 
 QUEUED, SILENT, BEYOND = 1000, 50, 3
 PAUSE_S = 1.0
 """A client thinks this long between two calls, half to one and a half times."""
+
+SATURATED_S = 15.0
+"""How long the clients do not think afterwards."""
 
 PAGES = ("/", "/jobs", "/matrices", "/formats", "/pagerank", "/devices", "/measure", "/docs/api", "/jobs/{job}")
 LISTS = ("jobs", "jobs?state=queued", "matrices?recorded=true", "devices", "studies", "formats", "jobs/{job}")
@@ -103,46 +109,18 @@ class Book:
             )
 
 
-@dataclass
-class Memory:
-    """What the server's process holds, second by second: bytes of memory, and open files."""
-
-    process: psutil.Process
-    resident: list[int] = field(default_factory=list)
-    files: list[int] = field(default_factory=list)
-
-    async def watch(self, end: float) -> None:
-        """Looks until the end."""
-        while time.monotonic() < end:
-            self.resident.append(self.process.memory_info().rss)
-            self.files.append(self.process.num_fds())
-            await asyncio.sleep(1.0)
-
-    @property
-    def words(self) -> str:
-        """What it was."""
-        places = (("beginning", self.at(0.0)), ("middle", self.at(0.5)), ("end", self.at(1.0)))
-        return ", ".join(f"{name} {held / 2**20:.0f}" for name, held in (*places, ("peak", max(self.resident))))
-
-    def at(self, share: float) -> float:
-        """Bytes at that part of the run: the median of a tenth of it."""
-        width = max(1, len(self.resident) // 10)
-        first = round(share * (len(self.resident) - width))
-        return median(self.resident[first : first + width])
-
-
 class Client:
     """Somebody who uses the service: a call, a pause, the next call."""
 
-    def __init__(self, http: httpx.AsyncClient, book: Book, job: dict[str, Any], number: int) -> None:
-        self.http, self.book, self.job = http, book, job
-        self.chance = random.Random(number)
-        self.comments = (f"{number} {nth}" for nth in count())
+    def __init__(self, http: httpx.AsyncClient, book: Book, job: dict[str, Any], number: int, pause_s: float) -> None:
+        self.http, self.book, self.job, self.pause_s = http, book, job, pause_s
+        self.chance = random.Random(f"{number} {pause_s}")
+        self.comments = (f"{number} {pause_s} {nth}" for nth in count())
 
     async def use(self, end: float) -> None:
         """Goes on until the end."""
         while time.monotonic() < end:
-            await asyncio.sleep(PAUSE_S * self.chance.uniform(0.5, 1.5))
+            await asyncio.sleep(self.pause_s * self.chance.uniform(0.5, 1.5))
             (kind,) = self.chance.choices(list(MIX), list(MIX.values()))
             await getattr(self, kind)()
 
@@ -203,7 +181,7 @@ async def _prepare(http: httpx.AsyncClient, queued: int) -> dict[str, Any]:
 
 async def _refused_streams(http: httpx.AsyncClient) -> int:
     """How many of the streams over the limit are refused as documented, once all others are open."""
-    while f"\nsparsight_event_streams {STREAMS_MAX}.0\n" not in (await http.get("/metrics")).text:
+    while await _streams(http) < STREAMS_MAX:
         await asyncio.sleep(0.1)
     refused = 0
     for _ in range(BEYOND):
@@ -219,38 +197,66 @@ async def _health(http: httpx.AsyncClient, book: Book, end: float) -> None:
         await asyncio.sleep(0.1)
 
 
-async def run(address: str, process: int, clients: int, minutes: float) -> list[str]:
-    """Loads the server and prints what came of it; returns what is wrong."""
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-    async with httpx.AsyncClient(base_url=address, timeout=PATIENCE_S, limits=limits) as http:
-        job = await _prepare(http, QUEUED)
-        book, memory, followers = Book(), Memory(psutil.Process(process)), Followers(address, STREAMS_MAX, SILENT)
-        refused = await _refused_streams(http)
-        end = time.monotonic() + 60.0 * minutes
-        uploads = asyncio.create_task(_uploads(address, LARGE_BYTES, end))
-        everybody = [Client(http, book, job, number).use(end) for number in range(clients)]
-        await asyncio.gather(memory.watch(end), _health(http, book, end), *everybody)
-        large = await uploads
-        broken, dropped = followers.ended()
-        followers.close()
+async def _streams(http: httpx.AsyncClient) -> int:
+    """How many event streams are open, as the server counts them."""
+    lines = (await http.get("/metrics")).text.splitlines()
+    return next(int(float(line.split()[1])) for line in lines if line.startswith("sparsight_event_streams "))
+
+
+async def _use(http: httpx.AsyncClient, job: dict[str, Any], clients: int, pause_s: float, seconds: float) -> Book:
+    """The calls of so many clients for so long."""
+    book, end = Book(), time.monotonic() + seconds
+    everybody = [Client(http, book, job, number, pause_s).use(end) for number in range(clients)]
+    await asyncio.gather(_health(http, book, end), *everybody)
+    return book
+
+
+def _calls(title: str, book: Book, taken: str, seconds: float) -> str:
+    """The table of calls, and what they took of the machine."""
     heads = ("calls", "number", "p50, ms", "p99, ms", "to be under", "slowest by p50", "503", "wrong")
     number = sum(len(own) for calls in book.kinds.values() for own in calls.seconds.values())
+    table = tabulate(book.rows(), heads, tablefmt="github", disable_numparse=True)
+    load = f"load average {os.getloadavg()[0]:.1f}"
+    return f"{title}:\n\n{table}\n\n{number / seconds:.1f} calls a second; cores taken: {taken}; {load}"
+
+
+async def run(address: str, process: int, clients: int, minutes: float, pause_s: float) -> list[str]:
+    """Loads the server and prints what came of it; returns what is wrong."""
+    limits, seconds = httpx.Limits(max_connections=None, max_keepalive_connections=None), 60.0 * minutes
+    async with httpx.AsyncClient(base_url=address, timeout=PATIENCE_S, limits=limits) as http:
+        job = await _prepare(http, QUEUED)
+        watch, followers = Watch(psutil.Process(process)), Followers(address, STREAMS_MAX, SILENT)
+        refused, end = await _refused_streams(http), time.monotonic() + seconds
+        followers.fall_silent()
+        looks = [watch.spent()]
+        watching = asyncio.create_task(watch.watch(end))
+        uploads = asyncio.create_task(_uploads(address, LARGE_BYTES, end))
+        book = await _use(http, job, clients, pause_s, seconds)
+        await watching
+        large = await uploads
+        looks.append(watch.spent())
+        following, broken = await _streams(http), followers.broken
+        hurried = await _use(http, job, clients, 0.0, SATURATED_S)
+        looks.append(watch.spent())
+        followers.close()
+    going_on = following - (STREAMS_MAX - SILENT - broken)
     lines = (
-        tabulate(book.rows(), heads, tablefmt="github", disable_numparse=True),
-        f"{number} calls, {number / minutes / 60.0:.1f} in a second; load average {os.getloadavg()[0]:.1f}",
-        f"uploads of a gigabyte: {', '.join(f'{status} after {seconds:.0f} s' for status, seconds in large)}",
-        f"memory of the server, MiB: {memory.words}",
-        f"its open files: {memory.files[0]} at first, {memory.files[-1]} in the end, {max(memory.files)} at most",
+        _calls(f"{clients} clients that think {pause_s:g} s", book, shares(*looks[:2]), seconds),
+        _calls("Clients that do not think", hurried, shares(*looks[1:]), SATURATED_S),
+        f"uploads of a gigabyte: {', '.join(f'{status} after {took:.0f} s' for status, took in large)}",
+        f"memory of the server, MiB, every {SHOWN_EVERY_S} s: {watch.words}",
+        f"its open files: {watch.files[0]} at first, {watch.files[-1]} in the end, {max(watch.files)} at most",
         f"event streams: {STREAMS_MAX}, {followers.bytes / 2**20:.0f} MiB read; {refused} of {BEYOND} more refused; "
-        f"{dropped} of {SILENT} that are never read ended by the server, {broken} of the others",
+        f"{SILENT - going_on} of {SILENT} that are never read ended by the server, {broken} of the others",
     )
     sys.stdout.write("\n\n".join(lines) + "\n")
-    wrong = [fault for calls in book.kinds.values() for fault in calls.wrong]
+    kinds = (*book.kinds.values(), *hurried.kinds.values())
+    wrong = [fault for calls in kinds for fault in calls.wrong]
     wrong += [f"upload of a gigabyte: {status}" for status, _ in large if status not in (200, 201, 202)]
-    if abs(memory.at(1.0) - memory.at(0.5)) > FLAT_BYTES:
+    if abs(watch.grown) > FLAT_BYTES:
         wrong.append("memory is not flat")
-    if broken or refused < BEYOND:
-        wrong.append("streams that are read were ended, or too many were opened")
+    if broken or going_on or refused < BEYOND:
+        wrong.append("streams that are read were ended, others were not, or too many were opened")
     return wrong
 
 
@@ -259,10 +265,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--pause", type=float, default=PAUSE_S, help="seconds that a client thinks between calls")
     options = parser.parse_args()
     folder = tempfile.TemporaryDirectory(prefix="sparsight-load-", ignore_cleanup_errors=True)
     with folder as place, Service(Path(place), queue_limit=str(10 * QUEUED)) as service:
-        wrong = asyncio.run(run(service.url, service.process.pid, options.clients, options.minutes))
+        own = options.clients, options.minutes, options.pause
+        wrong = asyncio.run(run(service.url, service.process.pid, *own))
     for fault in wrong[:FAULTS_SHOWN]:
         sys.stdout.write(f"wrong: {fault}\n")
     return 1 if wrong else 0

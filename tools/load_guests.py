@@ -1,7 +1,6 @@
 """What hangs on a service for long while others use it: event streams, read or not, and a large upload."""
 
 import asyncio
-import select
 import socket
 import time
 from collections.abc import Iterator
@@ -46,7 +45,7 @@ def upload_large(address: str, size: int, comment: str) -> tuple[int, float]:
 
 
 class Followers:
-    """Open event streams, some of which nobody reads."""
+    """Open event streams, some of which nobody reads from some moment on."""
 
     def __init__(self, address: str, number: int, silent: int) -> None:
         parts = urlsplit(address)
@@ -56,6 +55,7 @@ class Followers:
         self.silent = [self._follow(silent=True) for _ in range(silent)]
         self.reading = [self._follow(silent=False) for _ in range(number - silent)]
         self._readers = [asyncio.create_task(self._read(client)) for client in self.reading]
+        self._tiring = [asyncio.create_task(self._read(client)) for client in self.silent]
 
     def _follow(self, silent: bool) -> socket.socket:
         """A socket that has asked for all events; of a silent one the system, too, takes in little."""
@@ -71,16 +71,19 @@ class Followers:
         while data := await asyncio.get_running_loop().sock_recv(client, 2**16):
             self.bytes += len(data)
 
-    def ended(self) -> tuple[int, int]:
-        """How many the server has ended: of those that are read, and of the silent ones."""
-        look = select.poll()
-        for client in self.silent:
-            look.register(client, select.POLLRDHUP)
-        return sum(reader.done() for reader in self._readers), len(look.poll(0))
+    def fall_silent(self) -> None:
+        """Stops to read those that are silent from now on: until all are open, none is to be ended."""
+        for reader in self._tiring:
+            reader.cancel()
+
+    @property
+    def broken(self) -> int:
+        """How many of those that are read the server has ended."""
+        return sum(reader.done() for reader in self._readers)
 
     def close(self) -> None:
         """Leaves."""
-        for reader in self._readers:
+        for reader in (*self._readers, *self._tiring):
             reader.cancel()
         for client in (*self.silent, *self.reading):
             client.close()

@@ -1,8 +1,9 @@
 """How long jobs take: what their study expected of them, corrected by what they have taken so far."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from server.db import clock
@@ -21,14 +22,15 @@ def outlooks(session: Session, jobs: Sequence[JobRow]) -> dict[str, Outlook]:
     now = session.execute(select(clock())).scalar_one()
     running = session.scalars(select(JobRow).where(JobRow.state == JobState.RUNNING, JobRow.device.in_(devices))).all()
     left_s = {device: sum(remaining_s(job, now) for job in running if job.device == device) for device in devices}
-    places = dict.fromkeys(devices, 0)
-    columns = JobRow.id, JobRow.device, JobRow.estimate_s, JobRow.progress, JobRow.cases_total
-    waiting = select(*columns).where(JobRow.state == JobState.QUEUED, JobRow.device.in_(devices))
-    for job_id, device, estimate_s, progress, total in session.execute(waiting.order_by(JobRow.created_at, JobRow.id)):
-        places[device] += 1
-        if job_id in found:
-            found[job_id] = places[device], left_s[device] + estimate_s
-        left_s[device] += estimate_s * (1.0 - progress / total)
+    # The database counts: of a thousand that wait a list shows fifty.
+    order: dict[str, Any] = {"partition_by": JobRow.device, "order_by": (JobRow.created_at, JobRow.id)}
+    left = JobRow.estimate_s * (1.0 - JobRow.progress / JobRow.cases_total)
+    place, before_s = func.row_number().over(**order), func.sum(left).over(**order, rows=(None, -1))
+    columns = JobRow.id, JobRow.device, JobRow.estimate_s, place, func.coalesce(before_s, 0.0)
+    waiting = select(*columns).where(JobRow.state == JobState.QUEUED, JobRow.device.in_(devices)).subquery()
+    shown = select(waiting).where(waiting.c.id.in_([job.id for job in jobs]))
+    for job_id, device, estimate_s, number, earlier_s in session.execute(shown):
+        found[job_id] = number, left_s[device] + earlier_s + estimate_s
     return found | {job.id: (None, remaining_s(job, now)) for job in jobs if job.state == JobState.RUNNING}
 
 

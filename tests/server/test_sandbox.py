@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,10 @@ def a_task(tmp_path: Path, memory_bytes: int = 4 * 2**30, seconds: float = PATIE
 def test_whatever_ends_the_process_is_the_files_fault(
     tmp_path: Path, folder: Path, signal: int, kind: type[InputError], sentence: str
 ) -> None:
+    # A small file would be read before the signal comes.
+    endless = replace(a_task(tmp_path), path=None, family="delaunay", params={"n": 2_000_000})
     with pytest.raises(kind, match=sentence):
-        sandbox.run(a_task(tmp_path), folder, lambda process: process.send_signal(signal))
+        sandbox.run(endless, folder, lambda process: process.send_signal(signal))
 
 
 def test_a_process_that_takes_too_long_is_ended(tmp_path: Path, folder: Path) -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from server.jobs.outlook import elapsed, remaining_s
-from server.models import JobRow
+from server.db import Database
+from server.jobs.outlook import elapsed, outlooks, remaining_s
+from server.models import JobRow, JobState
 
 START = 1_000.0
 
@@ -41,3 +42,39 @@ def test_time_passes_until_the_end() -> None:
     job.finished_at = START + 3.0
     assert elapsed(job, START + 7.0) == 3.0
     assert elapsed(running(0.0, started_at=None), START) is None
+
+
+def test_who_waits_comes_after_what_runs_and_waits_on_the_same_device(database: Database) -> None:
+    jobs = [
+        # id, device, state, progress of 10 cases
+        ("a", "cpu", JobState.RUNNING, 0.0),
+        ("b", "cpu", JobState.QUEUED, 5.0),
+        ("c", "gpu", JobState.QUEUED, 0.0),
+        ("d", "cpu", JobState.QUEUED, 0.0),
+        ("e", "cpu", JobState.SUCCEEDED, 10.0),
+    ]
+    with database.write() as session:
+        session.add_all(
+            JobRow(
+                id=name,
+                study="formats",
+                device=device,
+                state=state,
+                progress=progress,
+                cases_total=10,
+                estimate_s=100.0,
+                attempt=2,
+                created_at=START + place,
+            )
+            for place, (name, device, state, progress) in enumerate(jobs)
+        )
+    with database.read() as session:
+        rows = {name: session.get_one(JobRow, name) for name, *_ in jobs}
+        assert outlooks(session, list(rows.values())) == {
+            "a": (None, 100.0),
+            "b": (1, 200.0),
+            "c": (1, 100.0),
+            "d": (2, 250.0),
+            "e": (None, None),
+        }
+        assert outlooks(session, [rows["d"]]) == {"d": (2, 250.0)}, "whoever else is asked for"
