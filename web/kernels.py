@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_engine.findings.answer import Answer
+from gpu_engine.findings.answer_text import shown
 from gpu_engine.findings.data import StudyData
 from web.figures.base import Figure
 from web.selection import Selection
@@ -29,6 +30,14 @@ def wanted(study: StudyPage, answer: Answer, chosen: str) -> tuple[str, ...]:
         for own in answer.standings
         if chosen in ("", "all") or is_papers(own.measurement.kernel) == (chosen == "paper")
     )
+
+
+def labels(study: StudyPage, answers: Sequence[Answer], selection: Selection) -> frozenset[str]:
+    """Labels of the kernels that the answers show unfolded; empty: all that there are."""
+    chosen = preset(selection)
+    if chosen in ("", "all"):
+        return frozenset()
+    return frozenset(own.label for answer in answers for own in shown(answer, wanted(study, answer, chosen))[0])
 
 
 def drawn(study: StudyPage, answers: Sequence[Answer], selection: Selection) -> tuple[str, ...]:
