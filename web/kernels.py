@@ -32,12 +32,9 @@ def wanted(study: StudyPage, answer: Answer, chosen: str) -> tuple[str, ...]:
     )
 
 
-def labels(study: StudyPage, answers: Sequence[Answer], selection: Selection) -> frozenset[str]:
-    """Labels of the kernels that the answers show unfolded; empty: all that there are."""
-    chosen = preset(selection)
-    if chosen in ("", "all"):
-        return frozenset()
-    return frozenset(own.label for answer in answers for own in shown(answer, wanted(study, answer, chosen))[0])
+def labels(study: StudyPage, answer: Answer, selection: Selection) -> tuple[str, ...]:
+    """Labels of the kernels that an answer shows unfolded."""
+    return tuple(own.label for own in shown(answer, wanted(study, answer, preset(selection)))[0])
 
 
 def drawn(study: StudyPage, answers: Sequence[Answer], selection: Selection) -> tuple[str, ...]:

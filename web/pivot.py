@@ -1,6 +1,6 @@
 """Findings as one table of a device and cache state: a row a matrix, a column a kernel."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from gpu_engine.findings import units
@@ -15,44 +15,48 @@ DEFAULT = "sigma"
 """What matrices are sorted by where the reader has not said."""
 
 
-def pivots(
-    findings: Sequence[Finding], data: StudyData, answers: Sequence[Answer] = (), labels: Collection[str] = ()
-) -> tuple[TitledTable, ...]:
+Columns = Sequence[tuple[Answer, Sequence[str]]]
+"""Answers, and which of their kernels are columns, by label."""
+
+
+def pivots(findings: Sequence[Finding], data: StudyData, columns: Columns) -> tuple[TitledTable, ...]:
     """Median times over that of the fastest of the matrix, of findings that share device, cache state and axes.
 
-    As an answer does, it leaves out those whose times are not plausible; its heading says how many.
+    As in an answer, times that are not plausible do not count. The last row has the geometric means of an answer, where
+    the table has all that it is made of.
 
-    data     with the features of the matrices, and what the reader wants them sorted by
-    answers  whose geometric means stand in the last row, where a table has all that one of them is made of
-    labels   of the columns; empty: all
+    data  with the features of the matrices, and what the reader wants them sorted by
     """
     groups: dict[str, list[Finding]] = {}
     for finding in sorting.arranged(findings, data.sort or DEFAULT, partial(_value, data)):
         axes = (f"{name} {value}" for name, value in finding.axes.items())
         groups.setdefault(" · ".join((finding.device, finding.cache, *axes)), []).append(finding)
-    return tuple(_titled(place, own, answers, labels) for place, own in groups.items())
+    return tuple(_titled(place, own, columns) for place, own in groups.items())
 
 
-def _titled(place: str, findings: Sequence[Finding], answers: Sequence[Answer], labels: Collection[str]) -> TitledTable:
-    quiet = [finding for finding in findings if finding.leaders or not _times(finding)]
-    every = tuple(dict.fromkeys(row.label for finding in findings for row in finding.rows))
-    own = [label for label in every if label in labels] or every
-    means = [
-        {standing.label: standing.mean for standing in answer.standings}
-        for answer in answers
-        if (answer.device, answer.cache) == (findings[0].device, findings[0].cache)
-        and answer.contests + answer.busy + answer.empty == len(findings)
-    ]
-    rows = [(finding.title, *_cells(finding, own)) for finding in quiet]
-    if len(means) == 1 and rows:
-        texts = (f"{mean:.2f}" if (mean := means[0].get(label)) else units.MISSING for label in own)
-        rows.append(("geometric mean", units.MISSING, *texts))
-    parts = [f"Time over the fastest's · {place}"]
-    parts += [f"{len(own)} of {len(every)} kernels"] if len(own) < len(every) else []
-    busy = len(findings) - len(quiet)
-    parts += [f"without {busy} of a busy machine"] if busy else []
-    heads = (Head("matrix", numeric=False), Head("fastest", "s"), *map(Head, own))
-    return TitledTable(" · ".join(parts), Table(heads, tuple(rows)))
+def _titled(place: str, findings: Sequence[Finding], columns: Columns) -> TitledTable:
+    here = [each for each in columns if (each[0].device, each[0].cache) == (findings[0].device, findings[0].cache)]
+    every = list(dict.fromkeys(row.label for finding in findings for row in finding.rows))
+    labels = [label for _, own in here for label in own if label in every] or every
+    rows = [(finding.title, *_cells(finding, labels)) for finding in findings]
+    rows += [_means(answer, labels) for answer, _ in here if answer.standings and _number(answer) == len(findings)]
+    busy = sum(not finding.leaders and any(_times(finding)) for finding in findings)
+    heading = (
+        f"Time over the fastest's · {place}",
+        f"{len(labels)} of {len(every)} kernels" if len(labels) < len(every) else "",
+        f"machine busy on {busy} of {len(findings)}" if busy else "",
+    )
+    heads = (Head("matrix", numeric=False), Head("fastest", "s"), *map(Head, labels))
+    return TitledTable(" · ".join(filter(None, heading)), Table(heads, tuple(rows)))
+
+
+def _number(answer: Answer) -> int:
+    return answer.contests + answer.busy + answer.empty
+
+
+def _means(answer: Answer, labels: Sequence[str]) -> tuple[str, ...]:
+    means = {own.label: f"{own.mean:.2f}" for own in answer.standings}
+    return ("geometric mean", units.MISSING, *(means.get(label, units.MISSING) for label in labels))
 
 
 def _value(data: StudyData, finding: Finding, key: str) -> float | None:
@@ -71,7 +75,7 @@ def _times(finding: Finding) -> dict[str, float]:
 
 
 def _cells(finding: Finding, labels: Sequence[str]) -> tuple[str, ...]:
-    times = _times(finding)
+    times = _times(finding) if finding.leaders else {}
     fastest = min(times.values(), default=None)
     ratios = (times[label] / fastest if fastest and label in times else None for label in labels)
     shown = units.MISSING if fastest is None else f"{fastest:.4g}"

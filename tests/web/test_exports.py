@@ -67,13 +67,17 @@ def test_kernels_by_matrices_are_those_of_the_answer(client: TestClient, lab: La
     add_job(lab.database, "j41", "cpu", JobState.SUCCEEDED, [*many, *busy])
     best = client.get("/formats/tables/pivot.tex?job=j41").text
     assert best.startswith(
-        "% Time over the fastest's $\\cdot$ cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ without 1 of a busy"
+        "% Time over the fastest's $\\cdot$ cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ machine busy on 1 of 2"
     )
     rows = rows_of(client.get("/formats/tables/pivot.csv?job=j41&kernels=all").text)
-    assert [row["matrix"] for row in rows] == ["cnr-2000", "geometric mean"]
+    assert [(row["matrix"], row["csr/k0"]) for row in rows] == [
+        ("cnr-2000", "1.00"),
+        (HOSTILE, ""),
+        ("geometric mean", "1.00"),
+    ]
     (answer,) = get(client, "/formats?job=j41&kernels=all").context["answers"]
     means = {row[0]: row[1].replace(THIN, " ") for row in answer.table.rows}
-    assert {label: f"{rows[1][label]} ×" for label in means} == means, "as the page has them"
+    assert {label: f"{rows[-1][label]} ×" for label in means} == means, "as the page has them"
 
 
 def test_kernels_by_matrices_are_sorted_by_a_column(client: TestClient, lab: Lab) -> None:

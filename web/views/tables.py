@@ -121,9 +121,8 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
         ),
     )
     if name == "pivot":
-        answers = study.answers(results.data)
-        own = kernels.labels(study, answers, results.selection)
-        yield name, NamedTables("Kernels by matrices", pivots(study.findings(data), data, answers, own))
+        columns = [(each, kernels.labels(study, each, results.selection)) for each in study.answers(results.data)]
+        yield name, NamedTables("Kernels by matrices", pivots(study.findings(data), data, columns))
     for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):
         yield from _of_section(section, data)
 
