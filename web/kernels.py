@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_engine.findings.answer import Answer
+from gpu_engine.findings.answer_text import shown
 from gpu_engine.findings.data import StudyData
 from web.figures.base import Figure
 from web.selection import Selection
@@ -29,6 +30,11 @@ def wanted(study: StudyPage, answer: Answer, chosen: str) -> tuple[str, ...]:
         for own in answer.standings
         if chosen in ("", "all") or is_papers(own.measurement.kernel) == (chosen == "paper")
     )
+
+
+def labels(study: StudyPage, answer: Answer, selection: Selection) -> tuple[str, ...]:
+    """Labels of the kernels that an answer shows unfolded."""
+    return tuple(own.label for own in shown(answer, wanted(study, answer, preset(selection)))[0])
 
 
 def drawn(study: StudyPage, answers: Sequence[Answer], selection: Selection) -> tuple[str, ...]:

@@ -186,10 +186,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A figure on a page; version changes when its records do, and `0` (no records) hides it.
-
-    summary  its caption, and below a line break what is folded
-    """
+    """A figure on a page; version changes when its records do, `0` hides it; summary: as web/figures/base.py has it."""
 
     id: str
     url: str

@@ -4,30 +4,59 @@ from collections.abc import Sequence
 from functools import partial
 
 from gpu_engine.findings import units
+from gpu_engine.findings.answer import Answer
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.tables import Head, Table
 from web import sorting
 from web.parts import TitledTable
 
+DEFAULT = "sigma"
+"""What matrices are sorted by where the reader has not said."""
 
-def pivots(findings: Sequence[Finding], data: StudyData) -> tuple[TitledTable, ...]:
+
+Columns = Sequence[tuple[Answer, Sequence[str]]]
+"""Answers, and which of their kernels are columns, by label."""
+
+
+def pivots(findings: Sequence[Finding], data: StudyData, columns: Columns) -> tuple[TitledTable, ...]:
     """Median times over that of the fastest of the matrix, of findings that share device, cache state and axes.
+
+    As in an answer, times that are not plausible do not count. The last row has the geometric means of an answer, where
+    the table has all that it is made of.
 
     data  with the features of the matrices, and what the reader wants them sorted by
     """
     groups: dict[str, list[Finding]] = {}
-    for finding in sorting.arranged(findings, data.sort, partial(_value, data)) if data.sort else findings:
+    for finding in sorting.arranged(findings, data.sort or DEFAULT, partial(_value, data)):
         axes = (f"{name} {value}" for name, value in finding.axes.items())
         groups.setdefault(" · ".join((finding.device, finding.cache, *axes)), []).append(finding)
-    return tuple(TitledTable(f"Time over the fastest's · {place}", _pivot(group)) for place, group in groups.items())
+    return tuple(_titled(place, own, columns) for place, own in groups.items())
 
 
-def _pivot(findings: Sequence[Finding]) -> Table:
-    labels = tuple(dict.fromkeys(row.label for finding in findings for row in finding.rows))
-    time = Head("fastest", "s")
-    heads = (Head("matrix", numeric=False), time, *map(Head, labels))
-    return Table(heads, tuple((finding.title, *_cells(finding, labels)) for finding in findings))
+def _titled(place: str, findings: Sequence[Finding], columns: Columns) -> TitledTable:
+    here = [each for each in columns if (each[0].device, each[0].cache) == (findings[0].device, findings[0].cache)]
+    every = list(dict.fromkeys(row.label for finding in findings for row in finding.rows))
+    labels = [label for _, own in here for label in own if label in every] or every
+    rows = [(finding.title, *_cells(finding, labels)) for finding in findings]
+    rows += [_means(answer, labels) for answer, _ in here if answer.standings and _number(answer) == len(findings)]
+    busy = sum(not finding.leaders and any(_times(finding)) for finding in findings)
+    heading = (
+        f"Time over the fastest's · {place}",
+        f"{len(labels)} of {len(every)} kernels" if len(labels) < len(every) else "",
+        f"machine busy on {busy} of {len(findings)}" if busy else "",
+    )
+    heads = (Head("matrix", numeric=False), Head("fastest", "s"), *map(Head, labels))
+    return TitledTable(" · ".join(filter(None, heading)), Table(heads, tuple(rows)))
+
+
+def _number(answer: Answer) -> int:
+    return answer.contests + answer.busy + answer.empty
+
+
+def _means(answer: Answer, labels: Sequence[str]) -> tuple[str, ...]:
+    means = {own.label: f"{own.mean:.2f}" for own in answer.standings}
+    return ("geometric mean", units.MISSING, *(means.get(label, units.MISSING) for label in labels))
 
 
 def _value(data: StudyData, finding: Finding, key: str) -> float | None:
@@ -39,9 +68,15 @@ def _value(data: StudyData, finding: Finding, key: str) -> float | None:
     return own / min(filter(None, times.values())) if own else sorting.feature(data.matrix(finding.matrix_id), key)
 
 
+def _times(finding: Finding) -> dict[str, float]:
+    """Seconds by label."""
+    rows = (row for row in finding.rows if row.measurement.state == "ok")
+    return {row.label: row.measurement.median_s for row in rows if row.measurement.median_s}
+
+
 def _cells(finding: Finding, labels: Sequence[str]) -> tuple[str, ...]:
-    times = {row.label: row.measurement.median_s for row in finding.rows if row.measurement.state == "ok"}
-    fastest = min((time for time in times.values() if time), default=None)
-    ratios = (time / fastest if fastest and (time := times.get(label)) else None for label in labels)
+    times = _times(finding) if finding.leaders else {}
+    fastest = min(times.values(), default=None)
+    ratios = (times[label] / fastest if fastest and label in times else None for label in labels)
     shown = units.MISSING if fastest is None else f"{fastest:.4g}"
     return (shown, *(units.MISSING if ratio is None else f"{ratio:.2f}" for ratio in ratios))

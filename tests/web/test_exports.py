@@ -61,8 +61,27 @@ def test_kernels_by_matrices(client: TestClient, lab: Lab) -> None:
     assert {k: float(own[k]) for k in times} == pytest.approx({k: t / fastest for k, t in times.items()}, abs=0.01)
 
 
+def test_kernels_by_matrices_are_those_of_the_answer(client: TestClient, lab: Lab) -> None:
+    many = [timed(f"csr/k{n}", 1e-3 * 1.1**n) for n in range(8)]
+    busy = [timed(f"csr/k{n}", 1e-3, matrix="m2", reference_gap=0.9) for n in range(8)]
+    add_job(lab.database, "j41", "cpu", JobState.SUCCEEDED, [*many, *busy])
+    best = client.get("/formats/tables/pivot.tex?job=j41").text
+    assert best.startswith(
+        "% Time over the fastest's $\\cdot$ cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ machine busy on 1 of 2"
+    )
+    rows = rows_of(client.get("/formats/tables/pivot.csv?job=j41&kernels=all").text)
+    assert [(row["matrix"], row["csr/k0"]) for row in rows] == [
+        ("cnr-2000", "1.00"),
+        (HOSTILE, ""),
+        ("geometric mean", "1.00"),
+    ]
+    (answer,) = get(client, "/formats?job=j41&kernels=all").context["answers"]
+    means = {row[0]: row[1].replace(THIN, " ") for row in answer.table.rows}
+    assert {label: f"{rows[-1][label]} ×" for label in means} == means, "as the page has them"
+
+
 def test_kernels_by_matrices_are_sorted_by_a_column(client: TestClient, lab: Lab) -> None:
-    slow = [timed("csr/scalar", 1e-3, matrix="m2"), timed("csr/vector", 1e-4, matrix="m2")]
+    slow = [timed("csr/scalar", 1e-2, matrix="m2"), timed("csr/vector", 1e-3, matrix="m2")]
     add_job(lab.database, "j40", "cpu", JobState.SUCCEEDED, [*study_of("m1"), *slow])
     address = "/formats/tables/pivot?job=j40"
     column = get(client, address).context["columns"]["csr/scalar"]
@@ -75,7 +94,8 @@ def test_kernels_by_matrices_are_sorted_by_a_column(client: TestClient, lab: Lab
         [row["matrix"] for row in rows_of(client.get(url.replace("pivot", "pivot.csv")).text)]
         for url in (f"{address}&sort=csr/scalar", f"{address}&sort=-csr/scalar", f"{address}&sort=best")
     ]
-    assert names == [["cnr-2000", HOSTILE], [HOSTILE, "cnr-2000"], ["cnr-2000", HOSTILE]]
+    mean = "geometric mean"
+    assert names == [["cnr-2000", HOSTILE, mean], [HOSTILE, "cnr-2000", mean], ["cnr-2000", HOSTILE, mean]]
     assert get(client, "/formats/tables/share-numbers?job=j40").context["columns"] == {}
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError, quote
 from gpu_engine.findings.data import StudyData
-from web import contexts
+from web import contexts, kernels
 from web.files import WRITERS
 from web.parts import Column, FindingLine, Link, TitledTable
 from web.pivot import pivots
@@ -120,7 +120,9 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
             notes=(study.features.note,) if study.features.note else (),
         ),
     )
-    yield "pivot", NamedTables("Kernels by matrices", pivots(study.findings(data), data))
+    if name == "pivot":
+        columns = [(each, kernels.labels(study, each, results.selection)) for each in study.answers(results.data)]
+        yield name, NamedTables("Kernels by matrices", pivots(study.findings(data), data, columns))
     for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):
         yield from _of_section(section, data)
 

@@ -105,7 +105,7 @@ def summary(info: Info) -> str:
     led = [each for each in every if each.leaders]
     best = "; ".join(f"{each.title} {join(each.leaders, NAMED)}" for each in led[:FASTEST_NAMED])
     more = f"; {len(led) - FASTEST_NAMED} more in the tables" if len(led) > FASTEST_NAMED else ""
-    idle = f"Nothing leads on {len(every) - len(led)} of {len(every)}: the verdicts above say why."
+    idle = f"Nothing leads on {len(every) - len(led)} of {len(every)}: their verdicts say why."
     return caption(
         f"{axis}.{rest}", (idle,) if len(led) < len(every) else (), (f"Fastest: {best}{more}." if led else "",)
     )
