@@ -65,4 +65,4 @@ def test_the_page_of_a_job_and_that_of_the_study_have_them(client: TestClient, l
     for page in ("/jobs/j1", "/formats?job=j1&matrix=m1"):
         text = get(client, page).text
         assert "<summary>Use this kernel</summary>" in text
-        assert f"<pre>{html.escape(lines).rstrip()}" in text.replace("&#34;", "&quot;")
+        assert f">{html.escape(lines).rstrip()}" in text.replace("&#34;", "&quot;")
