@@ -31,6 +31,7 @@ from web.pictures import picture
 from web.posts import local_path
 from web.results import Results, results_of, with_traces
 from web.selection import parse_options, parse_selection
+from web.snippets import snippet
 from web.studies import PAGES, page_of
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
@@ -74,7 +75,7 @@ def _templates() -> Jinja2Templates:
         "NAVIGATION": NAVIGATION,
         "document_href": href,
     }
-    environment.filters |= {"as_code": as_code, "explained": explained, "in_code": in_code, "named": named}
+    environment.filters |= {f.__name__: f for f in (as_code, explained, in_code, named, snippet)}
     return Jinja2Templates(env=environment)
 
 

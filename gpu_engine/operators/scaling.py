@@ -11,7 +11,7 @@ SOURCE = CudaSource(__package__, "scaling.cu", ("scaled_sum",))
 BLOCK = 256
 
 Scale = Callable[[float, Any, float, Any], None]
-"""`(alpha, s, beta, y)`: y := α·s + β·y of float64 vectors. With β = 0 y is not read, and may be s; else s is lost."""
+"""`(alpha, s, beta, y)`: y := α·s + β·y of float64 vectors; s is lost. With β = 0 s is y, and only scaled."""
 
 
 def bound(backend: str, size: int) -> Scale:
@@ -20,7 +20,7 @@ def bound(backend: str, size: int) -> Scale:
 
 
 def _on_cpu(alpha: float, s: Any, beta: float, y: Any) -> None:
-    np.multiply(s, alpha, out=s if beta else y)
+    np.multiply(s, alpha, out=s)
     if beta:
         np.multiply(y, beta, out=y)
         np.add(y, s, out=y)
