@@ -21,7 +21,7 @@ import psutil
 
 from sparsight import Client
 from tests.server.jobs.conftest import wait_for
-from tools.reach.attempts import connect, join_ray, of_folders, of_processes, of_socket
+from tools.reach.attempts import LIMIT_S, connect, join_ray, of_folders, of_processes, of_socket
 from tools.reach.listeners import listeners
 from tools.reach.others import HERE, NOBODY, become_nobody, enter_namespace, isolated, namespace
 from tools.service import Service
@@ -91,7 +91,7 @@ def try_everything(folder: Path, has_namespace: bool) -> list[Attempt]:
     token = secrets.token_hex()
     matrix_id = fill(folder, token)
     with Service(folder, token=token) as service:
-        wait_for(lambda: httpx.get(f"{service.url}/readyz").status_code == 200, "the worker")
+        wait_for(lambda: httpx.get(f"{service.url}/readyz", timeout=LIMIT_S).status_code == 200, "the worker")
         with Client(service.url, token) as client:
             client.submit("formats", [matrix_id], PARAMS, "cpu")
             wait_for(lambda: study_process(service.family()), "the process that measures")
