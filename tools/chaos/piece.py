@@ -52,7 +52,8 @@ def run(ground: Ground, database: str, service: str, victim: Victim, kills: int,
             wait(lambda: not _open(books, JOBS, MATRICES), "the queue to drain")
         except StuckError as stuck:
             report.note(iter([("stuck", str(stuck))]))
-        started.stop()
+        finally:
+            started.stop()
         try:
             wait(lambda: not left(settings), "the processes to end", LEFT_S)
         except StuckError as stuck:

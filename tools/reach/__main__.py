@@ -21,7 +21,7 @@ import psutil
 
 from sparsight import Client
 from tests.server.jobs.conftest import wait_for
-from tools.reach.attempts import connect, join_ray, of_folders, of_processes, of_socket
+from tools.reach.attempts import LIMIT_S, connect, join_ray, of_folders, of_processes, of_socket
 from tools.reach.listeners import listeners
 from tools.reach.others import HERE, NOBODY, become_nobody, enter_namespace, isolated, namespace
 from tools.service import Service
@@ -71,10 +71,10 @@ def attempts(service: Service, family: list[psutil.Process], has_namespace: bool
         yield Attempt(what, tried, USER, answer, refused)
 
 
-def begin_job(client: Client) -> None:
-    """A job on a matrix of some size."""
-    matrix_id = client.wait_matrix(client.generate("stencil", points=5, nx=1000, ny=1000)["id"])["id"]
-    client.submit("formats", [matrix_id], PARAMS, "cpu")
+def fill(folder: Path, token: str) -> str:
+    """The id of a matrix of some size in a new home, in which no samples are measured then."""
+    with Service(folder, "--no-worker", token=token) as service, Client(service.url, token) as client:
+        return client.wait_matrix(client.generate("stencil", points=5, nx=1000, ny=1000)["id"])["id"]
 
 
 def study_process(family: list[psutil.Process]) -> psutil.Process | None:
@@ -89,10 +89,11 @@ def study_process(family: list[psutil.Process]) -> psutil.Process | None:
 def try_everything(folder: Path, has_namespace: bool) -> list[Attempt]:
     """Starts the service and a job, and tries everything while it runs."""
     token = secrets.token_hex()
+    matrix_id = fill(folder, token)
     with Service(folder, token=token) as service:
-        wait_for(lambda: httpx.get(f"{service.url}/readyz").status_code == 200, "the worker")
+        wait_for(lambda: httpx.get(f"{service.url}/readyz", timeout=LIMIT_S).status_code == 200, "the worker")
         with Client(service.url, token) as client:
-            begin_job(client)
+            client.submit("formats", [matrix_id], PARAMS, "cpu")
             wait_for(lambda: study_process(service.family()), "the process that measures")
             family = service.family()
             tried = list(attempts(service, family, has_namespace))
