@@ -48,10 +48,12 @@ def a_task(tmp_path: Path, memory_bytes: int = 4 * 2**30, seconds: float = PATIE
 def test_whatever_ends_the_process_is_the_files_fault(
     tmp_path: Path, folder: Path, signal: int, kind: type[InputError], sentence: str
 ) -> None:
-    # A small file would be read before the signal comes.
-    endless = replace(a_task(tmp_path), path=None, family="delaunay", params={"n": 2_000_000})
+    # A file would be read before the signal comes; nobody writes into this.
+    endless = tmp_path / "endless.mtx"
+    os.mkfifo(endless)
+    task = replace(a_task(tmp_path), path=str(endless))
     with pytest.raises(kind, match=sentence):
-        sandbox.run(endless, folder, lambda process: process.send_signal(signal))
+        sandbox.run(task, folder, lambda process: process.send_signal(signal))
 
 
 def test_a_process_that_takes_too_long_is_ended(tmp_path: Path, folder: Path) -> None:
