@@ -190,6 +190,14 @@ async def _refused_streams(http: httpx.AsyncClient) -> int:
     return refused
 
 
+async def _silence(http: httpx.AsyncClient, followers: Followers) -> None:
+    """Puts guests who never read in the places of some who do."""
+    followers.leave(SILENT)
+    while await _streams(http) > STREAMS_MAX - SILENT:
+        await asyncio.sleep(0.1)
+    followers.fall_silent(SILENT)
+
+
 async def _health(http: httpx.AsyncClient, book: Book, end: float) -> None:
     """Asks whether the server answers, again and again."""
     while time.monotonic() < end:
@@ -225,9 +233,10 @@ async def run(address: str, process: int, clients: int, minutes: float, pause_s:
     limits, seconds = httpx.Limits(max_connections=None, max_keepalive_connections=None), 60.0 * minutes
     async with httpx.AsyncClient(base_url=address, timeout=PATIENCE_S, limits=limits) as http:
         job = await _prepare(http, QUEUED)
-        watch, followers = Watch(psutil.Process(process)), Followers(address, STREAMS_MAX, SILENT)
-        refused, end = await _refused_streams(http), time.monotonic() + seconds
-        followers.fall_silent()
+        watch, followers = Watch(psutil.Process(process)), Followers(address, STREAMS_MAX)
+        refused = await _refused_streams(http)
+        await _silence(http, followers)
+        end = time.monotonic() + seconds
         looks = [watch.spent()]
         watching = asyncio.create_task(watch.watch(end))
         uploads = asyncio.create_task(_uploads(address, LARGE_BYTES, end))

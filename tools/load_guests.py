@@ -45,23 +45,30 @@ def upload_large(address: str, size: int, comment: str) -> tuple[int, float]:
 
 
 class Followers:
-    """Open event streams, some of which nobody reads from some moment on."""
+    """Open event streams, each of all events since the first."""
 
-    def __init__(self, address: str, number: int, silent: int) -> None:
+    def __init__(self, address: str, number: int) -> None:
         parts = urlsplit(address)
         self._place = (parts.hostname, parts.port)
         self._request = f"GET /api/v1/events?topics=jobs,matrices&after=0 HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n"
         self.bytes = 0
-        self.silent = [self._follow(silent=True) for _ in range(silent)]
-        self.reading = [self._follow(silent=False) for _ in range(number - silent)]
-        self._readers = [asyncio.create_task(self._read(client)) for client in self.reading]
-        self._tiring = [asyncio.create_task(self._read(client)) for client in self.silent]
+        self._silent: list[socket.socket] = []
+        self._reading = [self._follow() for _ in range(number)]
+        self._readers = [asyncio.create_task(self._read(client)) for client in self._reading]
 
-    def _follow(self, silent: bool) -> socket.socket:
-        """A socket that has asked for all events; of a silent one the system, too, takes in little."""
+    def leave(self, number: int) -> None:
+        """So many of those who read leave."""
+        for _ in range(number):
+            self._readers.pop().cancel()
+            self._reading.pop().close()
+
+    def fall_silent(self, number: int) -> None:
+        """So many come who never read, and whose system, too, takes in little."""
+        self._silent = [self._follow(4096) for _ in range(number)]
+
+    def _follow(self, buffer: int = 2**16) -> socket.socket:
         client = socket.socket()
-        if silent:
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         client.connect(self._place)
         client.sendall(self._request.encode())
         client.setblocking(False)
@@ -71,11 +78,6 @@ class Followers:
         while data := await asyncio.get_running_loop().sock_recv(client, 2**16):
             self.bytes += len(data)
 
-    def fall_silent(self) -> None:
-        """Stops to read those that are silent from now on: until all are open, none is to be ended."""
-        for reader in self._tiring:
-            reader.cancel()
-
     @property
     def broken(self) -> int:
         """How many of those that are read the server has ended."""
@@ -83,7 +85,6 @@ class Followers:
 
     def close(self) -> None:
         """Leaves."""
-        for reader in (*self._readers, *self._tiring):
-            reader.cancel()
-        for client in (*self.silent, *self.reading):
+        self.leave(len(self._readers))
+        for client in self._silent:
             client.close()
