@@ -60,7 +60,8 @@ def document(name: str) -> Document:
     tokens = _tokens(name)
     title, contents = name, []
     anchors, heading = Counter[str](), ""
-    for token, inside in pairwise(tokens):
+    # The last token has none after it, and may be a block of code.
+    for token, inside in pairwise((*tokens, Token("end", "", 0))):
         if token.type == "heading_open":
             heading = _plain(inside)
             anchor = slug(heading)
