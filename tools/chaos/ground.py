@@ -37,7 +37,7 @@ class Ground:
     def empty(self, database: str, home: Path) -> str:
         """Fills a home as before a first start, but that there are matrices; the URL of its database, if not in it."""
         url = fresh(self._server) if database == "postgres" else ""
-        home.mkdir()
+        home.mkdir(mode=0o700)
         _prepare(Settings(home=home, database_url=url)).close()
         return url
 

@@ -33,7 +33,7 @@ SECRETS = {"no token": [], "a wrong token": ["--header", "authorization: Bearer 
 REFUSED_STATUS = {"7": "permission denied", "12": "no such call", "16": "unauthenticated"}
 
 
-RAY_LIMIT_S = 120.0
+RAY_LIMIT_S = 300.0
 RAY_REFUSES = re.compile(r"[^\n]*(?:InvalidAuthToken|AuthenticationError|Unauthenticated)[^\n]*")
 JOIN_RAY = "import ray, sys; ray.init(address=sys.argv[1], log_to_driver=False); print(ray.nodes())"
 
