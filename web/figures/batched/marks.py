@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings.batched.groups import LOOPS, BatchGroup, name_of
+from gpu_engine.findings.batched.groups import LOOPS, BatchGroup, is_ours, name_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import share
 from gpu_engine.findings.tables import Head
 from gpu_engine.findings.units import count, gflops, percent, seconds
 from gpu_engine.records import Measurement
 from web.figures.base import escape, shorten
+from web.figures.emphasis import NAMED_MAX, OTHERS_MARKER
 from web.figures.panels import Legend, panels
-from web.palette import batch_position, batch_style
+from web.palette import OTHERS, batch_position, batch_style
 
 NO_TIME = "No kernel has a time on such a batch here."
 """The summary where nothing was timed."""
@@ -65,16 +67,21 @@ def in_order(kernels: Iterable[str]) -> list[str]:
 
 
 def line_panels(titles: Sequence[str], lines: Sequence[Sequence[Point]], px: int) -> go.Figure:
-    """GFLOP/s over x, a line a kernel, a panel of so many pixels a title; rates of floors dotted."""
+    """GFLOP/s over x, a line a kernel, a panel of so many pixels a title; rates of floors dotted.
+
+    The NAMED_MAX nearest to the best are in colours, the fastest library among them; the others are grey.
+    """
     kernels = in_order(kernel for points in lines for point in points for kernel in point.kernels)
     floors = any(point.floor for points in lines for point in points)
-    figure = panels(titles, [px] * len(titles), len(kernels) + floors, across=3)
+    named = _named(kernels, [point for points in lines for point in points])
+    figure = panels(titles, [px] * len(titles), len(named) + (len(kernels) > len(named)) + floors, across=3)
     legend = Legend()
+    # What is grey is drawn first, then libraries, behind our own.
+    drawn = [*(k for k in reversed(kernels) if k not in named), *(k for k in reversed(kernels) if k in named)]
     for row, points in enumerate(lines, start=1):
-        # Libraries are drawn first, behind our own.
-        for kernel in reversed(kernels):
+        for kernel in drawn:
             if any(kernel in point.kernels for point in points):
-                figure.add_trace(_line(kernel, points, legend), row=row, col=1)
+                figure.add_trace(_line(kernel, points, legend, kernel in named), row=row, col=1)
         if any(point.floor for point in points):
             figure.add_trace(_floor_line(points, legend), row=row, col=1)
     figure.update_layout(legend_traceorder="reversed")
@@ -134,17 +141,35 @@ def left_out(most: int, every: int) -> str:
     return f" Drawn are the first {most} of {every}; the table has all." if every > most else ""
 
 
-def _line(kernel: str, points: Sequence[Point], legend: Legend) -> go.Scatter:
+def _named(kernels: Sequence[str], points: Sequence[Point]) -> list[str]:
+    """Of few kernels all; of many those nearest to the best where they have a time, a library in the last place."""
+    if len(kernels) <= NAMED_MAX:
+        return list(kernels)
+    nearest = sorted(kernels, key=lambda kernel: -_nearness(kernel, points))
+    library = next((kernel for kernel in nearest if not is_ours(kernel)), nearest[0])
+    return [*[kernel for kernel in nearest if kernel != library][: NAMED_MAX - 1], library]
+
+
+def _nearness(kernel: str, points: Sequence[Point]) -> float:
+    """The geometric mean of its rate over the best of each point; 0 without a time."""
+    rates = [{k: m.gflops for k, m in point.kernels.items() if m.gflops} for point in points]
+    shares = [own[kernel] / max(own.values()) for own in rates if kernel in own]
+    return geometric_mean(shares) if shares else 0.0
+
+
+def _line(kernel: str, points: Sequence[Point], legend: Legend, named: bool) -> go.Scatter:
     look, own = batch_style(kernel), [point.kernels.get(kernel) for point in points]
+    line = {"color": look.color, "dash": look.dash, "width": 1.5} if named else {"color": OTHERS, "width": 1}
     # A place for every point: Plotly reports an error where lines of a narrow figure with log axes differ in theirs.
     return go.Scatter(
-        **legend.entry(escape(kernel)),
+        **legend.entry(escape(kernel) if named else "others"),
         x=[point.x for point in points],
         y=[m and m.gflops for m in own],
         mode="lines+markers",
         connectgaps=True,
-        line={"color": look.color, "dash": look.dash, "width": 1.5},
-        marker=marker(kernel, 7),
+        line=line,
+        marker=marker(kernel, 7) if named else OTHERS_MARKER,
+        opacity=1.0 if named else 0.5,
         hovertext=[m and hover(m, point.name) for m, point in zip(own, points, strict=True)],
         hoverinfo="text",
         meta={"role": "point", "kernel": kernel},

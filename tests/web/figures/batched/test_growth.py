@@ -7,6 +7,7 @@ from gpu_engine.findings.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, refused, shown
 from tests.samples.formats import titles, traces
 from web.figures.batched.growth import ONE_SIZE, PANELS_MAX, Growth, LoopGain, draw, info, summary, table
+from web.palette import OTHERS
 
 near: Any = pytest.approx
 """Untyped, for it stands among names and in dataclasses."""
@@ -68,6 +69,19 @@ def test_libraries_lie_behind_our_own_and_the_floor_is_dotted() -> None:
     low, high = figure.layout.yaxis.range
     assert (figure.layout.yaxis.type, 10**low < 4.0, 10**high > 250.0) == ("log", True, True)
     assert (figure.layout.yaxis.title.text, titles(figure)) == ("GFLOP/s", ["west0989 · cuda:0 · warm"])
+
+
+def test_of_many_kernels_the_nearest_to_the_best_and_a_library_have_colours() -> None:
+    ours = ("csr/scalar", "csr/vector", "csr/smart", "csri/warp", "ell/thread", "coo/segmented", "sellp/t1")
+    rates = {kernel: 10.0 + place for place, kernel in enumerate(ours)} | {"cusparse/loop": 1.0, "ell/loop": 2.0}
+    figure = draw(
+        info(shown(*(multiplied(kernel, rate, size) for kernel, rate in rates.items() for size in (10, 100))))
+    )
+    lines = {trace["meta"]["kernel"]: (trace["name"], trace["line"]["color"]) for trace in traces(figure, "point")}
+    grey = {kernel for kernel, (name, color) in lines.items() if name == "others"}
+    assert grey == {"csr/scalar", "csr/vector", "cusparse/loop"}
+    assert {lines[kernel][1] for kernel in grey} == {OTHERS}
+    assert [name for kernel, (name, _) in lines.items() if kernel not in grey] == [k for k in lines if k not in grey]
 
 
 def test_a_line_has_a_place_for_every_size() -> None:
