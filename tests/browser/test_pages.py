@@ -220,6 +220,19 @@ def test_panels_stand_side_by_side_where_the_page_is_wide(lab: Lab, works: str, 
     assert below[1] < top[0]
 
 
+def test_long_names_of_rows_stand_above_them_on_a_narrow_screen(lab: Lab, works: str, open_page: Open) -> None:
+    share = {}
+    for width in (1280, 390):
+        plot = open_page(f"/scaling?job={works}", width).locator("#scaling-iteration-chart .plot")
+        plot.scroll_into_view_if_needed()
+        plot.locator(".main-svg").first.wait_for(timeout=LIMIT_MS)
+        share[width] = plot.evaluate("(plot) => plot._fullLayout.xaxis._length / plot.clientWidth")
+        names = set(plot.evaluate("(plot) => plot.layout.yaxis.categoryarray"))
+        written = plot.evaluate("(plot) => plot.layout.annotations.filter((a) => a.yref === 'y').map((a) => a.text)")
+        assert set(written) == (names if width == 390 else set())
+    assert share[390] > 0.85
+
+
 def tab_to(page: Page, wanted: Locator) -> None:
     """Goes there as somebody without a mouse does."""
     for _ in range(200):

@@ -96,10 +96,34 @@ export function painted(source, scheme = "") {
 export async function drawn(Plotly, plot, figure, config) {
   // What cannot be read on a narrow screen is as wide as it needs, and scrolled.
   plot.style.minWidth = figure.layout.meta?.width_min ? `${figure.layout.meta.width_min}px` : "";
+  labelsAbove(figure.layout, plot.clientWidth);
   arrange(figure.layout, plot.clientWidth);
   await Plotly.newPlot(plot, figure.data, figure.layout, config);
   const changes = { ...titlesInside(plot, figure.layout), ...wholeLegend(plot, figure.layout) };
   if (Object.keys(changes).length) await Plotly.relayout(plot, changes);
+}
+
+const LETTER_PX = 6.2, LABELS_SHARE = 0.2, ABOVE_PX = 15, TITLE_PX = 8, TALLER = 1.5;
+
+// Names of rows that would take a good part of a narrow screen stand above their rows, which are taller then.
+export function labelsAbove(layout, width) {
+  const axes = Object.entries(layout).filter(([name, axis]) => name.startsWith("yaxis") && axis.type === "category");
+  const rows = axes.flatMap(([, axis]) => axis.categoryarray ?? []);
+  const longest = Math.max(0, ...rows.map((row) => row.replace(/<[^>]*>/g, "").length));
+  if (layout.meta?.width_min || longest * LETTER_PX < LABELS_SHARE * width) return;
+  if (axes.some(([, axis]) => axis.matches || axis.showticklabels === false)) return;
+  for (const title of layout.annotations) title.yshift = (title.yshift ?? 0) + TITLE_PX;
+  layout.margin.t += TITLE_PX;
+  layout.height += TITLE_PX;
+  for (const [name, axis] of axes) {
+    const id = name.slice(5);
+    const place = { xref: `x${id} domain`, x: 0, xanchor: "left", yref: `y${id}`, yanchor: "middle", yshift: ABOVE_PX };
+    const font = { size: 11, color: axis.tickfont?.color };
+    layout.annotations.push(...axis.categoryarray.map((y) => ({ text: y, y, ...place, font, showarrow: false })));
+    axis.showticklabels = false;
+  }
+  layout.bargap = Math.max(layout.bargap ?? 0, 0.55);
+  layout.height += (TALLER - 1) * (layout.height - layout.margin.t - layout.margin.b);
 }
 
 const PANEL_MIN_PX = 230;
