@@ -55,7 +55,7 @@ class SamplingPlan:
 class Products(Experiment):
     """All kernels of one matrix, in a new order where the plan names one.
 
-    formats  those whose kernels the cases name
+    formats  those whose kernels the cases name; None: ours and the competitors
     """
 
     details = ProductDetails
@@ -66,10 +66,11 @@ class Products(Experiment):
         cases: Sequence[Case],
         matrix: CsrMatrix,
         bench: Bench,
-        formats: Sequence[Format] = (*FORMATS, *COMPETITORS),
+        formats: Sequence[Format] | None = None,
     ) -> None:
         super().__init__(cases, plan.caches, plan.rounds, bench)
-        self.plan, self.host, self.formats = plan, matrix, formats
+        self.plan, self.host = plan, matrix
+        self.formats = (*FORMATS, *COMPETITORS) if formats is None else formats
         self.backend = bench.stopwatch.backend
         self.reordered: Reordered | None = None
 

@@ -5,6 +5,7 @@ what was launched, whatever has changed since in those that launched it.
 """
 
 import random
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class Order:
         self.streams: list[ScheduledDevice] = []
         self.fetched_bytes = 0
         self.capturing: list[Launch] | None = None
+        # Actors wait in threads of their own, several at a time.
+        self.running = threading.RLock()
 
     def count(self, nbytes: int) -> None:
         """Adds to the bytes that were fetched."""
@@ -55,10 +58,11 @@ class Order:
 
     def run(self) -> None:
         """Does all that was launched; fails where every stream waits for another."""
-        while waiting := [stream for stream in self.streams if stream.todo]:
-            ready = [stream for stream in waiting if stream.ready()]
-            assert ready, "The streams wait for each other."
-            self.random.choices(ready, [stream.weight for stream in ready])[0].step()
+        with self.running:
+            while waiting := [stream for stream in self.streams if stream.todo]:
+                ready = [stream for stream in waiting if stream.ready()]
+                assert ready, "The streams wait for each other."
+                self.random.choices(ready, [stream.weight for stream in ready])[0].step()
 
 
 class ScheduledDevice(VirtualDevice):

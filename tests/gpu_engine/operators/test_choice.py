@@ -16,7 +16,7 @@ from gpu_engine.advisor.model import predict
 from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.features import features, product_features
 from gpu_engine.formats import find_kernel
-from gpu_engine.operators import choice, operator, trial
+from gpu_engine.operators import choice, kept, operator, trial
 from gpu_engine.operators.second_layout import SecondLayout
 from gpu_engine.records import DeviceInfo
 from tests.battery import BATTERY
@@ -207,14 +207,16 @@ def test_a_kernel_that_is_wrong_is_not_chosen(home: Path, monkeypatch: pytest.Mo
         measured(BATTERY["band"]())
 
 
-def test_a_second_layout_says_what_it_costs_and_when_it_pays(home: Path) -> None:
+def test_a_second_layout_says_what_it_costs_and_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {"csr/scalar": 1e-6, "csr/vector": 2e-6, choice.SHARED: 3e-6}
+    earlier = {"kernel": "csr/scalar", "seconds": seconds, "rounds": 3}
+    monkeypatch.setattr(kept, "read", lambda _: earlier)
     op = measured()
     assert op.second is None
     second = op.T.second
     assert second is not None
     assert second.stored_bytes == 12 * MATRIX.nnz + 4 * (MATRIX.n_cols + 1)
-    assert second.product_s == op.T.measured_s
-    assert second.shared_s is not None
+    assert (second.product_s, op.T.measured_s, second.shared_s) == (1e-6, 1e-6, 3e-6)
     assert str(second) in repr(op.T)
 
 
