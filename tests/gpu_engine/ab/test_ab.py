@@ -11,10 +11,13 @@ import pytest
 import gpu_engine
 from gpu_engine.__main__ import main
 from gpu_engine.ab import contest
+from gpu_engine.ab.command import MATRICES
 from gpu_engine.ab.contest import kernels_of
 from gpu_engine.ab.trees import Tree, opened
 from gpu_engine.errors import InputError, LayoutTooLargeError, ParameterError
+from gpu_engine.generators import generator
 from gpu_engine.measure import Bench
+from gpu_engine.parameters import assignments, parse_params
 from gpu_engine.products import Products
 from gpu_engine.records import Record
 from tests.gpu_engine.test_verdict import timed
@@ -153,6 +156,12 @@ def test_what_is_ambiguous_or_faster_leaves_the_gate_open(
     assert "2 faster" in capsys.readouterr().out
     measuring(monkeypatch, {"head:csr/scalar": None})
     assert run(monkeypatch, copied, "--device", "cpu", "--kernels", *KERNELS, "--", MATRIX) == 7
+
+
+def test_the_matrices_that_are_measured_where_none_is_named_can_be_made() -> None:
+    for family, _, text in (name.partition(":") for names in MATRICES.values() for name in names):
+        params = assignments(generator(family).Params, text)
+        assert generator(family).estimate_nnz(parse_params(generator(family).Params, params)) > 0
 
 
 def test_where_nothing_changed_nothing_is_measured(
