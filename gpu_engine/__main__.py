@@ -162,9 +162,10 @@ def _study(argv: Sequence[str]) -> int:
 
 def main() -> int:
     """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
-    command = COMMANDS.get("".join(sys.argv[1:2]), _study)
+    argv = sys.argv[1:]
+    command = COMMANDS.get("".join(argv[:1]))
     try:
-        return command(sys.argv[2:] if command is not _study else sys.argv[1:])
+        return command(argv[1:]) if command else _study(argv)
     except SparsightError as error:
         _say(f"error: {error} {HINTS.get(error.hint, '')}".rstrip())
         return 2

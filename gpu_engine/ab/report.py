@@ -5,10 +5,15 @@ from collections.abc import Iterator, Sequence
 
 from gpu_engine.ab.contest import Pair
 from gpu_engine.findings import units
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.gpu_bench.markdown import number, table_lines
 from gpu_engine.records import DeviceInfo
 from gpu_engine.verdict import in_words, interval_of_ratio
 
-HEADS = ("matrix", "kernel", "cache", "base", "head", "base / head", "95 % interval", "verdict")
+HEADS = (
+    *(Head(text, numeric=False) for text in ("matrix", "kernel", "cache")),
+    *(Head(text) for text in ("base", "head", "base / head", "95 % interval", "verdict")),
+)
 
 RULE = (
     "Both trees were compiled into one process and took turns in the same rounds; what was slower was measured a "
@@ -42,15 +47,11 @@ def answer(pairs: Sequence[Pair]) -> str:
 
 
 def _table(pairs: Sequence[Pair]) -> Iterator[str]:
-    yield _row(HEADS)
-    yield _row("---" if number < 3 else "---:" for number in range(len(HEADS)))
-    for pair in pairs:
-        low, high = interval_of_ratio(pair.base, pair.head) or (None, None)
-        times = units.seconds(pair.base.median_s), units.seconds(pair.head.median_s)
-        between = units.MISSING if low is None or high is None else f"{low:.3f} – {high:.3f}"
-        ratio = units.MISSING if pair.verdict.ratio is None else f"{pair.verdict.ratio:.3f}"
-        yield _row((pair.matrix, f"`{pair.kernel}`", pair.cache, *times, ratio, between, pair.says))
+    return table_lines(Table(HEADS, tuple(map(_row, pairs))))
 
 
-def _row(cells: Sequence[str] | Iterator[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _row(pair: Pair) -> tuple[str, ...]:
+    low, high = interval_of_ratio(pair.base, pair.head) or (None, None)
+    times = units.seconds(pair.base.median_s), units.seconds(pair.head.median_s)
+    between = units.MISSING if low is None or high is None else f"{low:.3f} – {high:.3f}"
+    return pair.matrix, f"`{pair.kernel}`", pair.cache, *times, number(pair.verdict.ratio, 3), between, pair.says

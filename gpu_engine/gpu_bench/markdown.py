@@ -123,13 +123,17 @@ def fastest(timed: Iterable[Measurement], may: Callable[[str], bool]) -> Measure
 
 
 def _lines(section: Section) -> Iterator[str]:
-    heads = section.table.heads
-    yield from (f"## {section.title}", "", _row(f"{head.text} {head.unit}".rstrip() for head in heads))
-    yield _row("---:" if head.numeric else "---" for head in heads)
-    yield from map(_row, section.table.rows)
+    yield from (f"## {section.title}", "", *table_lines(section.table))
     for note in section.notes:
         yield from ("", note)
     yield ""
+
+
+def table_lines(table: Table) -> Iterator[str]:
+    """A table as the lines of one in Markdown."""
+    yield _row(f"{head.text} {head.unit}".rstrip() for head in table.heads)
+    yield _row("---:" if head.numeric else "---" for head in table.heads)
+    yield from map(_row, table.rows)
 
 
 def _row(cells: Iterable[str]) -> str:

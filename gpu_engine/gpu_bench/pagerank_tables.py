@@ -5,7 +5,7 @@ from statistics import median
 
 from gpu_engine.findings.pagerank.conclusions import table as papers_conclusions
 from gpu_engine.findings.pagerank.pulls import pull_gains, pull_times
-from gpu_engine.findings.pagerank.runs import FP64, FREE, Run, RunGroup, run_groups, speed_up
+from gpu_engine.findings.pagerank.runs import FP64, FREE, Run, RunGroup, run_groups, speed_up, triangles
 from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables, lowest, ms, number, section, us
 from gpu_engine.gpu_bench.pagerank_peers import peer_runs
 
@@ -61,10 +61,10 @@ def pulls(data: BenchmarkData) -> Iterator[Section]:
                 name = data.name(group.matrix_id)
                 rows.append((name, run.measurement.kernel, us(whole.time_s if whole else None), *cells))
                 if ratios[0] and precision == "cpms2":
-                    gains.setdefault(f"{run.measurement.kernel}{_part(group)}", []).append(ratios[0].gain)
+                    gains.setdefault(_kernel(group, run), []).append(ratios[0].gain)
     title = "Pulls on the first segments against the same kernel in fp64: ratio of the probe's ratio"
     notes = [f"{kernel}, one segment: {lowest(own, 'graphs')}." for kernel, own in gains.items()]
-    whole_graphs = (group for group in run_groups(data.study) if not _part(group))
+    whole_graphs = (group for group in run_groups(data.study) if group.part == "full")
     if fastest := lowest(map(_gain_of_fastest, whole_graphs), "graphs"):
         which = "The layout that is fastest with values in fp64, each graph its own, two segments, one of them read"
         notes.append(f"{which}: {fastest}.")
@@ -86,7 +86,7 @@ def totals(data: BenchmarkData) -> Iterator[Section]:
             cells = number(gain, 3), number(bound, 3), number(share)
             rows.append((data.name(group.matrix_id), m.kernel, end, *times, *cells))
             if share is not None:
-                shares.setdefault(f"{m.kernel}{_part(group)}, {end}", []).append(share)
+                shares.setdefault(f"{_kernel(group, run)}, {end}", []).append(share)
     heads = "graph | kernel | values at the end | fp64 ms | ms | gain | bound by bytes | share of the saving"
     notes = (f"{name}: share of the saving: {_middle(found)}." for name, found in sorted(shares.items()))
     yield from section("Runs to convergence against the same kernel in fp64", heads, rows, *notes)
@@ -103,7 +103,7 @@ def fastest(data: BenchmarkData) -> Iterator[Section]:
     peer, rows, ratios = peer_runs(data), [], list[float]()
     for group in run_groups(data.study):
         full, theirs = group.fastest_full, peer.times.get(group.matrix_id)
-        if full is None or _part(group):
+        if full is None or group.part != "full":
             # Of lower triangles only the paper's kernels ran, which are seldom the fastest.
             continue
         m = full.measurement
@@ -134,9 +134,9 @@ def schedules(data: BenchmarkData) -> Iterator[Section]:
     yield from section("Other schedules", heads, rows)
 
 
-def _part(group: RunGroup) -> str:
-    """`, lower triangles`; empty of whole graphs."""
-    return group.place.removeprefix(group.device)
+def _kernel(group: RunGroup, run: Run) -> str:
+    """The kernel, and what of the graphs ran where it is not all of them."""
+    return ", ".join(filter(None, (run.measurement.kernel, triangles(group.part))))
 
 
 def _usual(group: RunGroup, layout: str, precision: str) -> Run | None:

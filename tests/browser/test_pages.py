@@ -204,9 +204,7 @@ def test_figures_stand_in_two_columns_on_a_wide_screen(lab: Lab, open_page: Open
 def test_panels_stand_side_by_side_where_the_page_is_wide(lab: Lab, works: str, open_page: Open) -> None:
     places = {}
     for width in (1280, 390):
-        plot = open_page(f"/scaling?job={works}", width).locator("#scaling-cold-chart .plot")
-        plot.scroll_into_view_if_needed()
-        plot.locator(".main-svg").first.wait_for(timeout=LIMIT_MS)
+        plot = drawn(open_page(f"/scaling?job={works}", width).locator("#scaling-cold-chart")).locator(".plot")
         axes = plot.evaluate(
             "(plot) => [1, 2].map((n) => [`xaxis${n > 1 ? n : ''}`, `yaxis${n > 1 ? n : ''}`]"
             ".map((name) => plot.layout[name].domain))"
@@ -223,9 +221,7 @@ def test_panels_stand_side_by_side_where_the_page_is_wide(lab: Lab, works: str, 
 def test_long_names_of_rows_stand_above_them_on_a_narrow_screen(lab: Lab, works: str, open_page: Open) -> None:
     share = {}
     for width in (1280, 390):
-        plot = open_page(f"/scaling?job={works}", width).locator("#scaling-iteration-chart .plot")
-        plot.scroll_into_view_if_needed()
-        plot.locator(".main-svg").first.wait_for(timeout=LIMIT_MS)
+        plot = drawn(open_page(f"/scaling?job={works}", width).locator("#scaling-iteration-chart")).locator(".plot")
         share[width] = plot.evaluate("(plot) => plot._fullLayout.xaxis._length / plot.clientWidth")
         names = set(plot.evaluate("(plot) => plot.layout.yaxis.categoryarray"))
         written = plot.evaluate("(plot) => plot.layout.annotations.filter((a) => a.yref === 'y').map((a) => a.text)")

@@ -17,6 +17,7 @@ from gpu_engine.findings.pagerank.runs import (
     run_groups,
     speed_up,
     tolerance,
+    triangles,
 )
 from gpu_engine.findings.ranking import NAMED, Ranking, join, rank
 from gpu_engine.findings.tables import Head, Table
@@ -64,7 +65,7 @@ def _contest(group: RunGroup, data: StudyData) -> Contest:
         {group.label(run): run.measurement for run in group.runs},
         _ranking(group, data),
         group.label(full) if full else "",
-        group.place.removeprefix(group.device).removeprefix(", "),
+        triangles(group.part),
     )
 
 

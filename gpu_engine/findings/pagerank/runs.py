@@ -46,9 +46,14 @@ def segments_of(precision: str) -> int:
     return int(found[1]) if found else 0
 
 
+def triangles(part: str) -> str:
+    """What of the graphs ran where it is not all of them: `lower triangles`; else empty."""
+    return "" if part == "full" else f"{part} triangles"
+
+
 def place_of(device: str, part: str) -> str:
     """The device, and what of the graphs ran where it is not all of them."""
-    return device if part == "full" else f"{device}, {part} triangles"
+    return ", ".join(filter(None, (device, triangles(part))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,12 @@ class RunGroup:
     @property
     def place(self) -> str:
         """The device, and whether the graphs are lower triangles, as the paper's are: means are of one place."""
-        return place_of(self.device, self.axes.get("part", "full"))
+        return place_of(self.device, self.part)
+
+    @property
+    def part(self) -> str:
+        """Of the matrices: `full`, or `lower` of their triangles."""
+        return self.axes.get("part", "full")
 
     @property
     def timed(self) -> tuple[Run, ...]:
