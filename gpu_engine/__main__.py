@@ -19,10 +19,11 @@ from gpu_engine.named_matrices import NamedMatrices
 from gpu_engine.parameters import assignments, parse_params
 from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps
 from gpu_engine.results import findings_of, results_document
+from gpu_engine.standalone.command import main as kernel
 from gpu_engine.studies import STUDIES, study
 from gpu_engine.studies.base import check_device
 
-COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"ab": ab}
+COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"ab": ab, "kernel": kernel}
 """What is no study, by its name: from arguments to an exit code."""
 
 HINTS: dict[str | None, str] = {

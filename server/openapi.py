@@ -107,8 +107,17 @@ def list_response_docs(item: Any, *statuses: int) -> Responses:
     return docs
 
 
+_schemas: dict[type[Any], dict[str, Any]] = {}
+
+
 def schema_of_params(params: type[Any]) -> dict[str, Any]:
-    """The JSON Schema of a dataclass of parameters (gpu_engine/parameters.py)."""
+    """The JSON Schema of a dataclass of parameters (gpu_engine/parameters.py), made once: change nothing of it."""
+    if params not in _schemas:
+        _schemas[params] = _schema_of_params(params)
+    return _schemas[params]
+
+
+def _schema_of_params(params: type[Any]) -> dict[str, Any]:
     schema: dict[str, Any] = TypeAdapter(params).json_schema()
     for entry in schema["properties"].values():
         if entry["type"] == "array":

@@ -3,6 +3,7 @@
 from gpu_engine.findings import units
 from gpu_engine.findings.finding import Finding
 from gpu_engine.formats import kernel_names
+from gpu_engine.records import Measurement
 from gpu_engine.studies.formats import FormatsStudy
 
 ON_CPU = """\
@@ -31,17 +32,28 @@ print(A)
 
 
 def snippet(finding: Finding) -> str:
-    """Ten lines of Python with the fastest of our kernels; empty where the finding has no time of one on its own.
-
-    A competitor is no kernel of ours, nor is one in a new order, which x and y would have to be in too.
-    """
-    timed = [row.measurement for row in finding.rows if row.measurement.median_s is not None]
-    if finding.study != FormatsStudy.name or not timed:
+    """Ten lines of Python with the fastest of our kernels; empty where the finding has no time of one on its own."""
+    best = _fastest(finding)
+    if best is None:
         return ""
-    on_cpu = timed[0].device.rpartition("/")[2] == "cpu"
-    ours = [m for m in timed if m.kernel in kernel_names("cpu" if on_cpu else "cuda")]
-    if not ours:
-        return ""
-    best = min(ours, key=lambda m: m.median_s or 0.0)
     said = f"{units.seconds(best.median_s)} a product on {finding.device}, {finding.cache}"
-    return (ON_CPU if on_cpu else ON_GPU) + PRODUCT.format(said=said, kernel=best.kernel)
+    return (ON_CPU if _backend(best) == "cpu" else ON_GPU) + PRODUCT.format(said=said, kernel=best.kernel)
+
+
+def archive_of(finding: Finding) -> str:
+    """The kernel of the snippet where it can be taken away alone, which those of a GPU can; empty elsewhere."""
+    best = _fastest(finding)
+    return best.kernel if best is not None and _backend(best) == "cuda" else ""
+
+
+def _fastest(finding: Finding) -> Measurement | None:
+    """A competitor is no kernel of ours, nor is one in a new order, which x and y would have to be in too."""
+    if finding.study != FormatsStudy.name:
+        return None
+    timed = [row.measurement for row in finding.rows if row.measurement.median_s is not None]
+    ours = [m for m in timed if m.kernel in kernel_names(_backend(m))]
+    return min(ours, key=lambda m: m.median_s or 0.0, default=None)
+
+
+def _backend(measurement: Measurement) -> str:
+    return "cpu" if measurement.device.rpartition("/")[2] == "cpu" else "cuda"

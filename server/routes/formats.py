@@ -5,11 +5,18 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from gpu_engine.competitors import COMPETITORS
-from gpu_engine.formats import FORMATS
+from gpu_engine.errors import NotFoundError, quote
+from gpu_engine.formats import FORMATS, kernel_names
 from gpu_engine.formats.base import Format, Kernel
+from gpu_engine.standalone import archive, folder_of
 from server import documents
-from server.openapi import list_response_docs
+from server.openapi import Responses, list_response_docs, problem_docs
 from server.responses import list_response
+
+ARCHIVE: Responses = {
+    200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+}
+"""A zip, by the type that generators of clients know."""
 
 router = APIRouter(tags=["formats"])
 
@@ -22,6 +29,16 @@ def list_formats(request: Request) -> Response:
     ours = [_format_document(format_, competitor=False) for format_ in FORMATS]
     theirs = [_format_document(format_, competitor=True) for format_ in COMPETITORS]
     return list_response(request, ours + theirs)
+
+
+@router.get("/formats/{storage}/{variant}/archive", response_class=Response, responses=ARCHIVE | problem_docs(404))
+def get_kernel_archive(storage: str, variant: str) -> Response:
+    """A kernel of ours on a GPU: its CUDA source, a loader that needs CuPy alone and a test against SciPy."""
+    kernel = f"{storage}/{variant}"
+    if kernel not in kernel_names("cuda"):
+        raise NotFoundError(f"There is no kernel {quote(kernel)} of ours on a GPU; /formats lists them.")
+    headers = {"Content-Disposition": f'attachment; filename="{folder_of(kernel)}.zip"'}
+    return Response(archive(kernel), media_type="application/octet-stream", headers=headers)
 
 
 def _format_document(format_: Format, competitor: bool) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from gpu_engine.records import Measurement
 from tests.battery import BATTERY
 from tests.samples.formats import study_of, timed, untimed
 from tests.web.conftest import Lab, get
-from web.snippets import snippet
+from web.snippets import archive_of, snippet
 
 
 def finding_of(*measurements: Measurement) -> Finding:
@@ -58,6 +58,13 @@ def test_those_of_a_gpu_take_a_matrix_there() -> None:
 )
 def test_without_a_time_of_a_kernel_as_it_is_there_are_none(measurements: tuple[Measurement, ...]) -> None:
     assert snippet(finding_of(*measurements)) == ""
+
+
+def test_only_what_runs_on_a_gpu_can_be_taken_away() -> None:
+    assert archive_of(finding_of(timed("csr/scalar", 2e-3), timed("split/tile", 1e-3))) == ""
+    on_gpu = (timed(kernel, median, device="cuda:0") for kernel, median in (("split/tile", 1e-3), ("ell/thread", 2e-3)))
+    assert archive_of(finding_of(*on_gpu)) == "split/tile"
+    assert archive_of(finding_of(untimed("csr/vector", "failed", "wrong"))) == ""
 
 
 def test_the_page_of_a_job_and_that_of_the_study_have_them(client: TestClient, lab: Lab) -> None:
