@@ -10,7 +10,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
@@ -125,15 +125,22 @@ def write(path: Path, recording: Recording) -> int:
 
 
 def joined(earlier: Recording, later: Recording) -> Recording:
-    """The earlier recording with what a later one of the same study and device measured, anew or for the first time."""
-    cases, names = {m.case for m in later.measurements}, {matrix.id for matrix in later.matrices}
+    """The earlier recording with what a later one of the same study and device measured, anew or for the first time.
+
+    What is measured anew keeps its place, so that a table changes where a figure does.
+    """
+    cases = {measurement.case for measurement in later.measurements}
     return dataclasses.replace(
         earlier,
         created_at=later.created_at,
-        matrices=(*(m for m in earlier.matrices if m.id not in names), *later.matrices),
-        measurements=(*(m for m in earlier.measurements if m.case not in cases), *later.measurements),
+        matrices=_joined(earlier.matrices, later.matrices, lambda matrix: matrix.id),
+        measurements=_joined(earlier.measurements, later.measurements, lambda measurement: measurement.case),
         traces=(*(trace for trace in earlier.traces if trace.case not in cases), *later.traces),
     )
+
+
+def _joined(earlier: Iterable[T], later: Iterable[T], key: Callable[[T], Hashable]) -> tuple[T, ...]:
+    return tuple({key(each): each for each in (*earlier, *later)}.values())
 
 
 def read(path: Path) -> Recording:

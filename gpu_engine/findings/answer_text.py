@@ -17,9 +17,8 @@ def sentence(answer: Answer) -> str:
         return answer.only
     every = answer.contests + answer.busy + answer.empty
     if not answer.level:
-        why = (
-            f"the machine was busy on {answer.busy} of {every} {answer.what}" if answer.busy else "no kernel has a time"
-        )
+        where = f" on {answer.busy} of {every} {answer.what}" if every > 1 else ""
+        why = f"the machine was busy{where}" if answer.busy else "no kernel has a time"
         return f"Nothing leads {answer.where}: {why}."
     busy = f" On {answer.busy} more the machine was busy: their times do not count." if answer.busy else ""
     empty = f" On {answer.empty} more nothing has a time." if answer.empty else ""
@@ -41,8 +40,9 @@ def short(answer: Answer, beside: Sequence[Answer]) -> str:
 def _lead(answer: Answer) -> str:
     first, alone = answer.standings[0], len(answer.level) == 1
     name, worst = first.worst
+    number = f"1 of {answer.contests + answer.busy + answer.empty}" if answer.contests == 1 else str(answer.contests)
     return (
-        f"{join(answer.level, NAMED)} {'stays' if alone else 'stay'} nearest to the fastest over {answer.contests} "
+        f"{join(answer.level, NAMED)} {'stays' if alone else 'stay'} nearest to the fastest over {number} "
         f"{answer.what} {answer.where}{'' if alone else ', and nothing tells them apart'}: {first.label} takes "
         f"{units.ratio(first.mean)} the best time in geometric mean and {units.ratio(worst)} at worst ({name}), and is "
         f"fastest or the same on {units.percent(first.wins / answer.contests)}"
@@ -65,9 +65,14 @@ HEADS = (
     Head("no time", "or failed"),
 )
 
+HEADS_OF_ONE = (HEADS[0], Head("time", "median"), Head("time", "over best"))
+
 
 def table(answer: Answer, standings: Iterable[Standing]) -> Table:
-    """Some of the standings as text."""
+    """Some of the standings as text; of a lone contest there is no mean."""
+    if answer.only:
+        cells = ((own.label, units.seconds(own.measurement.median_s), units.ratio(own.mean)) for own in standings)
+        return Table(HEADS_OF_ONE, tuple(cells))
     return Table(HEADS, tuple(_row(own, answer) for own in standings))
 
 

@@ -12,6 +12,9 @@ MISSING = "–"
 THIN = "\u202f"
 """Narrow no-break space: between groups of three digits, and between a number and its unit."""
 
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""The digits of an exponent as superscripts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -117,6 +120,18 @@ def duration(value: float | None) -> str:
     if whole < 3600:
         return f"{whole // 60}{THIN}min {whole % 60}{THIN}s"
     return f"{whole // 3600}{THIN}h {whole % 3600 // 60}{THIN}min"
+
+
+def scientific(value: float) -> str:
+    """A number to two digits beside a power of ten: `8.1·10⁻¹¹`, `10⁻⁶`."""
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    times = "" if mantissa == "1.0" else f"{mantissa}·"
+    return f"{times}10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+
+
+def about(value: float) -> str:
+    """A wait that is not known exactly: `about 40 s`, `under 1 s`."""
+    return duration(value) if value < 1 else f"about {duration(value)}"
 
 
 def moment(timestamp: float | None) -> str:

@@ -79,7 +79,7 @@ def test_the_same_recording_is_the_same_file(path: Path) -> None:
     assert path.read_bytes() == first
 
 
-def test_a_later_recording_replaces_its_cases_and_adds_its_matrices() -> None:
+def test_a_later_recording_replaces_its_cases_in_their_places_and_adds_its_matrices() -> None:
     earlier = sample()
     first, *others = earlier.measurements
     known, anew = replace(first, median_s=7.0), Case("new", first.kernel, first.cache)
@@ -89,7 +89,7 @@ def test_a_later_recording_replaces_its_cases_and_adds_its_matrices() -> None:
     found = recordings.joined(earlier, later)
     assert found.created_at == LATER
     assert found.matrices == (*earlier.matrices, new)
-    assert found.measurements == (*others, known, added)
+    assert found.measurements == (known, *others, added)
     assert found.traces == tuple(trace for trace in earlier.traces if trace.case != first.case)
 
 

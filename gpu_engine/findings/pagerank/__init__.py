@@ -137,7 +137,7 @@ def _on_segments(group: RunGroup, right: Sequence[Run], n: int) -> tuple[str, ..
 def _gain(group: RunGroup, best: Run) -> str:
     """Both ratios always: the gain over the same kernel alone would flatter."""
     plain, fastest = group.plain(best), group.fastest_full
-    said = f"The best with segments is {group.label(best)}: "
+    said = f"The best with adaptive precision, in segments, is {group.label(best)}: "
     if plain is not None and plain is fastest:
         return f"{said}{_against(best, plain)}, the same kernel in fp64 and the fastest run in fp64."
     own = f"{_against(best, plain)}, the same kernel in fp64" if plain else "the same kernel has no time in fp64"

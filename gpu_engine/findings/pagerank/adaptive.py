@@ -7,6 +7,7 @@ from statistics import geometric_mean
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks, run_groups, speed_up
 from gpu_engine.findings.units import ratio
+from gpu_engine.noise import noise
 from gpu_engine.verdict import compare
 
 Pair = tuple[Run, Run]
@@ -14,9 +15,14 @@ Pair = tuple[Run, Run]
 
 
 def pays(data: StudyData) -> tuple[str, ...]:
-    """A sentence a device, lower triangles apart, on graphs that have runs with right ranks in fp64 and in segments."""
+    """A sentence a device, lower triangles apart, on graphs that have runs with right ranks in fp64 and in segments.
+
+    Graphs whose times are not plausible do not count.
+    """
     pairs: dict[str, list[Pair]] = {}
     for group in run_groups(data):
+        if noise([run.measurement for run in group.timed]):
+            continue
         full, own = group.fastest_full, _in_segments(group, data)
         if full and own:
             pairs.setdefault(group.place, []).append((full, own))

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
+from gpu_engine.findings.units import scientific
 from gpu_engine.pagerank import PageRankParams
 from gpu_engine.records import Measurement, Trace
 
@@ -35,8 +36,6 @@ PRECISIONS = (
     *(f"{how}short-cpms{segments}" for how in ("", f"{FREE}-", UNFUSED) for segments in (2, 4)),
 )
 """In the order in which they are compared: what everybody has first."""
-
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @lru_cache
@@ -225,6 +224,4 @@ def power(value: float | None) -> str:
         return "–"
     if value == 0 or 0.01 <= value < 1000:
         return f"{value:.2g}"
-    mantissa, _, exponent = f"{value:.1e}".partition("e")
-    times = "" if mantissa == "1.0" else f"{mantissa}·"
-    return f"{times}10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+    return scientific(value)

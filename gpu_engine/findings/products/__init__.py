@@ -7,6 +7,7 @@ from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding, Row, common_axes, row_of, share
 from gpu_engine.findings.pagerank.figure_four import PRINTED
+from gpu_engine.findings.pagerank.runs import triangles
 from gpu_engine.findings.products.conclusions import said
 from gpu_engine.findings.products.groups import (
     FULL,
@@ -55,9 +56,9 @@ def contests(data: StudyData) -> tuple[Contest, ...]:
 def _contest(group: ProductGroup, data: StudyData) -> Contest:
     full = [m for (_, product), m in group.timed.items() if product == FULL]
     entrants = {label(m): m for m in group.measurements}
-    part = "lower triangle" if group.part == "lower" else ""
-    name = data.matrix(group.matrix_id).name
-    return Contest(name, group.device, "warm", entrants, group.ranking, label(full[0]) if full else "", part)
+    baseline = label(full[0]) if full else ""
+    name, of = data.matrix(group.matrix_id).name, triangles(group.part)
+    return Contest(name, group.device, "warm", entrants, group.ranking, baseline, of)
 
 
 def overview(data: StudyData) -> list[str]:

@@ -82,6 +82,7 @@ def test_of_few_matrices_the_verdicts_decide() -> None:
     assert (the_answer(clear).level, the_answer(clear).standings[0].low) == ((A,), None)
     assert the_answer([*clear[:2], contest("m2", {A: 100, B: 100})]).level == (A, B)
     assert said(the_answer(clear[:1])) == f"{A} is fastest of m0 on cpu: 100 µs."
+    assert rows(the_answer(clear[:1])) == [(A, "100 µs", "1.00 ×"), (B, "150 µs", "1.50 ×")], "one has no mean"
 
 
 def test_what_has_no_time_counts_as_twice_the_slowest_and_is_counted() -> None:
@@ -119,6 +120,7 @@ def test_busy_machines_do_not_count_and_most_of_them_leave_no_leader() -> None:
     assert most.level == ()
     assert said(most) == "Nothing leads on cpu, warm: the machine was busy on 7 of 13 matrices."
     assert the_answer(busy).standings == ()
+    assert said(the_answer(busy[:1])) == "Nothing leads on cpu, warm: the machine was busy."
     nothing = the_answer([contest("m0", {A: None}), contest("m1", {A: None})])
     assert said(nothing) == "Nothing leads on cpu, warm: no kernel has a time."
 
@@ -166,3 +168,9 @@ def test_a_study_without_contests_is_answered_by_its_findings() -> None:
     (answer,) = answers(of_findings(formats.findings(data)))
     assert answer.contests == 3
     assert answer.standings[0].label == formats.contests(data)[0].leaders[0]
+
+
+def test_a_lone_matrix_among_busy_ones_is_one_of_them() -> None:
+    busy = contest("busy", {A: 100, B: 50}, reference_gap=0.3)
+    one = the_answer([contest("quiet", {A: 100, B: 200}), busy])
+    assert said(one).startswith(f"{A} stays nearest to the fastest over 1 of 2 matrices on cpu, warm")

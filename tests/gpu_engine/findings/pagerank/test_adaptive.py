@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from gpu_engine.findings.answer import answers
 from gpu_engine.findings.pagerank import contests
 from gpu_engine.findings.pagerank.adaptive import pays
@@ -16,6 +18,15 @@ def test_the_fastest_run_in_segments_is_held_against_the_fastest_in_fp64() -> No
         "Adaptive precision on cpu: the fastest run in segments runs at 0.88 × the speed of the fastest in fp64, from "
         "0.62 × to 1.25 ×: it pays on 1 of 2 graphs and costs on 1."
     ]
+
+
+def test_graphs_whose_times_are_not_plausible_do_not_count() -> None:
+    quiet = ran("csr/thread+fp64", 113, 0.1), ran("csr/thread+cpms2", (47, 66), 0.08)
+    (busy, trace), other = ran("csr/thread+fp64", 113, 0.1, "del"), ran("csr/thread+cpms2", (47, 66), 0.01, "del")
+    noisy = replace(busy, reference_gap=0.9), trace
+    assert said(noisy, other) == []
+    (sentence,) = said(*quiet, noisy, other)
+    assert sentence.endswith("1.25 × the speed of the fastest in fp64: it pays on 1 of 1 graph and costs on 0.")
 
 
 def test_what_is_wrong_or_in_full_bits_is_no_run_in_segments() -> None:
