@@ -83,6 +83,8 @@ def apart(baseline: Measurement, other: Measurement) -> Verdict:
     if verdict.kind in ("faster", "slower") and gap > NOISE_MAX:
         reason = f"{in_words(verdict.ratio)}, though not measured in the same rounds; intervals lie apart."
         return Verdict(verdict.kind, verdict.ratio, reason)
+    if gap > NOISE_MAX:
+        return Verdict("ambiguous", verdict.ratio, verdict.reason)
     doubt = f"Not measured in the same rounds, and a gap of {gap:.1%} decides nothing then. Measure both in one job."
     return Verdict("ambiguous", verdict.ratio, doubt)
 

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import NOISE_MAX
+from gpu_engine.verdict import NOISE_MAX, gap_text
 
 SPREAD_MAX = 2.0
 """Third quartile of the rounds over the quickest round, of the typical kernel. On a quiet machine it is under 1.3."""
@@ -30,8 +30,8 @@ def noise(group: Sequence[Measurement]) -> str:
 
 
 def _differs_from_itself(timed: Sequence[Measurement]) -> str:
-    gap = max((m.reference_gap or 0.0 for m in timed), default=0.0)
-    return f"the reference kernel differs from itself by {gap:.1%}" if gap > NOISE_MAX else ""
+    most = max((m.reference_gap or 0.0 for m in timed), default=0.0)
+    return f"the reference kernel differs from itself by {gap_text(most)}" if most > NOISE_MAX else ""
 
 
 def _rounds_differ(timed: Sequence[Measurement]) -> str:

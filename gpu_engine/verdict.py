@@ -26,6 +26,9 @@ The largest between the two entries of the reference kernel on H200 GPUs, of 162
 (2026-11-22). No CPU was recorded: the same stand for it. The records of other studies have such a kernel.
 """
 
+GAP_AS_FACTOR = 10
+"""A time over another from which on their gap is told as a factor."""
+
 NO_REFERENCE = "No kernel entered these rounds twice: what one differs from itself by is not known, and taken to be"
 """Added, with the gap taken, to the reason of a verdict on records without a reference kernel."""
 
@@ -120,6 +123,11 @@ def interval_of_ratio(baseline: Measurement, other: Measurement) -> tuple[float,
     return ratio * math.exp(-below), ratio * math.exp(above)
 
 
+def gap_text(share: float) -> str:
+    """A gap between two times as people read it: `12.0%`; from ten times on `a factor of 32`."""
+    return f"{share:.1%}" if 1 + share < GAP_AS_FACTOR else f"a factor of {1 + share:.0f}"
+
+
 def _backend(measurement: Measurement) -> str:
     return "cpu" if measurement.device.endswith("cpu") else "cuda"
 
@@ -128,7 +136,7 @@ def _equivalence(ratio: float, interval: tuple[float, float], limit: float, marg
     """`same` on evidence: a gap within the limit is not enough, for noise hides any gap."""
     low, high = interval
     if limit > NOISE_MAX:
-        doubt = f"A kernel differs from itself by {limit:.1%} here. Measure again, in quiet."
+        doubt = f"A kernel differs from itself by {gap_text(limit)} here. Measure again, in quiet."
         return Verdict("ambiguous", ratio, doubt)
     if low < 1 / (1 + margin) or high > 1 + margin:
         doubt = f"No gap is seen, but the intervals allow {max(1 / low, high) - 1:.1%}. Measure again with more rounds."

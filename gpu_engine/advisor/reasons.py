@@ -2,6 +2,7 @@
 
 from gpu_engine.advisor.model import Prediction
 from gpu_engine.advisor.work import Features, Work
+from gpu_engine.findings import units
 
 PADDING_MIN = 0.02
 """Padding below this share is hardly any."""
@@ -27,10 +28,11 @@ def _limit(prediction: Prediction, features: Features) -> str:
         "lanes": prediction.lanes_s,
         "longest": prediction.longest_s,
     }
+    longest = units.count(features["max"])
     return {
         "launch": "there is so little to do that its launch is the largest part of the time",
         "stream": "streaming that from memory is the largest part of the time",
         "gather": "fetching scattered elements of x is the largest part of the time, as in every format",
         "lanes": "its instructions for rows and slots are the largest part of the time",
-        "longest": f"few threads walk the longest row, {features['max']:,} entries, while all others are done",
+        "longest": f"few threads walk the longest row, {longest} entries, while all others are done",
     }[max(parts, key=lambda name: parts[name])]

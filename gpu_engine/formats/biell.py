@@ -129,6 +129,10 @@ def bytes_needed(matrix: CsrMatrix, permutation: Any) -> int:
     return 12 * STRIP * int(lines[-1]) + int(lines.nbytes + permutation.nbytes)
 
 
+def _from_csr(matrix: CsrMatrix) -> BiellLayout:
+    return BiellLayout.from_csr(matrix, _sorted_in_strips(row_lengths(matrix)))
+
+
 def _cuda(layout: BiellLayout) -> Launch:
     n_rows = layout.permutation.size
     arguments = np.int32(n_rows), layout.lines, layout.columns, layout.values, layout.permutation
@@ -174,6 +178,6 @@ FORMAT = Format(
     title="Bisection ELLPACK",
     summary="Strips of 32 rows, sorted by length inside the strip and cut into groups of 32, 16, 8, 4, 2 and 1 rows.",
     bytes_needed=lambda matrix: bytes_needed(matrix, _sorted_in_strips(row_lengths(matrix))),
-    from_csr=lambda matrix: BiellLayout.from_csr(matrix, _sorted_in_strips(row_lengths(matrix))),
+    from_csr=_from_csr,
     kernels=(KERNEL,),
 )

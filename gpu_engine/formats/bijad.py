@@ -4,14 +4,20 @@ Best where lengths vary much and neighbours share few columns, as the sort pulls
 of BiELL. Source: Zheng et al., JPDC 74 (2014); PELLR paper, §2.3.5.
 """
 
+from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.formats.base import Format, longest_first, row_lengths
 from gpu_engine.formats.biell import KERNEL, BiellLayout, bytes_needed
+
+
+def _from_csr(matrix: CsrMatrix) -> BiellLayout:
+    return BiellLayout.from_csr(matrix, longest_first(row_lengths(matrix)))
+
 
 FORMAT = Format(
     name="bijad",
     title="Bisection jagged diagonals",
     summary="All rows sorted by length, then strips of 32 cut into groups as in bisection ELLPACK.",
     bytes_needed=lambda matrix: bytes_needed(matrix, longest_first(row_lengths(matrix))),
-    from_csr=lambda matrix: BiellLayout.from_csr(matrix, longest_first(row_lengths(matrix))),
+    from_csr=_from_csr,
     kernels=(KERNEL,),
 )

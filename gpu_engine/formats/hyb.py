@@ -6,6 +6,7 @@ Source: Bell and Garland, NVR-2008-004; PELLR paper, §2.3.4.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,16 +109,17 @@ KERNEL = Kernel(
 )
 
 
+def _from_csr(rule: Callable[[CsrMatrix], int], matrix: CsrMatrix) -> HybLayout:
+    return HybLayout.from_csr(matrix, rule(matrix))
+
+
 def _format(name: str, title: str, summary: str, rule: Callable[[CsrMatrix], int]) -> Format:
     def bytes_needed(matrix: CsrMatrix) -> int:
         width = rule(matrix)
         past = int((row_lengths(matrix) - width).clip(min=0).sum(dtype=np.int64))
         return 12 * width * matrix.n_rows + 16 * past
 
-    def from_csr(matrix: CsrMatrix) -> HybLayout:
-        return HybLayout.from_csr(matrix, rule(matrix))
-
-    return Format(name, title, summary, bytes_needed, from_csr, kernels=(KERNEL,))
+    return Format(name, title, summary, bytes_needed, partial(_from_csr, rule), kernels=(KERNEL,))
 
 
 FORMAT = _format(

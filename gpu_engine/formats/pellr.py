@@ -7,6 +7,7 @@ Source: PELLR paper, §3; slices: Kreutzer et al., SIAM J. Sci. Comput. 36 (2014
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numba
@@ -221,7 +222,8 @@ def _format(title: str, summary: str, group: int, kernel: Kernel) -> Format:
     def bytes_needed(matrix: CsrMatrix) -> int:
         return (12 * max_row_length(matrix) + 4) * matrix.n_rows + 4 * -(-matrix.n_rows // group)
 
-    return Format("pellr", title, summary, bytes_needed, lambda matrix: PellrLayout.from_csr(matrix, group), (kernel,))
+    from_csr = partial(PellrLayout.from_csr, group=group)
+    return Format("pellr", title, summary, bytes_needed, from_csr, (kernel,))
 
 
 THREAD = _format(

@@ -304,7 +304,7 @@ def _format(name: str, title: str, rows: int, sigma: int, lanes: tuple[int, ...]
         summary=f"Slices of {rows} rows, each padded to its longest"
         + (f"; sorted within {sigma}." if sigma > 1 else "."),
         bytes_needed=lambda m: (s := Slices.of(m, rows, sigma)).nbytes + 12 * s.size,
-        from_csr=lambda m: SellpLayout.from_csr(m, rows, sigma),
+        from_csr=partial(SellpLayout.from_csr, rows=rows, sigma=sigma),
         kernels=tuple(
             Kernel(f"t{n}", f"{_threads(n)}.", _cpu if n == 1 else None, partial(_plain, n), SOURCE, moved_bytes=_moved)
             for n in lanes
@@ -322,7 +322,7 @@ PACKED = Format(
     bytes_needed=lambda m: (
         (s := Slices.of(m, 32, 1)).nbytes + 12 * s.size + 12 * (s.offsets.size - 1) + 8 * packing.CODES
     ),
-    from_csr=lambda m: PackedSellpLayout.from_csr(m, 32, 1),
+    from_csr=partial(PackedSellpLayout.from_csr, rows=32, sigma=1),
     kernels=tuple(
         Kernel(
             f"t{n}",

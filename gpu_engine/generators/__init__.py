@@ -54,14 +54,21 @@ def generator(name: str) -> Generator:
 def generate(name: str, params: Mapping[str, Any], nnz_max: int = NNZ_MAX) -> CsrMatrix:
     """The matrix of that generator with these parameters (plain values, defaults for the rest).
 
-    Raises ParameterError for what it does not know or allow, TooLargeError before building more than `nnz_max`.
+    Raises as `allowed_params`, before anything is built.
+    """
+    return generator(name).build(allowed_params(name, params, nnz_max))
+
+
+def allowed_params(name: str, params: Mapping[str, Any], nnz_max: int) -> Any:
+    """The `Params` of that generator, defaults filled in.
+
+    Raises ParameterError for what it does not know or allow, TooLargeError where more than `nnz_max` are expected.
     """
     chosen = generator(name)
     parsed = parse_params(chosen.Params, params)
     expected = chosen.estimate_nnz(parsed)
     if expected > nnz_max:
         raise TooLargeError(
-            f"The matrix would have about {units.count(expected)} nonzeros; "
-            f"at most {units.count(nnz_max)} are generated here."
+            f"The matrix would have about {units.count(expected)} nonzeros; at most {units.count(nnz_max)} are allowed."
         )
-    return chosen.build(parsed)
+    return parsed

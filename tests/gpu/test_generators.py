@@ -7,7 +7,7 @@ import pytest
 
 from gpu_engine.generators import generator
 from gpu_engine.parameters import parse_params
-from tests.gpu_engine.test_generators import BY_ROWS
+from tests.gpu_engine.generator_calls import BY_ROWS
 
 pytestmark = pytest.mark.usefixtures("gpu")
 

@@ -224,6 +224,6 @@ def test_solvers_of_cupyx_take_it_as_it_is(solver: str) -> None:
     op = sparsight.operator(csr_matrix(scipy.sparse.csr_matrix(matrix)), kernel="sellp/t1")
     b = cupy.asarray(matrix @ wanted)
     for linear in (op, op.aslinearoperator()):
-        found, info = getattr(linalg, solver)(linear, b, tol=1e-12)
+        found, info = getattr(linalg, solver)(linear, b, rtol=1e-12)
         assert info == 0
         np.testing.assert_allclose(found.get(), wanted, atol=1e-8)

@@ -114,3 +114,12 @@ def test_cases_of_other_axes_are_other_cases() -> None:
     assert (small.axes, small.verdict) == ({"batch": "100"}, "missing")
     assert (large.axes, large.verdict) == ({"batch": "1000"}, "slower")
     assert large.slowdown == pytest.approx(1.0)
+
+
+def test_what_is_ambiguous_between_jobs_says_why() -> None:
+    wide = measurement("csr/vector", 2e-3) | {"ci_low_s": 0.5e-3, "ci_high_s": 3e-3}
+    pairs = (measurement("csr/vector", 1.03e-3), "a gap of 2.9% decides nothing"), (wide, "intervals overlap")
+    for after, reason in pairs:
+        (found,) = compare_results(results(measurement("csr/vector", 1e-3)), results(after))
+        assert found.verdict == "ambiguous"
+        assert reason in found.reason

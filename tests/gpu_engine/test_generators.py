@@ -11,52 +11,7 @@ from gpu_engine.csr_matrix import CsrMatrix, check_csr, fingerprint
 from gpu_engine.errors import ParameterError, TooLargeError
 from gpu_engine.generators import GENERATORS, Generator, counters, generate, generator, rmat
 from gpu_engine.parameters import parse_params
-
-SMALL: dict[str, list[dict[str, Any]]] = {
-    "stencil": [
-        {"points": 5, "nx": 7, "ny": 4},
-        {"points": 9, "nx": 1, "ny": 1},
-        {"points": 7, "nx": 1, "ny": 5, "nz": 3},
-        {"points": 27, "nx": 2, "ny": 3, "nz": 4},
-    ],
-    "fem": [{"nx": 1, "ny": 1, "nz": 1, "block": 4}, {"nx": 3, "ny": 2, "nz": 4, "block": 2, "values": "ones"}],
-    "delaunay": [{"n": 4}, {"n": 500}, {"n": 500, "part": "lower", "values": "ones"}],
-    "rgg": [
-        {"n": 2, "degree": 0.5},
-        {"n": 600},
-        {"n": 600, "degree": 3.0, "values": "ones"},
-        {"n": 300, "part": "lower"},
-    ],
-    "road": [
-        {"length": 1, "width": 1},
-        {"length": 60, "width": 1},
-        {"length": 50, "width": 7, "part": "lower"},
-        {"kept": 0.0},
-    ],
-    "rmat": [{"scale": 1}, {"scale": 9, "shuffled": True}, {"scale": 3, "edge_factor": 200}],
-    "web": [{"n": 2, "mean": 1.0, "max_length": 2}, {"n": 3000, "host": 7}, {"n": 2000, "local": 0.0}],
-    "powerlaw": [
-        {"n": 1, "mean": 1.0, "max_length": 1},
-        {"n": 3000, "max_length": 3000, "exponent": 1.1, "mean": 40.0},
-        {"n": 2000, "max_length": 100, "exponent": 2.0, "mean": 0.5},
-        {"n": 50, "max_length": 50, "mean": 50.0},
-        {"n": 500, "max_length": 200, "columns": "powerlaw"},
-    ],
-    "rows": [
-        {"n": 400, "max_length": 400, "lengths": lengths}
-        for lengths in ("constant", "lognormal", "exponential", "powerlaw")
-    ],
-    "dense_rows": [{"n": 3, "dense": 3, "mean": 0.0}, {"n": 300, "mean": 0.0}, {"n": 300, "dense": 0}],
-    "two_level": [{"n": 600}, {"n": 300, "ratio": 1.0, "values": "ones"}, {"n": 9, "mean": 2.0, "share": 1.0}],
-    "stratified": [
-        {"n": 1, "mean": 1.0, "max_length": 1},
-        {"n": 3000, "max_length": 3000, "exponent": 1.1, "mean": 40.0, "seed": 2**32 - 1},
-        {"n": 2000, "max_length": 100, "exponent": 2.0, "mean": 0.5, "values": "ones"},
-        {"n": 50, "max_length": 50, "mean": 50.0},
-    ],
-}
-CALLS = [(name, params) for name, calls in SMALL.items() for params in calls]
-BY_ROWS = [call for call in CALLS if generator(call[0]).by_rows]
+from tests.gpu_engine.generator_calls import BY_ROWS, CALLS, SMALL
 
 
 def assert_canonical(matrix: CsrMatrix) -> None:

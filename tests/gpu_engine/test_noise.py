@@ -61,6 +61,8 @@ def test_a_quiet_machine(group: list[Measurement]) -> None:
     ("group", "reason"),
     [
         ([timed(), timed(reference_gap=0.12)], "the reference kernel differs from itself by 12.0%"),
+        ([timed(reference_gap=8.9)], "the reference kernel differs from itself by 890.0%"),
+        ([timed(reference_gap=31.26)], "the reference kernel differs from itself by a factor of 32"),
         ([timed(q3_s=9e-6), timed(q3_s=8e-6), timed()], "a quarter of the rounds took over 8.0 times the quickest"),
         ([timed(gather_floor_s=48.83e-6)], "the gather probe took 48.8 times as long as the bytes of a kernel allow"),
         # Half the bytes are a reason for half the time.

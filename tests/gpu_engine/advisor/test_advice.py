@@ -12,6 +12,7 @@ from gpu_engine.advisor.gpus import FITTED, GPUS
 from gpu_engine.advisor.model import LAUNCH_S, MODELS, predict
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.features import features
+from gpu_engine.findings.units import THIN
 from gpu_engine.generators import generate
 from tests.gpu_engine.advisor.samples import COUNTS, EVEN, RANDOM, SKEWED
 
@@ -107,7 +108,7 @@ def test_the_smallest_matrix_is_a_matter_of_launches() -> None:
         ("sellp/t1", EVEN, "Stores 12.4 bytes a nonzero, nothing padded; streaming that"),
         ("split/tile", RANDOM, "Stores 12.4 bytes a nonzero, nothing padded; fetching scattered elements of x"),
         ("ell/thread", {**EVEN, "max": 100}, "Stores 120 bytes a nonzero, 90 % of its slots padding; streaming that"),
-        ("sellp/t1", SKEWED, "few threads walk the longest row, 65,536 entries, while"),
+        ("sellp/t1", SKEWED, f"few threads walk the longest row, 65{THIN}536 entries, while"),
         ("csr/vector", EVEN, "its instructions for rows and slots are the largest part"),
     ],
 )
