@@ -35,11 +35,15 @@ class Access:
         """Whether there is no token at all, so that everybody may do everything."""
         if self._bootstrap or self._has_tokens:
             return False
-        if time.monotonic() - self._looked_at >= LOOK_S:
+        if not self.is_known_open():
             with self._database.read() as session:
                 self._has_tokens = tokens.any_token(session)
             self._looked_at = time.monotonic()
         return not self._has_tokens
+
+    def is_known_open(self) -> bool:
+        """Whether the last look found no token, and still holds; nothing is read: the event loop may ask."""
+        return not (self._bootstrap or self._has_tokens) and time.monotonic() - self._looked_at < LOOK_S
 
     def identify(self, secret: str, cookie: str, address: str) -> Caller:
         """The caller behind a token, or else behind a browser's cookie; raises UnauthorizedError, LimitError."""

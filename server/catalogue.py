@@ -1,6 +1,5 @@
 """The catalogue of matrices: what is there, and how to find it."""
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.advisor import advise
 from gpu_engine.errors import NotFoundError, ParameterError, quote
+from gpu_engine.records import as_json
 from gpu_engine.studies import STUDIES
 from server.models import (
     JobRow,
@@ -178,7 +178,7 @@ def matrix_document(row: MatrixRow) -> dict[str, Any]:
         "n_cols": row.n_cols,
         "nnz": row.nnz,
         "features": row.features,
-        "advice": [dataclasses.asdict(advice) for advice in advise(row.features)],
+        "advice": [as_json(advice) for advice in advise(row.features)],
         "source": row.source,
         "error": row.error or None,
         "created_at": time_of(row.created_at),

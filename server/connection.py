@@ -20,6 +20,12 @@ CONNECTIONS_MAX = 1000
 PATIENCE_S = 20.0
 """How long a head may take; a body, and what is sent, has to reach the least rate in every such time."""
 
+KEEP_ALIVE_S = 75
+"""How long a connection stays open between two requests: longer than proxies keep it, in nginx and others 60 s.
+
+Who lets go first may do so while a request is on its way to it, and the proxy answers 502 for nothing.
+"""
+
 RATE_BYTES_S = 500
 """The least rate of a body or an answer: of a gigabyte on any link that carries it at all."""
 
@@ -59,12 +65,14 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Counts what came."""
+        """Counts what came; where a head begins that is not the first, its time does."""
+        if self.is_idle and self.cycle is not None and not self._received:
+            self._wait()
         self._received += len(data)
         super().data_received(data)
 
     def on_response_complete(self) -> None:
-        """Waits for the next head."""
+        """Waits for what is sent to be taken in."""
         super().on_response_complete()
         self._wait()
 
@@ -92,10 +100,14 @@ class Connection(H11Protocol):
             self.transport.abort()
         elif unsent:
             self._wait()
-        elif self.is_idle or (self._is_due_a_body() and self._received < least):
+        elif self._is_due_a_head() or (self._is_due_a_body() and self._received < least):
             self.transport.close()
         elif self.conn.their_state is h11.SEND_BODY:
             self._wait()
+
+    def _is_due_a_head(self) -> bool:
+        """Whether a head has begun, or none ever has; between two requests the time of `timeout_keep_alive` counts."""
+        return self.is_idle and (self.cycle is None or bool(self.conn.trailing_data[0]))
 
     def _is_due_a_body(self) -> bool:
         """Whether it is the client's turn to send more of a body, and not ours to read it or to ask for it."""
@@ -117,5 +129,10 @@ class Connection(H11Protocol):
         self.transport.close()
 
 
-OPTIONS: dict[str, Any] = {"http": Connection, "ws": "none", "h11_max_incomplete_event_size": HEAD_BYTES}
+OPTIONS: dict[str, Any] = {
+    "http": Connection,
+    "ws": "none",
+    "h11_max_incomplete_event_size": HEAD_BYTES,
+    "timeout_keep_alive": KEEP_ALIVE_S,
+}
 """What uvicorn is told of connections. No WebSocket: it would take the socket from here."""

@@ -1,6 +1,7 @@
 """The database: engines, transactions and its clock. SQLite and Postgres behave the same through this module."""
 
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,10 @@ AWAY = (OperationalError, InterfaceError, InternalError)
 """What a lost connection, a restart, a deadlock or a lock that was not had in time raises: try the transaction anew."""
 
 BUSY_S = 30
-"""How long SQLite waits for a lock that another process holds, from the first statement of a connection on."""
+"""How long a writer waits for its turn among those of this process, and then SQLite for a lock of another one's.
+
+The latter from the first statement of a connection on.
+"""
 
 CONNECT_S = 5
 POSTGRES = {
@@ -60,6 +64,7 @@ class Database:
         observe  is told the kind of each transaction, `read` or `write`, and its seconds
         """
         self._observe = observe
+        self._writing = threading.Lock()
         sqlite = url.startswith("sqlite")
         options = " ".join(f"-c {name}={value}" for name, value in POSTGRES.items())
         limits = {"timeout": BUSY_S} if sqlite else {"connect_timeout": CONNECT_S, "options": options}
@@ -85,8 +90,26 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session in one transaction that commits when the block ends and rolls back when it raises."""
-        with self._timed("write"), Session(self._writer, expire_on_commit=False) as session, session.begin():
+        with (
+            self._timed("write"),
+            self._turn(),
+            Session(self._writer, expire_on_commit=False) as session,
+            session.begin(),
+        ):
             yield session
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """One writer after the other: those that SQLite lets wait sleep ever longer, and who asks next goes before."""
+        if self.engine.dialect.name != "sqlite":
+            yield
+            return
+        if not self._writing.acquire(timeout=BUSY_S):
+            raise OperationalError("BEGIN IMMEDIATE", None, sqlite3.OperationalError("database is locked"))
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     @contextmanager
     def _timed(self, kind: str) -> Iterator[None]:

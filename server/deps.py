@@ -1,4 +1,7 @@
-"""What routes and pages are handed: the open database, who calls may be, the settings, the store and the ingestor."""
+"""What routes and pages are handed: the open database, who calls may be, the settings, the store and the ingestor.
+
+Each is a coroutine: FastAPI sends what is not to a thread, and the request waits for its turn there.
+"""
 
 from typing import Annotated
 
@@ -11,27 +14,27 @@ from server.settings import Settings
 from server.store import Store
 
 
-def _settings(request: Request) -> Settings:
+async def _settings(request: Request) -> Settings:
     settings: Settings = request.app.state.settings
     return settings
 
 
-def _access(request: Request) -> Access:
+async def _access(request: Request) -> Access:
     access: Access = request.app.state.access
     return access
 
 
-def _database(request: Request) -> Database:
+async def _database(request: Request) -> Database:
     database: Database = request.app.state.database
     return database
 
 
-def _store(request: Request) -> Store:
+async def _store(request: Request) -> Store:
     store: Store = request.app.state.store
     return store
 
 
-def _ingestor(request: Request) -> Ingestor:
+async def _ingestor(request: Request) -> Ingestor:
     ingestor: Ingestor = request.app.state.ingestor
     return ingestor
 

@@ -1,6 +1,6 @@
 """Devices: what dispatchers offer to measure on, remembered with the bandwidth measured there."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Update, select, update
@@ -26,10 +26,10 @@ RECORDED = "recorded:"
 """How the ids begin of devices that are not here, whose results came with a recording."""
 
 
-def register(database: Database, devices: Sequence[DeviceInfo], owner: str = "", dead: str = "") -> None:
+def register(database: Database, devices: Sequence[DeviceInfo], owner: str = "", dead: Collection[str] = ()) -> None:
     """Offers these devices from now on; a profile of other hardware under the same id is forgotten.
 
-    owner  the dispatcher that offers them; dead  one that is known to have ended
+    owner  the dispatcher that offers them; dead  those that are known to have ended
     Raises ConflictError where another dispatcher that lives offers one of them.
     """
     with database.write() as session:
@@ -37,7 +37,7 @@ def register(database: Database, devices: Sequence[DeviceInfo], owner: str = "",
         for device in devices:
             row = session.get(DeviceRow, device.id, with_for_update=True)
             row = row or DeviceRow(id=device.id, profile={}, owner="", seen_at=0.0)
-            if row.owner not in ("", owner, dead) and abs(now - row.seen_at) < ALIVE_S:
+            if row.owner not in ("", owner, *dead) and abs(now - row.seen_at) < ALIVE_S:
                 raise _taken(device.id)
             if row.profile and row.profile["name"] != device.name:
                 row.profile = {}
@@ -65,9 +65,10 @@ def list_devices(session: Session) -> list[DeviceRow]:
     return sorted(rows, key=lambda row: (row.info["backend"] != "cuda", bool(row.info.get("hosts"))))
 
 
-def is_alive(session: Session, row: DeviceRow) -> bool:
-    """Whether a job queued for the device would run now."""
-    return bool(abs(session.execute(select(clock())).scalar_one() - row.seen_at) < ALIVE_S)
+def alive(session: Session, rows: Sequence[DeviceRow]) -> set[str]:
+    """The ids of those of the devices on which a queued job would run now."""
+    now = session.execute(select(clock())).scalar_one()
+    return {row.id for row in rows if abs(now - row.seen_at) < ALIVE_S}
 
 
 def device_info(row: DeviceRow) -> DeviceInfo:
@@ -77,7 +78,9 @@ def device_info(row: DeviceRow) -> DeviceInfo:
 
 def offered(session: Session) -> list[DeviceInfo]:
     """The devices that a worker offers now, in the order of `list_devices`."""
-    return [device_info(row) for row in list_devices(session) if is_alive(session, row)]
+    rows = list_devices(session)
+    known = alive(session, rows)
+    return [device_info(row) for row in rows if row.id in known]
 
 
 def fresh_profile(session: Session, device_id: str) -> DeviceProfile | None:
@@ -107,17 +110,16 @@ def resolve(session: Session, name: str, several: bool = False) -> DeviceInfo:
     known = ", ".join([AUTO, *(row.id for row in rows)])
     if name.startswith(RECORDED):
         raise UnknownDeviceError(f"{quote(name)} has recorded results only, nothing runs on it; devices: {known}.")
-    alive = [row for row in rows if is_alive(session, row)] if name == AUTO else rows
-    if not alive:
+    found = offered(session) if name == AUTO else [device_info(row) for row in rows]
+    if not found:
         raise UnavailableError("No worker offers a device now. Start one with `sparsight worker`, then try again.")
     if name == AUTO:
-        found = [device_info(row) for row in alive]
         return next(
             (d for d in found if several and d.is_several and not d.hosts), next(d for d in found if not d.is_several)
         )
-    for row in rows:
-        if row.id == name:
-            return device_info(row)
+    for device in found:
+        if device.id == name:
+            return device
     raise UnknownDeviceError(f"There is no device {quote(name)}; known devices: {known}.")
 
 

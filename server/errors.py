@@ -113,9 +113,11 @@ def install_error_handlers(app: FastAPI) -> None:
             methods = allowed(app.router.routes, request.scope)
             detail = f"{request.method} is no method of this address; it has {methods}."
             return problem_response(problem(405, "method_not_allowed", detail), {"Allow": methods})
-        phrase = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
-        code = CODES.get(error.status_code, phrase)
-        return problem_response(problem(error.status_code, code, str(error.detail)), dict(error.headers or {}))
+        phrase = HTTPStatus(error.status_code).phrase
+        code = CODES.get(error.status_code, phrase.lower().replace(" ", "_"))
+        # A router says no more of an address than the title does.
+        detail = str(error.detail) if error.detail != phrase else f"There is nothing at {quote(request.url.path)}."
+        return problem_response(problem(error.status_code, code, detail), dict(error.headers or {}))
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -16,11 +16,9 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from gpu_engine.errors import ConflictError, NotFoundError, TooLargeError
-from gpu_engine.findings import units
-from gpu_engine.generators import generator
+from gpu_engine.errors import ConflictError, NotFoundError
+from gpu_engine.generators import allowed_params, generator
 from gpu_engine.matrix_io.options import chosen
-from gpu_engine.parameters import parse_params
 from gpu_engine.records import dumps
 from server import recorded_results
 from server.catalogue import clean_name, get_matrix
@@ -74,7 +72,7 @@ def add_upload(ingestor: Ingestor, upload: Upload) -> Added:
 
 def add_generated(ingestor: Ingestor, family: str, params: Mapping[str, Any], name: str = "") -> Added:
     """Starts to generate a matrix, or finds the one of the same call; raises ParameterError for a wrong call."""
-    full = generator_params(family, params, ingestor.settings.nnz_max)
+    full = dataclasses.asdict(allowed_params(family, params, ingestor.settings.nnz_max))
     source = {"kind": "generated", "family": family, "params": full}
     digest = hashlib.sha256(dumps(["generated", family, full]).encode()).hexdigest()
     row, created, wanted = _claim(ingestor, digest, clean_name(name) or _generated_name(family, full), source)
@@ -82,23 +80,10 @@ def add_generated(ingestor: Ingestor, family: str, params: Mapping[str, Any], na
 
 
 def predict_generated(family: str, params: Mapping[str, Any], nnz_max: int) -> dict[str, Any]:
-    """How many nonzeros a generator is expected to make of a call, and their bytes; raises as `generator_params`."""
-    full = generator_params(family, params, nnz_max)
-    chosen = generator(family)
-    nnz = chosen.estimate_nnz(parse_params(chosen.Params, full))
-    return {"family": family, "params": full, "nnz": nnz, "bytes": ENTRY_BYTES * nnz}
-
-
-def generator_params(family: str, params: Mapping[str, Any], nnz_max: int) -> dict[str, Any]:
-    """The parameters of a generator, defaults filled in, in its own order; raises ParameterError and TooLargeError."""
-    chosen = generator(family)
-    parsed = parse_params(chosen.Params, params)
-    expected = chosen.estimate_nnz(parsed)
-    if expected > nnz_max:
-        raise TooLargeError(
-            f"The matrix would have about {units.count(expected)} nonzeros; at most {units.count(nnz_max)} are allowed."
-        )
-    return dataclasses.asdict(parsed)
+    """How many nonzeros a generator is expected to make of a call, and their bytes; raises as `allowed_params`."""
+    chosen = allowed_params(family, params, nnz_max)
+    nnz = generator(family).estimate_nnz(chosen)
+    return {"family": family, "params": dataclasses.asdict(chosen), "nnz": nnz, "bytes": ENTRY_BYTES * nnz}
 
 
 def _generated_name(family: str, params: Mapping[str, Any]) -> str:

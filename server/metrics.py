@@ -182,8 +182,9 @@ def _jobs(session: Session) -> Iterator[Metric]:
 def _devices(session: Session) -> Iterator[Metric]:
     rows = devices.list_devices(session)
     ids = [row.id for row in rows]
-    alive = {(row.id,): int(devices.is_alive(session, row)) for row in rows}
-    yield _labelled("device_alive", "1 while a worker offers the device.", alive, "device")
+    alive = devices.alive(session, rows)
+    offered = {(device,): int(device in alive) for device in ids}
+    yield _labelled("device_alive", "1 while a worker offers the device.", offered, "device")
     queued, running = JobRow.state == JobState.QUEUED, JobRow.state == JobState.RUNNING
     waits = func.coalesce(clock() - func.min(case((queued, JobRow.created_at))), 0.0)
     left = func.sum(JobRow.estimate_s * (1.0 - JobRow.progress / func.nullif(JobRow.cases_total, 0)))

@@ -73,6 +73,8 @@ class JobRow(Base):
     """A queued study. `attempt` counts processes and fences every write of a worker."""
 
     __tablename__ = "jobs"
+    # Of a state the newest are shown, and the oldest is claimed.
+    __table_args__ = (Index("ix_jobs_state_created_at_id", "state", "created_at", "id"),)
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
     study: Mapped[str] = mapped_column(String(40), index=True)
@@ -80,7 +82,7 @@ class JobRow(Base):
     matrix_ids: Mapped[list[Any]] = mapped_column(default=list)
     #: resolved when the job is made: `cpu`, `cuda:0` …
     device: Mapped[str] = mapped_column(String(60), index=True)
-    state: Mapped[str] = mapped_column(String(12), index=True)
+    state: Mapped[str] = mapped_column(String(12))
     attempt: Mapped[int] = mapped_column(Integer, default=0)
     #: uuid of the dispatcher process that holds the lease
     owner: Mapped[str] = mapped_column(String(36), default="")

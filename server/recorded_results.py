@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from gpu_engine.errors import ConflictError
 from gpu_engine.recordings import kind_of
@@ -34,19 +34,31 @@ def device_ids(session: Session, study: str, matrix_id: str = "") -> tuple[str, 
     return tuple(session.scalars(query))
 
 
+def studies_and_devices(session: Session) -> list[tuple[str, str]]:
+    """Each study of a recording with the device that it was recorded on, by device."""
+    pairs = select(RecordingRow.study, RecordingRow.device).distinct().order_by(RecordingRow.device)
+    return [(study, device) for study, device in session.execute(pairs)]
+
+
 def list_devices(session: Session) -> list[DeviceRow]:
     """The recorded devices, as rows of the table of devices, which none of them is in: no worker ever offers one."""
     newest = {row.device: row for row in session.scalars(select(RecordingRow).order_by(RecordingRow.created_at))}
     return [DeviceRow(id=row.device, info=row.info, profile=row.profile, seen_at=0.0) for row in newest.values()]
 
 
-def matrix_ids(session: Session, study: str, devices: Sequence[str]) -> tuple[str, ...]:
-    """The recorded matrices with results of a study on these devices, in the order of their recordings."""
+def matrix_ids(session: Session, study: str, devices: Sequence[str], own: Sequence[str] = ()) -> tuple[str, ...]:
+    """The recorded matrices with results of a study on these devices, in the order of their recordings.
+
+    own  matrices that stand for the recorded ones that they equal
+    """
+    twin = aliased(MatrixRow)
+    known = select(twin.fingerprint).where(twin.id.in_(own), twin.fingerprint.is_not(None))
     query = (
         select(MatrixRow.id)
         .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
         .join(RecordingRow)
         .where(MatrixRow.state == MatrixState.RECORDED, RecordingRow.study == study, RecordingRow.device.in_(devices))
+        .where(MatrixRow.fingerprint.not_in(known))
         .order_by(RecordedResultsRow.id)
     )
     return tuple(dict.fromkeys(session.scalars(query)))
@@ -58,6 +70,11 @@ def measurements(session: Session, study: str, matrices: Sequence[str], devices:
     Matrix by matrix in the order given, each under the id that it has here.
     """
     return [m for rows in _measured(session, study, matrices, devices) for m in rows]
+
+
+def devices_of(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str]) -> list[str]:
+    """The device of each result that was recorded of these matrices, among these devices."""
+    return [device for _, device in _results(session, study, matrices, devices)]
 
 
 READ_MAX = 512
@@ -107,15 +124,21 @@ def results_of(session: Session, matrix_id: str, study: str = "") -> tuple[list[
 
 
 def _results(session: Session, study: str, matrices: Sequence[str], devices: Sequence[str], *columns: Any) -> list[Any]:
-    """(matrix, device, the columns) of the recorded results, matrix by matrix in the order given."""
+    """(matrix, device, the columns) of the recorded results, matrix by matrix in the order given.
+
+    Of matrices that are equal the first one has them: what was recorded once counts once.
+    """
     query = (
-        select(MatrixRow.id, RecordingRow.device, *columns)
+        select(RecordedResultsRow.id, MatrixRow.id, RecordingRow.device, *columns)
         .join(RecordedResultsRow, RecordedResultsRow.fingerprint == MatrixRow.fingerprint)
         .join(RecordingRow)
         .where(MatrixRow.id.in_(matrices), RecordingRow.study == study, RecordingRow.device.in_(devices))
         .order_by(RecordedResultsRow.id)
     )
-    return sorted(session.execute(query), key=lambda row: matrices.index(row[0]))
+    found: dict[int, Any] = {}
+    for result_id, *row in sorted(session.execute(query), key=lambda row: matrices.index(row[1])):
+        found.setdefault(result_id, row)
+    return list(found.values())
 
 
 def _renamed(fields: dict[str, Any], matrix_id: str, device: str) -> Measurement:

@@ -50,6 +50,8 @@ def states(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, int]
     """Job id → state of its measurements → how many."""
     query = select(MeasurementRow.job_id, MeasurementRow.state, func.count())
     found: dict[str, dict[str, int]] = {}
+    if not job_ids:
+        return found
     for job_id, state, number in session.execute(
         query.where(MeasurementRow.job_id.in_(job_ids)).group_by(MeasurementRow.job_id, MeasurementRow.state)
     ):

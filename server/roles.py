@@ -57,7 +57,7 @@ class Needs:
     def __init__(self, role: Role) -> None:
         self.role = role
 
-    def __call__(self, request: Request) -> Caller:
+    async def __call__(self, request: Request) -> Caller:
         """The caller."""
         caller: Caller = request.state.caller
         if not caller.role.covers(self.role):
@@ -71,7 +71,7 @@ class Needs:
 READ, SUBMIT, ADMIN = (Depends(Needs(role)) for role in Role)
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     caller: Caller = request.state.caller
     return caller
 

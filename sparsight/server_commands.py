@@ -73,9 +73,12 @@ def _copy_rate(device: Device) -> str:
 
 
 def _meaning(field: dict[str, Any]) -> str:
-    """What a parameter is, with the values that it takes where they are few."""
-    choices = field.get("enum") or field.get("items", {}).get("enum")
-    return f"{field['description']} One of: {', '.join(choices)}." if choices else str(field["description"])
+    """What a parameter is, with the values that it takes where they are few, or their bounds."""
+    text, value = str(field["description"]), field.get("items", field)
+    if "enum" in value:
+        return f"{text} One of: {', '.join(value['enum'])}."
+    bounded = {"minimum", "maximum"} <= value.keys()
+    return f"{text} From {value['minimum']:,} to {value['maximum']:,}." if bounded else text
 
 
 def _default(field: dict[str, Any]) -> str:

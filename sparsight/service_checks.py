@@ -53,7 +53,7 @@ def _integrity(database: Database) -> Check:
 
 def _queue(session: Session) -> Check:
     """Whether somebody runs what is queued."""
-    alive = {row.id for row in devices.list_devices(session) if devices.is_alive(session, row)}
+    alive = devices.alive(session, devices.list_devices(session))
     counted = select(JobRow.device, func.count()).group_by(JobRow.device)
     queued = {row[0]: row[1] for row in session.execute(counted.where(JobRow.state == JobState.QUEUED))}
     running = session.scalar(select(func.count()).where(JobRow.state == JobState.RUNNING)) or 0

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +45,9 @@ OFFER_S = 5.0
 
 CLUSTER_S = 5.0
 """How often Ray is asked which hosts a cluster has."""
+
+OWNERS_KEPT = 20
+"""Of those that held the lock of a home; each is one that may have left devices and jobs."""
 
 LOCK_S = 1.0
 """How often a dispatcher whose home another one serves looks whether that has ended."""
@@ -91,10 +94,10 @@ class Dispatcher:
     def _is_draining(self) -> bool:
         return self._drain_until < math.inf
 
-    def offer(self, dead: str = "") -> bool:
+    def offer(self, dead: Collection[str] = ()) -> bool:
         """Registers the devices, if need be once no other dispatcher that lives offers one of them.
 
-        dead  the owner that is known to have ended
+        dead  the owners that are known to have ended
         False when told to stop before that.
         """
         refusal = ""
@@ -232,11 +235,11 @@ def named(host: str, devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:
 
 
 @contextmanager
-def sole_dispatcher(home: Path, owner: str, stop: threading.Event) -> Iterator[str | None]:
+def sole_dispatcher(home: Path, owner: str, stop: threading.Event) -> Iterator[tuple[str, ...] | None]:
     """Holds the lock of this home, so that two dispatchers never measure on one device at a time.
 
-    Yields the owner that held it before and is now dead (empty: none), once another one that lives has ended; None
-    when told to stop before that.
+    Yields the owners that held it before and are now dead, once another one that lives has ended; None when told to
+    stop before that. The last one alone would not do: killed before it could offer, it left what an earlier one had.
     """
     with (home / "dispatcher.lock").open("a+") as lock:
         logged = False
@@ -248,9 +251,9 @@ def sole_dispatcher(home: Path, owner: str, stop: threading.Event) -> Iterator[s
                 yield None
                 return
         lock.seek(0)
-        dead = lock.read().strip()
+        dead = tuple(lock.read().split()[-OWNERS_KEPT:])
         lock.truncate(0)
-        lock.write(owner)
+        lock.write("\n".join((*dead, owner)))
         lock.flush()
         yield dead
 

@@ -4,7 +4,7 @@ Every write names the attempt that it belongs to and goes through only while the
 process says after its job was cancelled, requeued or taken over is discarded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,13 +78,13 @@ def beat(database: Database, owner: str, job_ids: Sequence[str], device_ids: Seq
         devices.touch(session, device_ids, owner)
 
 
-def requeue_lost(database: Database, dead_owner: str = "") -> int:
-    """Requeues the running jobs whose lease has ended, and those of an owner known to be dead; returns how many.
+def requeue_lost(database: Database, dead: Collection[str] = ()) -> int:
+    """Requeues the running jobs whose lease has ended, and those of owners known to be dead; returns how many.
 
     The case in progress counts one loss, which is no death: a dispatcher ends for reasons that are not the case's. It
     takes many more of them (LOSSES_MAX of runner.py) to end a case that takes its whole host down each time.
     """
-    lost = (JobRow.lease_until < clock()) | (JobRow.owner == dead_owner) if dead_owner else JobRow.lease_until < clock()
+    lost = (JobRow.lease_until < clock()) | JobRow.owner.in_(dead)
     query = select(JobRow.id).where(JobRow.state == JobState.RUNNING, lost)
     with database.read() as session:
         if session.scalar(query.limit(1)) is None:

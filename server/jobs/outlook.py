@@ -1,7 +1,6 @@
 """How long jobs take: what their study expected of them, corrected by what they have taken so far."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -22,16 +21,31 @@ def outlooks(session: Session, jobs: Sequence[JobRow]) -> dict[str, Outlook]:
     now = session.execute(select(clock())).scalar_one()
     running = session.scalars(select(JobRow).where(JobRow.state == JobState.RUNNING, JobRow.device.in_(devices))).all()
     left_s = {device: sum(remaining_s(job, now) for job in running if job.device == device) for device in devices}
-    # The database counts: of a thousand that wait a list shows fifty.
-    order: dict[str, Any] = {"partition_by": JobRow.device, "order_by": (JobRow.created_at, JobRow.id)}
+    found |= {job.id: (None, remaining_s(job, now)) for job in jobs if job.state == JobState.RUNNING}
+    return found | _waiting(session, jobs, left_s)
+
+
+def _waiting(session: Session, jobs: Sequence[JobRow], left_s: dict[str, float]) -> dict[str, Outlook]:
+    """The outlooks of those of the jobs that are queued; left_s: device → what runs there takes so long from now."""
+    moments = {job.id: job.created_at for job in jobs if job.state == JobState.QUEUED}
+    if not moments:
+        return {}
     left = JobRow.estimate_s * (1.0 - JobRow.progress / JobRow.cases_total)
-    place, before_s = func.row_number().over(**order), func.sum(left).over(**order, rows=(None, -1))
-    columns = JobRow.id, JobRow.device, JobRow.estimate_s, place, func.coalesce(before_s, 0.0)
-    waiting = select(*columns).where(JobRow.state == JobState.QUEUED, JobRow.device.in_(devices)).subquery()
-    shown = select(waiting).where(waiting.c.id.in_([job.id for job in jobs]))
-    for job_id, device, estimate_s, number, earlier_s in session.execute(shown):
-        found[job_id] = number, left_s[device] + earlier_s + estimate_s
-    return found | {job.id: (None, remaining_s(job, now)) for job in jobs if job.state == JobState.RUNNING}
+    waiting = JobRow.state == JobState.QUEUED, JobRow.device.in_(left_s)
+    # The database counts those before the first: of a thousand that wait a list shows fifty in a row.
+    before = select(JobRow.device, func.count(), func.sum(left)).group_by(JobRow.device)
+    ahead = dict.fromkeys(left_s, 0)
+    for device, number, seconds in session.execute(before.where(*waiting, JobRow.created_at < min(moments.values()))):
+        ahead[device], left_s[device] = number, left_s[device] + seconds
+    shown = select(JobRow.id, JobRow.device, JobRow.estimate_s, left).order_by(JobRow.created_at, JobRow.id)
+    between = JobRow.created_at.between(min(moments.values()), max(moments.values()))
+    found: dict[str, Outlook] = {}
+    for job_id, device, estimate_s, seconds in session.execute(shown.where(*waiting, between)):
+        ahead[device] += 1
+        if job_id in moments:
+            found[job_id] = ahead[device], left_s[device] + estimate_s
+        left_s[device] += seconds
+    return found
 
 
 def remaining_s(job: JobRow, now: float) -> float:

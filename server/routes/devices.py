@@ -19,7 +19,8 @@ def list_devices(request: Request, database: DatabaseDep) -> Response:
     """Every device that a worker has offered, and those with recorded results; `alive`: a worker offers it now."""
     with database.read() as session:
         rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
-        items = [_document(row, devices.is_alive(session, row)) for row in rows]
+        alive = devices.alive(session, rows)
+    items = [_document(row, row.id in alive) for row in rows]
     return list_response(request, items)
 
 

@@ -33,6 +33,9 @@ STREAMS_MAX = 200
 TOPICS_MAX = 100
 EXAMPLE = 'id: 7\nevent: state\ndata: {"topic": "job:5f0c", "state": "running"}\n\n'
 BATCH = 500
+CATCHING_UP = 2
+"""How many streams at a time read what they have missed: many that come back together leave threads to calls."""
+
 TOPIC = re.compile(r"jobs|matrices|(job|matrix):[A-Za-z0-9_-]{1,32}")
 STREAM: Responses = {
     200: {
@@ -51,6 +54,7 @@ class Streams:
     def __init__(self) -> None:
         self._open = 0
         self._closing = False
+        self.catching_up = asyncio.Semaphore(CATCHING_UP)
         self._turn = asyncio.Event()
         self._is_turning = False
         self._seen = asyncio.Event()
@@ -127,7 +131,7 @@ class Streams:
         ]
 
 
-def _streams(request: Request) -> Streams:
+async def _streams(request: Request) -> Streams:
     streams: Streams = request.app.state.streams
     return streams
 
@@ -204,7 +208,8 @@ async def _follow(
                 newest = await streams.last_id(database)
                 events = streams.news(last, topics) if newest > last else []
                 if events is None:
-                    events = await run_in_threadpool(_after, database, topics, last)
+                    async with streams.catching_up:
+                        events = await run_in_threadpool(_after, database, topics, last)
                 if time.monotonic() - checked_at >= HEARTBEAT_S:
                     checked_at = time.monotonic()
                     if not await run_in_threadpool(is_allowed):

@@ -13,6 +13,7 @@ from uvicorn.server import ServerState
 
 from server import connection
 from server.connection import HEAD_BYTES, OPTIONS, RATE_BYTES_S, REFUSAL, Connection
+from tests.loops import finished
 
 HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n"
 UPLOAD = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n"
@@ -116,6 +117,33 @@ def test_a_head_has_its_time(lobby: Lobby, data: bytes) -> None:
     lobby.clock.wait(connection.PATIENCE_S - 1)
     if data:
         made.data_received(b"X")  # Another byte now and then buys no time.
+    assert not transport.closed
+    lobby.clock.wait(1)
+    assert transport.closed
+
+
+def answered(lobby: Lobby) -> tuple[Connection, Transport]:
+    """A connection between two requests."""
+    made, transport = lobby.connect(HEAD + b"\r\n")
+    finished(made.cycle.run_asgi(application))
+    assert transport.written.endswith(b"ok")
+    return made, transport
+
+
+def test_between_two_requests_a_connection_stays_longer_than_a_proxy_keeps_it(lobby: Lobby) -> None:
+    _, transport = answered(lobby)
+    lobby.clock.wait(74)
+    assert not transport.closed
+    lobby.clock.wait(1)
+    assert transport.closed
+
+
+def test_each_head_has_its_time(lobby: Lobby) -> None:
+    made, transport = answered(lobby)
+    lobby.clock.wait(74)
+    made.data_received(b"G")
+    lobby.clock.wait(connection.PATIENCE_S - 1)
+    made.data_received(b"E")
     assert not transport.closed
     lobby.clock.wait(1)
     assert transport.closed

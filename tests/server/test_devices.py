@@ -33,7 +33,7 @@ def owners(database: Database) -> dict[str, str]:
 
 def alive(database: Database) -> set[str]:
     with database.read() as session:
-        return {row.id for row in devices.list_devices(session) if devices.is_alive(session, row)}
+        return devices.alive(session, devices.list_devices(session))
 
 
 def silence(database: Database, seconds: float) -> None:
@@ -59,7 +59,7 @@ def test_the_devices_of_a_dead_dispatcher_are_taken_over(database: Database, end
         silence(database, devices.ALIVE_S + 5)
     if end == "stopped":
         devices.withdraw(database, ["cpu", "cuda:0"], "first")
-    devices.register(database, [CPU, GPU], "second", dead="first" if end == "known to be dead" else "")
+    devices.register(database, [CPU, GPU], "second", dead=["first"] if end == "known to be dead" else [])
     assert owners(database) == {"cpu": "second", "cuda:0": "second"}
     assert alive(database) == {"cpu", "cuda:0"}
 
@@ -72,8 +72,8 @@ def test_hosts_with_names_of_their_own_stand_side_by_side(database: Database) ->
 
 def test_who_lost_a_device_hears_of_it_and_neither_keeps_it_nor_withdraws_it(database: Database) -> None:
     devices.register(database, [CPU], "first")
-    devices.register(database, [GPU], "second", dead="first")
-    devices.register(database, [CPU], "second", dead="first")
+    devices.register(database, [GPU], "second", dead=["first"])
+    devices.register(database, [CPU], "second", dead=["first"])
     silence(database, devices.ALIVE_S + 5)
     with pytest.raises(ConflictError, match="'cpu'"), database.write() as session:
         devices.touch(session, ["cpu"], "first")

@@ -4,11 +4,10 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -27,11 +26,10 @@ from server.roles import Role
 from server.routes import events
 from server.settings import Settings
 from server.tokens import Quotas
+from tests.loops import finished
 from tests.postgres import DATABASES, fresh
 
 PATIENCE_S = 60.0
-
-T = TypeVar("T")
 
 
 class Hasty(Connection):
@@ -130,12 +128,6 @@ def log(tmp_path: Path) -> Iterator[Database]:
     database.close()
 
 
-def finished(work: Coroutine[Any, Any, T]) -> T:
-    """What it returns, from a loop in a thread of its own: a browser's loop may run in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
-
-
 def test_who_asks_while_another_looks_hears_what_that_one_sees(log: Database) -> None:
     async def ask() -> list[int]:
         streams = events.Streams()
@@ -159,6 +151,30 @@ def test_what_is_seen_together_is_sent_in_one_piece(log: Database) -> None:
     start, piece = finished(pieces())
     assert start == "retry: 2000\nid: 0\n\n"
     assert [line for line in piece.splitlines() if line.startswith("id: ")] == ["id: 1", "id: 2", "id: 3"]
+
+
+def test_streams_that_come_back_together_read_a_few_at_a_time(log: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, most, after = threading.Semaphore(events.CATCHING_UP), [], events._after
+
+    def read(*given: Any) -> Any:
+        most.append(reading.acquire(blocking=False))
+        found = after(*given)
+        reading.release()
+        return found
+
+    async def first(streams: events.Streams) -> Any:
+        stream: Any = events._follow(log, streams, ["job:a"], 0, lambda: True)
+        return [await anext(stream) for _ in range(2)][1]
+
+    async def follow() -> Any:
+        streams = events.Streams()
+        return await asyncio.gather(*(first(streams) for _ in range(20)))
+
+    monkeypatch.setattr(events, "_after", read)
+    with log.write() as session:
+        number = emit(session, "job:a", "state", {})
+    assert {told.splitlines()[0] for told in finished(follow())} == {f"id: {number}"}
+    assert most == [True] * 20
 
 
 def test_all_streams_wait_on_one_timer_and_end_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_no_request_makes_a_server_error_and_none_does_what_its_role_may_not(
         route.name for route in every_route(app.routes) if role and not role.covers(role_of(route) or Role.READ)
     }
     # Half of the requests name something that exists.
-    known = {"job_id": job.id, "matrix_id": matrix_id, "name": "formats"}
+    known = {"job_id": job.id, "matrix_id": matrix_id, "name": "formats", "storage": "split", "variant": "tile"}
     answered: Counter[int] = Counter()
     before = contents(database)
 

@@ -1,8 +1,5 @@
 """/devices, /studies, /formats, /generators and the health of the service."""
 
-from concurrent.futures import ThreadPoolExecutor
-
-import anyio
 import httpx
 import pytest
 from anyio import fail_after, to_thread
@@ -14,10 +11,12 @@ from gpu_engine.formats import FORMATS
 from gpu_engine.generators import GENERATORS
 from gpu_engine.parameters import LIST_MAX
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, as_json
+from gpu_engine.standalone import archive
 from gpu_engine.studies import STUDIES
 from server import devices
 from server.db import Database
 from tests.conftest import ADDRESS
+from tests.loops import finished
 
 CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25, details={"cores": "2"})
 PROFILE = DeviceProfile(
@@ -66,6 +65,16 @@ def test_formats_tell_their_kernels(client: TestClient) -> None:
     assert any(item["competitor"] for item in items)
 
 
+def test_a_kernel_of_ours_on_a_gpu_is_a_zip(client: TestClient) -> None:
+    answer = client.get("/api/v1/formats/split/tile/archive")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/octet-stream")
+    assert answer.headers["content-disposition"] == 'attachment; filename="split-tile.zip"'
+    assert answer.content == archive("split/tile")
+    for name in ("split/none", "cusparse/csr"):
+        refused = client.get(f"/api/v1/formats/{name}/archive")
+        assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
+
+
 def test_generators_tell_their_parameters(client: TestClient) -> None:
     items = client.get("/api/v1/generators").json()["items"]
     assert [item["name"] for item in items] == [generator.name for generator in GENERATORS]
@@ -88,9 +97,7 @@ def test_healthy_while_every_thread_waits(app: FastAPI) -> None:
             with fail_after(3):
                 return (await client.get("/healthz")).status_code
 
-    # In a thread of its own: another test of this process may hold the loop of this one.
-    with ThreadPoolExecutor(1) as asking:
-        assert asking.submit(anyio.run, ask).result() == 200
+    assert finished(ask()) == 200
 
 
 def test_ready_once_a_worker_lives(client: TestClient, database: Database) -> None:

@@ -259,5 +259,6 @@ def test_the_parameters_of_a_study_are_listed_as_set_takes_them(
     monkeypatch.setitem(OFFERED, "studies", [study | {"params": schema_of_params(FormatsStudy.Params)}])
     lines = [line.split(maxsplit=1) for line in run("studies", "formats").stdout.splitlines()]
     assert ["caches=cold,warm", "Cache states to measure. One of: cold, warm."] in lines
+    assert "the interval is bootstrapped over them. From 9 to 199." in dict(lines)["rounds=15"]
     assert [name.partition("=")[0] for name, _ in lines] == [field.name for field in fields(FormatsStudy.Params)]
     assert "known studies: formats" in str(run("studies", "colours").exception)

@@ -1,5 +1,6 @@
 """`sparsight serve` as a user starts it: it answers, measures, and leaves nothing behind when it stops."""
 
+import gc
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import pytest
 
 from gpu_engine.errors import UnavailableError
 from gpu_engine.formats import kernel_names
+from server.settings import Settings
 from sparsight import serve as serving
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
@@ -94,3 +96,14 @@ def test_a_worker_whose_parent_is_gone_does_not_start() -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 3
     assert "has ended" in ended.stderr
+
+
+def test_what_was_imported_is_collected_no_more(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen: list[int] = []
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(serving.Server, "run", lambda *_, **__: frozen.append(gc.get_freeze_count()))
+    try:
+        serving.serve(settings.model_copy(update={"port": 0}), False, lambda _: None)
+        assert frozen[0] > len(gc.get_objects())
+    finally:
+        gc.unfreeze()

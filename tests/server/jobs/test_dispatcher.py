@@ -17,7 +17,7 @@ from gpu_engine.records import DeviceInfo, Progress
 from server import devices as device_table
 from server.jobs import lease as leases
 from server.jobs import queue
-from server.jobs.dispatcher import Dispatcher, excludes, named
+from server.jobs.dispatcher import Dispatcher, excludes, named, sole_dispatcher
 from server.jobs.engine import Engine
 from server.jobs.lease import Lease
 from server.jobs.runner import LOSSES_MAX
@@ -273,7 +273,7 @@ def test_a_case_in_which_the_worker_always_ends_is_recorded_as_failed(jobs: Jobs
     for attempt in range(1, LOSSES_MAX + 1):
         leases.claim(jobs.database, "dead", ["cpu"], 60)
         leases.progressed(jobs.database, Lease(job.id, attempt), f"{'a' * 32}|fake/k1|warm|", Progress(0.0, ""))
-        assert leases.requeue_lost(jobs.database, "dead") == 1
+        assert leases.requeue_lost(jobs.database, ["dead"]) == 1
     with dispatching():
         jobs.wait(job, "succeeded")
     assert sorted(jobs.records(job)) == [("fake/k0", "ok"), ("fake/k1", "failed")]
@@ -295,6 +295,17 @@ def test_what_measures_at_the_same_time() -> None:
 def test_a_named_host_puts_its_name_before_its_devices() -> None:
     assert [device.id for device in named("gpu-1", [CPU])] == ["gpu-1/cpu"]
     assert named("", [CPU]) == [CPU]
+
+
+def test_devices_are_free_at_once_though_a_dispatcher_was_killed_before_it_could_offer_them(jobs: Jobs) -> None:
+    home, stop = jobs.settings.home, threading.Event()
+    with sole_dispatcher(home, "first", stop) as dead:
+        device_table.register(jobs.database, [CPU], "first", dead or ())
+    with sole_dispatcher(home, "second", stop) as dead:
+        assert dead == ("first",)
+    with sole_dispatcher(home, "third", stop) as dead:
+        assert dead == ("first", "second")
+        device_table.register(jobs.database, [CPU], "third", dead)
 
 
 @pytest.mark.parametrize("kind", DATABASES)
@@ -321,5 +332,5 @@ def test_a_dispatcher_waits_for_devices_that_another_one_offers(
     third.stop()
     stopped.join(PATIENCE_S)
     assert offered == [True, False]
-    assert third.offer(dead=second.owner) is False
-    assert Dispatcher(jobs.settings, jobs.database, engine, [CPU], FAKE).offer(dead=second.owner)
+    assert third.offer(dead=[second.owner]) is False
+    assert Dispatcher(jobs.settings, jobs.database, engine, [CPU], FAKE).offer(dead=[second.owner])

@@ -208,7 +208,7 @@ def test_a_device_of_a_worker_that_is_gone_is_free_also_when_the_clock_was_put_b
     devices.register(jobs.database, [CPU], "gone")
     now.jumped_s = -DAY_S
     with jobs.database.read() as session:
-        assert not devices.is_alive(session, session.get_one(DeviceRow, "cpu"))
+        assert not devices.alive(session, [session.get_one(DeviceRow, "cpu")])
     devices.register(jobs.database, [CPU], "next")
 
 
@@ -299,7 +299,7 @@ def test_a_job_in_flight_survives_an_upgrade_and_the_way_back(jobs: Jobs, dispat
     downgrade(jobs.settings.resolved_database_url, revision)
     migrate(jobs.settings.resolved_database_url)
     assert (jobs.get(job).state, jobs.get(job).progress, jobs.get(waiting).state) == ("running", 1.5, "queued")
-    assert leases.requeue_lost(jobs.database, "killed") == 1
+    assert leases.requeue_lost(jobs.database, ["killed"]) == 1
     with dispatching():
         assert jobs.wait(job, "succeeded").attempt == 2
         jobs.wait(waiting, "succeeded")

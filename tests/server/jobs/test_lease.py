@@ -111,7 +111,7 @@ def test_a_lost_lease_is_requeued_and_counts_as_a_loss_of_its_case_and_no_death(
     with jobs.database.read() as session:
         assert leases.case_losses(session, job.id) == {KEY: 1}
         assert leases.case_deaths(session, job.id) == {}
-    assert leases.requeue_lost(jobs.database, "alive") == 1
+    assert leases.requeue_lost(jobs.database, ["alive"]) == 1
 
 
 def test_a_death_counts_against_its_case_and_starts_the_next_attempt(jobs: Jobs) -> None:
