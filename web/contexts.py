@@ -3,20 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpu_engine.findings.tables import Table
 from web.documents import Document
-from web.forms import MeasureForm
 from web.papers.base import Paper
 from web.papers.parts import ExhibitPart, TrialForm
 from web.parts import (
     AnswerSection,
-    CatalogueLine,
     Chart,
     Choice,
     Choices,
     Column,
     DeviceLine,
-    Family,
     FigureSection,
     FindingLine,
     Headline,
@@ -24,8 +20,6 @@ from web.parts import (
     KernelChooser,
     Link,
     LinkSwitch,
-    MatrixLine,
-    Origin,
     TableSection,
     TitledTable,
 )
@@ -55,68 +49,6 @@ class HomePage:
     findings: tuple[FindingLine, ...]
     jobs: tuple[JobLine, ...]
     devices: tuple[DeviceLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MatricesPage:
-    """`/matrices`: the catalogue, upload and generators.
-
-    sources   mine, recorded, all; source: as the address has it; filtered: whether it asks for less than everything
-    studies   that the chosen matrices can be measured by; devices: those alive
-    """
-
-    title: str
-    topics: str
-    q: str
-    sort: str
-    sources: LinkSwitch
-    source: str
-    facets: tuple[Choices, ...]
-    filtered: bool
-    columns: tuple[Column, ...]
-    matrices: tuple[CatalogueLine, ...]
-    first: str
-    next: str
-    families: tuple[Family, ...]
-    studies: tuple[Choice, ...]
-    devices: tuple[Choice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """What a matrix took over time, and its numbers; kernels: that can be followed; without any it is hidden."""
-
-    chart: Chart
-    table: Table
-    caches: LinkSwitch
-    kernels: tuple[Choice, ...]
-    hidden: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixPage:
-    """`/matrices/{id}`: features, advice, pictures, results so far, the button that measures; origin of a recorded one.
-
-    advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
-    form     measures it; None where it has no values
-    history  over the jobs that compared its formats
-    """
-
-    title: str
-    topics: str
-    matrix: MatrixLine
-    source: str
-    error: str
-    facts: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    advice: Table | None
-    charts: tuple[Chart, ...]
-    histogram: tuple[tuple[str, str], ...]
-    findings: tuple[FindingLine, ...]
-    history: History
-    jobs: tuple[JobLine, ...]
-    form: MeasureForm | None
-    origin: Origin | None
 
 
 @dataclass(frozen=True, slots=True)

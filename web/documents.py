@@ -13,7 +13,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from gpu_engine.errors import NotFoundError, quote
 from web.parts import Link
@@ -22,6 +22,9 @@ GLOSSARY = "glossary"
 
 AT_TOP = ("README.md", "GLOSSARY.md", "ARCHITECTURE.md", "CHANGELOG.md")
 """Those that do not lie in `docs/`; the wheel has the same folders."""
+
+FILE = re.compile(r"docs/[\w-]+\.md")
+"""A document as texts name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,17 @@ def names() -> tuple[str, ...]:
 def href(name: str) -> str:
     """The address of a document."""
     return "/glossary" if name == GLOSSARY else f"/docs/{name}"
+
+
+def linked(text: str) -> Markup:
+    """Text with the documents that it names, `docs/formats.md`, as links to their pages."""
+    names = {path: name for name, path in _paths().items()}
+
+    def link(match: re.Match[str]) -> str:
+        name = names.get(match[0])
+        return match[0] if name is None else Markup('<a href="{}">{}</a>').format(href(name), match[0])
+
+    return Markup(FILE.sub(link, escape(text)))
 
 
 @cache

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from tabulate import tabulate
+from tabulate import LATEX_ESCAPE_RULES, tabulate
 
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, THIN
@@ -29,10 +29,24 @@ TEX = str.maketrans(
 )
 """Characters of our tables that pdflatex has no glyphs for."""
 
+OPENING, CLOSING = "\ue000", "\ue001"
+"""Around a cell that leads: what escapes the others leaves them as they are."""
+
+LEADING = "Bold: the fastest, and what is the same by its verdict."
+
 
 def _csv(tables: Sequence[TitledTable]) -> str:
-    """One block a table with an empty line between; numbers as programs read them, a missing one empty."""
-    return "\n".join(_csv_block(each.table) for each in tables)
+    """One block a table with an empty line between; numbers as programs read them, a missing one empty.
+
+    Of several the first column is their heading, which says what sets them apart, such as the device.
+    """
+    return "\n".join(_csv_block(_headed(each) if len(tables) > 1 else each.table) for each in tables)
+
+
+def _headed(each: TitledTable) -> Table:
+    """The same with its heading as the first column."""
+    heads = (Head("table", numeric=False), *each.table.heads)
+    return Table(heads, tuple((each.heading, *row) for row in each.table.rows))
 
 
 def _csv_block(table: Table) -> str:
@@ -49,26 +63,40 @@ def _plain(cell: str) -> str:
 
 
 def _markdown(tables: Sequence[TitledTable]) -> str:
-    blocks = (f"**{each.heading}**\n\n{_written(_without_bars(each.table), 'github')}" for each in tables)
-    return "\n\n".join(blocks) + "\n"
+    blocks = (f"**{each.heading}**{_note(each)}\n\n{_written(_without_bars(each), 'github')}" for each in tables)
+    return re.sub(f"[{OPENING}{CLOSING}]", "**", "\n\n".join(blocks)) + "\n"
 
 
-def _without_bars(table: Table) -> Table:
+def _without_bars(each: TitledTable) -> TitledTable:
     """The same with the bars escaped that would begin a cell."""
-    return Table(table.heads, tuple(tuple(cell.replace("|", r"\|") for cell in row) for row in table.rows))
+    rows = tuple(tuple(cell.replace("|", r"\|") for cell in row) for row in each.table.rows)
+    return TitledTable(each.heading, Table(each.table.heads, rows), each.leading)
 
 
 def _latex(tables: Sequence[TitledTable]) -> str:
-    blocks = (f"% {each.heading}\n{_written(each.table, 'latex_booktabs')}" for each in tables)
-    return "\n\n".join(blocks).translate(TEX) + "\n"
+    """A float a table, with its caption; the package booktabs draws its rules."""
+    text = "\n\n".join(map(_float, tables)).translate(TEX)
+    return text.replace(OPENING, r"\textbf{").replace(CLOSING, "}") + "\n"
 
 
-def _written(table: Table, form: str) -> str:
-    align = ["right" if head.numeric else "left" for head in table.heads]
-    heads = [_name(head) for head in table.heads]
-    written: str = tabulate(
-        table.rows, heads, tablefmt=form, disable_numparse=True, colalign=align if table.rows else None
-    )
+def _float(each: TitledTable) -> str:
+    caption = "".join(LATEX_ESCAPE_RULES.get(sign, sign) for sign in f"{each.heading}{_note(each)}")
+    head = f"% \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n\\caption{{{caption}}}"
+    return f"{head}\n{_written(each, 'latex_booktabs')}\n\\end{{table}}"
+
+
+def _note(each: TitledTable) -> str:
+    return f". {LEADING}" if each.leading else ""
+
+
+def _written(each: TitledTable, form: str) -> str:
+    align = ["right" if head.numeric else "left" for head in each.table.heads]
+    heads = [_name(head) for head in each.table.heads]
+    rows = [
+        [f"{OPENING}{cell}{CLOSING}" if (row, column) in each.leading else cell for column, cell in enumerate(cells)]
+        for row, cells in enumerate(each.table.rows)
+    ]
+    written: str = tabulate(rows, heads, tablefmt=form, disable_numparse=True, colalign=align if rows else None)
     return written
 
 

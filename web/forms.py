@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from gpu_engine.findings import units
 from gpu_engine.parameters import plain_value
 from web.parts import Choice, Field, Group
 
@@ -76,7 +77,7 @@ def _field(entry: Any, hint: Any, value: Any, names: Names) -> Field:
         name=entry.name,
         kind=_kind(item, several, bool(groups)),
         value=_text(value),
-        help=bounds.get("description", ""),
+        help=_help(bounds),
         least=str(bounds.get("ge", "")),
         most=str(bounds.get("le", "")),
         step="number" if groups and numeric else ("1" if item is int else "any"),
@@ -86,6 +87,15 @@ def _field(entry: Any, hint: Any, value: Any, names: Names) -> Field:
         else tuple({choice.value: choice for group in groups for choice in group.choices}.values()),
         groups=groups if several else (),
     )
+
+
+def _help(bounds: Mapping[str, Any]) -> str:
+    """The meaning of a parameter, with its bounds where it has both."""
+    text = str(bounds.get("description", ""))
+    if not {"ge", "le"} <= bounds.keys():
+        return text
+    least, most = (units.count(end) if end == int(end) else f"{end:g}" for end in (bounds["ge"], bounds["le"]))
+    return f"{text} From {least} to {most}."
 
 
 def _kind(item: Any, several: bool, known: bool) -> str:

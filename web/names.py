@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
@@ -13,16 +14,26 @@ PART = r"[\w/+*]"
 
 def as_code(sentence: str, findings: Iterable[Finding]) -> Markup:
     """A sentence as HTML, escaped, in which the names of the rows of these findings are code."""
-    return in_code(
-        sentence, {name for finding in findings for row in finding.rows for name in (row.label, row.measurement.kernel)}
-    )
+    return in_code(sentence, labels(findings))
+
+
+def labels(findings: Iterable[Finding]) -> frozenset[str]:
+    """The names of the rows of these findings."""
+    rows = (row for finding in findings for row in finding.rows)
+    return frozenset(name for row in rows for name in (row.label, row.measurement.kernel))
 
 
 def in_code(sentence: str, names: Collection[str]) -> Markup:
     """A sentence as HTML, escaped, in which these names are code."""
     if not names:
         return escape(sentence)
+    parts = _any_of(frozenset(names)).split(sentence)
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
+
+
+@lru_cache
+def _any_of(names: frozenset[str]) -> re.Pattern[str]:
+    """Each of the names where it stands by itself; as a group."""
     # The longest first: a label may begin with the name of its kernel.
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    parts = re.split(rf"(?<!{PART})({known})(?!-?{PART})", sentence)
-    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
+    return re.compile(rf"(?<!{PART})({known})(?!-?{PART})")

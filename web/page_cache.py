@@ -1,56 +1,56 @@
-"""Pages of studies as they were made, for as long as nothing that they show has changed."""
+"""Pages of studies, and their parts of other pages, as they were made, until something that they show has changed."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from server.models import DeviceRow, JobRow, JobState, MatrixRow, MeasurementRow, RecordedResultsRow, RecordingRow
-from web import contexts
 from web.selection import Selection
 from web.studies.base import StudyPage
-from web.views import study as view
 
 PAGES_MAX = 64
 
-Made = Future[contexts.StudyPage]
+Shown = TypeVar("Shown")
+Make = Callable[[Session, StudyPage, Selection], Shown]
+Key = tuple[Make[Any], str, Selection]
 
 
 class PageCache:
-    """The pages asked for last, each with the state of the database that it was made of."""
+    """What was asked for last of studies, each with the state of the database that it was made of."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._pages: OrderedDict[tuple[str, Selection], tuple[Any, Made]] = OrderedDict()
+        self._pages: OrderedDict[Key, tuple[Any, Future[Any]]] = OrderedDict()
 
-    def page(self, session: Session, study: StudyPage, asked: Selection) -> contexts.StudyPage:
-        """The page of a selection, made once however many ask for it meanwhile; raises as `views.study.page`."""
-        key, state = (study.name, asked), _state(session, study.name, asked)
+    def kept(self, session: Session, make: Make[Shown], study: StudyPage, asked: Selection) -> Shown:
+        """What `make` shows of a study and a selection, made once however many ask for it meanwhile; raises as it."""
+        key, state = (make, study.name, asked), _state(session, study.name, asked)
+        made: Future[Shown]
         with self._lock:
-            known, made = self._pages.get(key, (None, Made()))
+            known, made = self._pages.get(key, (None, Future()))
             # Who asks for another state waits for nobody: each state is made once.
             if known != state:
-                self._pages[key] = state, (made := Made())
+                self._pages[key] = state, (made := Future())
             self._pages.move_to_end(key)
             while len(self._pages) > PAGES_MAX:
                 self._pages.popitem(last=False)
         if known != state:
-            self._make(key, made, session, study, asked)
+            try:
+                made.set_result(make(session, study, asked))
+            except BaseException as error:
+                self._forget(key, made)
+                made.set_exception(error)
         return made.result()
 
-    def _make(
-        self, key: tuple[str, Selection], made: Made, session: Session, study: StudyPage, asked: Selection
-    ) -> None:
-        try:
-            made.set_result(view.page(session, study, asked))
-        except BaseException as error:
-            with self._lock:
-                if self._pages.get(key, (None, None))[1] is made:
-                    del self._pages[key]
-            made.set_exception(error)
+    def _forget(self, key: Key, made: Future[Any]) -> None:
+        with self._lock:
+            if self._pages.get(key, (None, None))[1] is made:
+                del self._pages[key]
 
 
 def _state(session: Session, study: str, asked: Selection) -> tuple[Any, ...]:
@@ -77,7 +77,10 @@ def _state(session: Session, study: str, asked: Selection) -> tuple[Any, ...]:
         matrices,
         select(RecordingRow.id, RecordingRow.sha256).order_by(RecordingRow.id),
         select(DeviceRow.id, DeviceRow.info).order_by(DeviceRow.id),
-        select(JobRow.id, JobRow.state).where(JobRow.id.in_(asked.job)).order_by(JobRow.id),
-        select(MatrixRow.id, MatrixRow.state).where(MatrixRow.id.in_(asked.matrix)).order_by(MatrixRow.id),
     )
+    if asked.job:
+        queries += (select(JobRow.id, JobRow.state).where(JobRow.id.in_(asked.job)).order_by(JobRow.id),)
+    if asked.matrix:
+        chosen = MatrixRow.id.in_(asked.matrix)
+        queries += (select(MatrixRow.id, MatrixRow.state).where(chosen).order_by(MatrixRow.id),)
     return tuple(tuple(map(tuple, session.execute(query))) for query in queries)

@@ -1,85 +1,43 @@
 """The pages: routes that parse an address, build a context and render its template; and errors as pages."""
 
 import json
-from collections.abc import Awaitable, Callable
-from dataclasses import fields
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
-from fastapi.templating import Jinja2Templates
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError
-from gpu_engine.findings import units
 from server.catalogue import get_matrix
+from server.db import Database
 from server.deps import DatabaseDep, StoreDep
 from server.events import newest_id
-from server.roles import LOCAL, READ
+from server.roles import READ
 from server.routes.devices import list_devices
 from server.routes.jobs import list_jobs
 from server.routes.matrices import list_matrices
 from web import assets, download, posts
 from web.contexts import ErrorPage, SignInPage
-from web.documents import GLOSSARY, href
-from web.hints import HINTS, words
-from web.names import as_code, in_code
+from web.documents import GLOSSARY
+from web.hints import words
 from web.page_cache import PageCache
 from web.pictures import picture
 from web.posts import local_path
+from web.rendering import render
 from web.results import Results, results_of, with_traces
 from web.selection import parse_options, parse_selection
-from web.snippets import snippet
-from web.studies import PAGES, page_of
+from web.studies import PAGES
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
-from web.views import catalogue, compare, documents, home, jobs, matrices, measure, papers, report, tables
-from web.words import explained, named, said
+from web.views import catalogue, compare, documents, home, jobs, matrices, measure, papers, report, study, tables
 
-
-def _note_event(request: Request, database: DatabaseDep) -> None:
-    """Notes the newest event before anything is read for a page: its browser is told all that comes after it."""
-    with database.read() as session:
-        request.state.event = newest_id(session)
-
-
-router = APIRouter(
-    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[READ, Depends(_note_event)]
-)
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[READ])
 open_router = APIRouter(include_in_schema=False)
-NAVIGATION = (
-    *((page.link, f"/{page.name}") for page in PAGES),
-    ("Papers", "/papers"),
-    ("Matrices", "/matrices"),
-    ("Jobs", "/jobs"),
-    ("Devices", "/devices"),
-    ("Documents", "/docs"),
-)
 PRIVATE = assets.IMMUTABLE.replace("public", "private")
 MACHINE_PATHS = ("/api/", "/static/", "/healthz", "/readyz", "/metrics")
-
-
-def _templates() -> Jinja2Templates:
-    environment = Environment(
-        loader=PackageLoader("web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals |= {
-        "asset": assets.url,
-        "percent": units.percent,
-        "HINTS": HINTS,
-        "times": units.times,
-        "said": said,
-        "swatch": lambda m: page_of(m.study).swatch(m),
-        "NAVIGATION": NAVIGATION,
-        "document_href": href,
-    }
-    environment.filters |= {f.__name__: f for f in (as_code, explained, in_code, named, snippet)}
-    return Jinja2Templates(env=environment)
-
-
-TEMPLATES = _templates()
 
 
 def install(app: FastAPI) -> None:
@@ -94,21 +52,20 @@ def install(app: FastAPI) -> None:
         app.exception_handlers[kind] = _as_page(handler)
 
 
-def render(request: Request, template: str, page: Any, status: int = 200) -> Response:
-    """The template filled with the fields of its context, and nothing else."""
-    context = {field.name: getattr(page, field.name) for field in fields(page)}
-    caller = getattr(request.state, "caller", LOCAL)
-    context |= {"path": request.url.path, "event": getattr(request.state, "event", "")}
-    context |= {"signed_in": caller if caller.session else None}
-    return TEMPLATES.TemplateResponse(request, template, context, status_code=status)
+@contextmanager
+def reading(request: Request, database: Database) -> Iterator[Session]:
+    """A session for a page; the newest event is noted before anything else: its browser is told what comes after it."""
+    with database.read() as session:
+        request.state.event = newest_id(session)
+        yield session
 
 
 @router.get("/")
 def show_home(request: Request, database: DatabaseDep) -> Response:
     """The newest findings, what runs, what can be measured."""
     parse_options(request.query_params.multi_items(), ())
-    with database.read() as session:
-        return render(request, "home.html", home.page(session))
+    with reading(request, database) as session:
+        return render(request, "home.html", home.page(session, request.app.state.pages))
 
 
 @open_router.get("/sign-in")
@@ -122,7 +79,7 @@ def show_sign_in(request: Request) -> Response:
 def show_matrices(request: Request, database: DatabaseDep) -> Response:
     """The catalogue."""
     options = parse_options(request.query_params.multi_items(), catalogue.OPTIONS)
-    with database.read() as session:
+    with reading(request, database) as session:
         return render(request, "matrices.html", catalogue.page(session, options))
 
 
@@ -130,7 +87,7 @@ def show_matrices(request: Request, database: DatabaseDep) -> Response:
 def show_matrix(matrix_id: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
     """One matrix."""
     followed = parse_selection(request.query_params.multi_items(), ("kernel", "cache"))
-    with database.read() as session:
+    with reading(request, database) as session:
         return render(request, "matrix.html", matrices.matrix_page(session, store, matrix_id, followed))
 
 
@@ -148,7 +105,7 @@ def show_spy(matrix_id: str, database: DatabaseDep, store: StoreDep) -> Response
 def show_jobs(request: Request, database: DatabaseDep) -> Response:
     """The queue and its history."""
     options = parse_options(request.query_params.multi_items(), ("state", "study", "cursor"))
-    with database.read() as session:
+    with reading(request, database) as session:
         return render(request, "jobs.html", jobs.page(session, **options))
 
 
@@ -156,7 +113,7 @@ def show_jobs(request: Request, database: DatabaseDep) -> Response:
 def show_job(job_id: str, request: Request, database: DatabaseDep) -> Response:
     """One job."""
     parse_options(request.query_params.multi_items(), ())
-    with database.read() as session:
+    with reading(request, database) as session:
         return render(request, "job.html", jobs.job_page(session, job_id))
 
 
@@ -164,14 +121,14 @@ def show_job(job_id: str, request: Request, database: DatabaseDep) -> Response:
 def show_comparison(job_id: str, request: Request, database: DatabaseDep) -> Response:
     """Two jobs, before and after."""
     options = parse_options(request.query_params.multi_items(), ("with", "show"))
-    with database.read() as session:
+    with reading(request, database) as session:
         return render(request, "compare.html", compare.page(session, job_id, options["with"], options["show"]))
 
 
 @router.get("/measure")
 def show_measure(request: Request, database: DatabaseDep) -> Response:
     """A job before it is queued."""
-    with database.read() as session:
+    with reading(request, database) as session:
         return render(request, "measure.html", measure.page(session, request.query_params.multi_items()))
 
 
@@ -179,7 +136,7 @@ def show_measure(request: Request, database: DatabaseDep) -> Response:
 def show_devices(request: Request, database: DatabaseDep) -> Response:
     """What can be measured on."""
     parse_options(request.query_params.multi_items(), ())
-    with database.read() as session:
+    with reading(request, database) as session:
         return render(request, "devices.html", home.devices_page(session))
 
 
@@ -194,7 +151,7 @@ def show_papers(request: Request) -> Response:
 def show_paper(name: str, request: Request, database: DatabaseDep) -> Response:
     """One paper."""
     options = parse_options(request.query_params.multi_items(), ("device", "matrix"))
-    with database.read() as session:
+    with reading(request, database) as session:
         return render(request, "paper.html", papers.paper_page(session, name, **options))
 
 
@@ -234,8 +191,8 @@ def _add_study(page: StudyPage) -> None:
 
     def show(request: Request, database: DatabaseDep) -> Response:
         selection = parse_selection(request.query_params.multi_items())
-        with database.read() as session:
-            return render(request, "study.html", request.app.state.pages.page(session, page, selection))
+        with reading(request, database) as session:
+            return render(request, "study.html", request.app.state.pages.kept(session, study.page, page, selection))
 
     def as_json(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
@@ -258,7 +215,7 @@ def _add_study(page: StudyPage) -> None:
     def show_table(name: str, request: Request, database: DatabaseDep) -> Response:
         name, dot, ending = name.partition(".")
         selection = parse_selection(request.query_params.multi_items())
-        with database.read() as session:
+        with reading(request, database) as session:
             if not dot:
                 return render(request, "table.html", tables.page(session, page, selection, name))
             text = tables.text(session, page, selection, name, dot + ending)

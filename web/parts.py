@@ -72,10 +72,11 @@ class FindingLine:
 
 @dataclass(frozen=True, slots=True)
 class TitledTable:
-    """A table and what it is of."""
+    """A table and its heading; leading: (row, column) of cells that are the fastest, or the same by their verdict."""
 
     heading: str
     table: Table
+    leading: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +135,6 @@ class MatrixLine:
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogueLine:
-    """A matrix of the catalogue; spy: the address of its small picture, empty where there is none.
-
-    best      the kernel that leads, empty where none does; measured_on: by name
-    """
-
-    matrix: MatrixLine
-    spy: str
-    best: str
-    measured_on: str
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
     """Options of which several may be chosen; backend: the one that has them, empty: all."""
 
@@ -174,17 +162,6 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """A generator family and its fields; expectation: what its defaults make; chosen: whether its fields are shown."""
-
-    name: str
-    summary: str
-    fields: tuple[Field, ...]
-    expectation: str
-    chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Chart:
     """A figure on a page; version changes when its records do, `0` hides it; summary: as web/figures/base.py has it."""
 
@@ -201,20 +178,6 @@ class Headline:
     device: str
     chart: Chart
     table: Table
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """How a recorded matrix gets its values here; each empty where it does not apply.
-
-    generate    the fields of the form that generates it
-    collection  its name in the SuiteSparse Matrix Collection
-    twins       matrices here that equal it
-    """
-
-    generate: tuple[tuple[str, str], ...]
-    collection: str
-    twins: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,18 @@ def _titled(place: str, findings: Sequence[Finding], columns: Columns) -> Titled
     rows += [_means(answer, labels) for answer, _ in here if answer.standings and _number(answer) == len(findings)]
     busy = sum(not finding.leaders and any(_times(finding)) for finding in findings)
     heading = (
-        f"Time over the fastest's · {place}",
+        f"Time over that of the fastest kernel · {place}",
         f"{len(labels)} of {len(every)} kernels" if len(labels) < len(every) else "",
         f"machine busy on {busy} of {len(findings)}" if busy else "",
     )
-    heads = (Head("matrix", numeric=False), Head("fastest", "s"), *map(Head, labels))
-    return TitledTable(" · ".join(filter(None, heading)), Table(heads, tuple(rows)))
+    heads = (Head("matrix", numeric=False), Head("fastest", "µs"), *map(Head, labels))
+    leading = frozenset(
+        (row, column)
+        for row, finding in enumerate(findings)
+        for column, label in enumerate(labels, start=2)
+        if label in finding.leaders
+    )
+    return TitledTable(" · ".join(filter(None, heading)), Table(heads, tuple(rows)), leading)
 
 
 def _number(answer: Answer) -> int:
@@ -78,5 +84,7 @@ def _cells(finding: Finding, labels: Sequence[str]) -> tuple[str, ...]:
     times = _times(finding) if finding.leaders else {}
     fastest = min(times.values(), default=None)
     ratios = (times[label] / fastest if fastest and label in times else None for label in labels)
-    shown = units.MISSING if fastest is None else f"{fastest:.4g}"
-    return (shown, *(units.MISSING if ratio is None else f"{ratio:.2f}" for ratio in ratios))
+    return (
+        units.number(fastest and 1e6 * fastest, 4),
+        *(units.MISSING if ratio is None else f"{ratio:.2f}" for ratio in ratios),
+    )

@@ -4,6 +4,7 @@ A recording is to its device what a job is to one that is here. Addresses have t
 names.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,7 +30,8 @@ JOBS_MAX = 200
 class Available:
     """What there are results of, whichever of them are shown.
 
-    devices   with results, those of this service first; chosen: those of the selection, or the first of all
+    devices   with results, those of this service first
+    chosen    those of the selection; else the one with results of most of the chosen matrices, the first of equals
     jobs      on the chosen devices, the newest first
     recorded  the chosen devices whose results came with a recording
     matrices  with results on the chosen devices
@@ -108,12 +110,22 @@ def available(session: Session, study: str, selection: Selection) -> Available:
     # A selection of jobs shows their results and nothing else.
     recorded = () if selection.job else recorded_results.device_ids(session, study)
     devices = tuple(dict.fromkeys((*(job.device for job in jobs), *recorded)))
-    chosen = selection.device or (devices if selection.job else devices[:1])
+    chosen = selection.device or (devices if selection.job else _richest(session, study, selection, jobs, devices))
     here = tuple(job for job in jobs if job.device in chosen)
     elsewhere = tuple(device for device in recorded if device in chosen)
-    own = (matrix for job in here for matrix in job.matrix_ids)
-    matrices = dict.fromkeys((*own, *recorded_results.matrix_ids(session, study, elsewhere)))
+    own = dict.fromkeys(matrix for job in here for matrix in job.matrix_ids)
+    matrices = dict.fromkeys((*own, *recorded_results.matrix_ids(session, study, elsewhere, tuple(own))))
     return Available(devices, chosen, here, elsewhere, tuple(matrices))
+
+
+def _richest(
+    session: Session, study: str, selection: Selection, jobs: Sequence[JobRow], devices: Sequence[str]
+) -> tuple[str, ...]:
+    """The first of the devices with results of most of the chosen matrices; none where there is none."""
+    own = {(job.device, matrix) for job in jobs for matrix in job.matrix_ids if matrix in selection.matrix}
+    numbers = Counter(device for device, _ in own)
+    numbers.update(recorded_results.devices_of(session, study, selection.matrix, devices))
+    return tuple(sorted(devices, key=lambda device: -numbers[device])[:1])
 
 
 def results_of(session: Session, study: str, selection: Selection, named: bool = True) -> Results:

@@ -41,7 +41,7 @@ EXPLAINED = (
 """Words of the glossary with which the field is not entered by itself."""
 
 WORDS = "|".join(map(re.escape, sorted(EXPLAINED, key=len, reverse=True)))
-IN_TEXT = re.compile(rf"(?<![\w/*-])({WORDS})(?![\w/*]|-\w)")
+IN_TEXT = re.compile(rf"(?<![\w/*-])(\(?)({WORDS})(?![\w/*]|-\w)([),.:;]*)")
 IN_NAME = re.compile(rf"(?<![\w*-])({WORDS})(?![\w*-])")
 """A name of a kernel has a word after a slash or a plus: `csr/thread+cpms4`."""
 
@@ -49,6 +49,9 @@ MARKED = re.compile(r"(<code>.*?</code>|<[^>]+>)", re.S)
 BUTTON = Markup(
     '<button type="button" class="term" id="word-{anchor}" popovertarget="meaning-{anchor}">{word}</button>'
 )
+
+WHOLE = Markup('<span class="whole">{}{}{}</span>')
+"""Signs stay on the line of the button beside them."""
 
 
 @pass_context
@@ -86,10 +89,12 @@ def _with_buttons(context: Context, escaped: str) -> Markup:
     known = _said(context)
 
     def button(match: re.Match[str]) -> str:
-        term = terms()[match[1]]
-        if match[1] in known:
-            return match[1]
-        known[match[1]] = term
-        return BUTTON.format(anchor=term.anchor, word=term.word)
+        before, word, after = match.groups()
+        term = terms()[word]
+        if word in known:
+            return match[0]
+        known[word] = term
+        shown = BUTTON.format(anchor=term.anchor, word=term.word)
+        return WHOLE.format(before, shown, after) if before or after else shown
 
     return Markup(IN_TEXT.sub(button, escaped))

@@ -1,11 +1,13 @@
 """The form of a job in a browser: its settings follow the study and the device, and an earlier job fills it in."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from server.jobs.queue import get_job
 from server.models import JobRow
-from tests.browser.conftest import Open
+from tests.browser.conftest import LIMIT_MS, Open
 from tests.web.conftest import Lab
 
 
@@ -49,13 +51,19 @@ def test_several_matrices_with_settings_are_one_job_and_again_another(lab: Lab, 
 def test_what_a_setting_must_be_is_said_beside_the_button(lab: Lab, open_page: Open) -> None:
     page = open_page(f"/measure?study=batched&device=cpu&matrix_ids={lab.matrix}&rounds=12")
     expect(page.locator("#batched-rounds")).to_have_value("12")
+    outlook = page.locator("form.measure [data-outlook]:not([hidden])")
+    expect(outlook).to_have_text(re.compile("^About .* on cpu.*, with rounds 12.$"))
+    page.locator("#batched-rounds").fill("30")
+    expect(outlook).to_have_text(re.compile("^About .* on cpu.*, with rounds 30.$"), timeout=LIMIT_MS)
     page.locator("#batched-batches").fill("many")
+    expect(outlook).to_contain_text("batches[0] is", timeout=LIMIT_MS)
     page.get_by_role("button", name="Measure").click()
     page.locator("form.measure [role=alert]", has_text="batches[0] is").wait_for()
     # Out of its bounds: the browser says so, also where the settings are folded.
     page.locator("#batched-batches").fill("10")
     page.locator("#batched-rounds").fill("3")
     page.locator("#settings > summary").click()
+    expect(page.locator("#batched-rounds")).to_be_hidden()
     page.get_by_role("button", name="Measure").click()
     expect(page.locator("#batched-rounds")).to_be_visible()
     assert page.url.endswith("rounds=12")

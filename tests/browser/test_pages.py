@@ -71,13 +71,16 @@ def works(lab: Lab) -> str:
 @pytest.mark.usefixtures("runs", "batches", "works")
 @LOOKS
 def test_no_page_is_wider_than_the_screen(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
-    wider = {}
+    wider, cut = {}, {}
     for name, path in {**PATHS, **READ}.items():
         page = open_page(path, width, scheme)
         wider[name] = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        cut[name] = page.evaluate(
+            "[...document.querySelectorAll('.switch')].filter((s) => s.scrollWidth > s.clientWidth).length"
+        )
         if folder := os.environ.get("SCREENSHOTS"):
             page.screenshot(path=str(Path(folder, f"{name}-{width}-{scheme}.png")), full_page=True)
-    assert wider == dict.fromkeys({**PATHS, **READ}, 0)
+    assert wider == cut == dict.fromkeys({**PATHS, **READ}, 0)
 
 
 def test_the_theme_can_be_chosen_and_stays(lab: Lab, open_page: Open) -> None:

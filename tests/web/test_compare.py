@@ -103,3 +103,10 @@ def test_what_cannot_be_compared_says_why(client: TestClient, lab: Lab, address:
     add_study(lab.database, "pagerank", "j10", ["m1"])
     answer = client.get(address)
     assert (answer.status_code, said in answer.json()["detail"]) == (status, True)
+
+
+def test_jobs_that_are_not_told_apart_have_no_mean(client: TestClient, lab: Lab) -> None:
+    for job, wide in (("j20", 1.0), ("j21", 1.01)):
+        add_job(lab.database, job, "cpu", JobState.SUCCEEDED, [timed("csr/vector", wide * 1e-3)])
+    sentence = get(client, "/jobs/j21/compare?with=j20").context["sentence"]
+    assert sentence == "Faster on 0 of 1 case, slower on 0; the other 1 is not told apart."

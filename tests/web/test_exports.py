@@ -20,6 +20,7 @@ from web.parts import TitledTable
 TABLE = TitledTable(
     "A & B",
     Table((Head("kernel_name", numeric=False), Head("time", "µs")), (("a|b", f"1{THIN}234"), ("50 %", "–"))),
+    leading=frozenset({(0, 1)}),
 )
 
 
@@ -45,11 +46,27 @@ def test_json_names_its_matrices_and_units(client: TestClient, lab: Lab) -> None
 
 def test_tables_as_files_say_what_tables_say() -> None:
     assert WRITERS[".csv"]([TABLE]).splitlines() == ["kernel_name,time (µs)", "a|b,1234", "50 %,"]
-    assert "| a\\|b" in WRITERS[".md"]([TABLE])
+    markdown = WRITERS[".md"]([TABLE])
+    assert "| a\\|b" in markdown
+    assert f"**1{THIN}234** |" in markdown
     tex = WRITERS[".tex"]([TABLE])
-    for wanted in (r"kernel\_name", r"1\,234", r"50 \%", r"time (\textmu{}s)", r"\toprule"):
+    for wanted in (r"kernel\_name", r"\textbf{1\,234}", r"50 \%", r"time (\textmu{}s)", r"\toprule"):
         assert wanted in tex
-    assert tex.startswith("% A & B\n")
+    assert "\\caption{A \\& B. Bold: the fastest, and what is the same by its verdict.}\n\\begin{tabular}{lr}\n" in tex
+    assert tex.endswith("\\end{tabular}\n\\end{table}\n")
+
+
+def test_tables_of_one_csv_are_told_apart_by_their_headings() -> None:
+    other = TitledTable("C", TABLE.table)
+    assert WRITERS[".csv"]([TABLE, other]).splitlines() == [
+        "table,kernel_name,time (µs)",
+        "A & B,a|b,1234",
+        "A & B,50 %,",
+        "",
+        "table,kernel_name,time (µs)",
+        "C,a|b,1234",
+        "C,50 %,",
+    ]
 
 
 def test_kernels_by_matrices(client: TestClient, lab: Lab) -> None:
@@ -57,7 +74,7 @@ def test_kernels_by_matrices(client: TestClient, lab: Lab) -> None:
     times = {m.kernel: m.median_s for m in study_of("m1") if m.cache == "warm" and m.median_s}
     fastest = min(times.values())
     (own,) = (row for row in rows if row["matrix"] == "cnr-2000")
-    assert float(own["fastest (s)"]) == pytest.approx(fastest, rel=1e-3)
+    assert float(own["fastest (µs)"]) == pytest.approx(1e6 * fastest, rel=1e-3)
     assert {k: float(own[k]) for k in times} == pytest.approx({k: t / fastest for k, t in times.items()}, abs=0.01)
 
 
@@ -66,9 +83,9 @@ def test_kernels_by_matrices_are_those_of_the_answer(client: TestClient, lab: La
     busy = [timed(f"csr/k{n}", 1e-3, matrix="m2", reference_gap=0.9) for n in range(8)]
     add_job(lab.database, "j41", "cpu", JobState.SUCCEEDED, [*many, *busy])
     best = client.get("/formats/tables/pivot.tex?job=j41").text
-    assert best.startswith(
-        "% Time over the fastest's $\\cdot$ cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ machine busy on 1 of 2"
-    )
+    place = "cpu $\\cdot$ warm $\\cdot$ 6 of 8 kernels $\\cdot$ machine busy on 1 of 2"
+    assert f"\\caption{{Time over that of the fastest kernel $\\cdot$ {place}. Bold:" in best
+    assert [re.findall(r"bf[{](.*?)}", line) for line in best.splitlines() if "cnr-2000" in line] == [["1.00"]]
     rows = rows_of(client.get("/formats/tables/pivot.csv?job=j41&kernels=all").text)
     assert [(row["matrix"], row["csr/k0"]) for row in rows] == [
         ("cnr-2000", "1.00"),

@@ -6,8 +6,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from gpu_engine.findings.units import THIN
+from tests.conftest import AddMatrix
 from tests.samples.formats import HOSTILE, timed
-from tests.web.conftest import Lab, add_measurement, get, words
+from tests.web.conftest import Lab, add_measurement, get, sample_matrix, words
 from web import parts
 from web.kernels import PRESETS
 
@@ -25,6 +26,16 @@ def test_it_starts_warm(client: TestClient, lab: Lab) -> None:
     assert answer.sentence.startswith(
         "csr/vector stays nearest to the fastest over 2 matrices on cpu, warm: csr/vector "
     )
+
+
+def test_chosen_matrices_without_results_are_counted(client: TestClient, lab: Lab, add_matrix: AddMatrix) -> None:
+    add_matrix(sample_matrix(), "new", "m9")
+    (answer,) = get(client, f"/formats?device=cpu&matrix={lab.matrix}&matrix={lab.hostile}&matrix=m9").context[
+        "answers"
+    ]
+    assert answer.note == "Of 3 matrices chosen 1 has no results here."
+    (answer,) = get(client, f"/formats?device=cpu&matrix={lab.matrix}").context["answers"]
+    assert answer.note == "Of 2 matrices measured 1 is left out."
 
 
 def test_the_chosen_matrices_and_the_newest_others_are_offered(

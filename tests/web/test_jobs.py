@@ -58,7 +58,7 @@ def test_settings_are_folded_and_name_what_is_not_the_default(client: TestClient
     settings = get(client, "/jobs/j20").context["settings"]
     assert settings.summary == "Settings: rounds 40, all others default"
     rows = {name: (value, meaning) for name, value, meaning in settings.table.rows}
-    assert rows["rounds"] == ("40", "Interleaved rounds; the interval is bootstrapped over them.")
+    assert rows["rounds"] == ("40", "Interleaved rounds; the interval is bootstrapped over them. From 9 to 199.")
     assert rows["kernels"][0] == "all (default)"
 
 

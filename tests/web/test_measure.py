@@ -59,6 +59,7 @@ def test_kernels_are_those_of_each_backend_and_names_of_all_are_one_list() -> No
     assert "cusparse/best" in [choice.value for choice in known["kernels"].groups[1].choices]
     assert [group.backend for group in known["caches"].groups] == [""]
     assert (known["rounds"].least, known["rounds"].most, known["rounds"].step) == ("9", "199", "1")
+    assert known["rounds"].help.endswith(" From 9 to 199.")
 
 
 def test_the_page_of_a_matrix_has_the_form_of_it(client: TestClient, lab: Lab, add_matrix: AddMatrix) -> None:

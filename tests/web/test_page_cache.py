@@ -4,7 +4,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from threading import Event
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,7 +31,7 @@ def cache() -> PageCache:
 def shown(lab: Lab, cache: PageCache) -> Callable[..., StudyPage]:
     def page(**chosen: tuple[str, ...]) -> StudyPage:
         with lab.database.read() as session:
-            return cache.page(session, page_of("formats"), Selection(**chosen))
+            return cache.kept(session, view.page, page_of("formats"), Selection(**chosen))
 
     return page
 
@@ -147,13 +146,13 @@ def test_results_are_found_behind_any_queue(
 def test_whoever_asks_meanwhile_waits_for_the_same_page(
     lab: Lab, cache: PageCache, shown: Callable[..., StudyPage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks, looked, made, state = count(1), Event(), [], page_cache._state
+    looks, looked, made, state, page = count(1), Event(), [], page_cache._state, view.page
     with ThreadPoolExecutor(1) as others:
 
         def make(*given: Any) -> Any:
             made.append(others.submit(shown))
             assert looked.wait(60.0)
-            return view.page(*given)
+            return page(*given)
 
         def look(*given: Any) -> Any:
             found = state(*given)
@@ -162,7 +161,7 @@ def test_whoever_asks_meanwhile_waits_for_the_same_page(
             return found
 
         monkeypatch.setattr(page_cache, "_state", look)
-        monkeypatch.setattr(page_cache, "view", SimpleNamespace(page=make))
+        monkeypatch.setattr(view, "page", make)
         first = shown()
         assert [other.result() for other in made] == [first]
 
@@ -170,10 +169,16 @@ def test_whoever_asks_meanwhile_waits_for_the_same_page(
 def test_a_page_that_could_not_be_made_is_tried_again(
     shown: Callable[..., StudyPage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as broken:
-        broken.setattr(page_cache, "view", None)
-        with pytest.raises(AttributeError):
-            shown()
+    page, calls = view.page, count(1)
+
+    def make(*given: Any) -> StudyPage:
+        if next(calls) == 1:
+            raise ZeroDivisionError
+        return page(*given)
+
+    monkeypatch.setattr(view, "page", make)
+    with pytest.raises(ZeroDivisionError):
+        shown()
     assert shown().findings
 
 

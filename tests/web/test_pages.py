@@ -18,18 +18,22 @@ from server.models import JobState
 from server.results import measurements
 from server.settings import Settings
 from tests.conftest import AddMatrix
-from tests.samples.formats import study_of
-from tests.web.conftest import CPU, ON_EVERY_PAGE, Lab, add_job, get, sample_matrix, words
-from web import contexts, job_contexts
+from tests.samples.formats import study_of, timed
+from tests.web.conftest import CPU, ON_EVERY_PAGE, Lab, add_job, add_measurement, get, sample_matrix, words
+from web import contexts, job_contexts, matrix_contexts
 from web.papers import PAPERS
+from web.parts import FindingLine
+from web.selection import Selection
 from web.studies import PAGES as STUDY_PAGES
+from web.studies.base import StudyPage
+from web.views import home
 
 PAGES: dict[str, tuple[str, type[Any]]] = {
     "/": ("home.html", contexts.HomePage),
-    "/matrices": ("matrices.html", contexts.MatricesPage),
-    "/matrices/m1": ("matrix.html", contexts.MatrixPage),
-    "/matrices/ingesting": ("matrix.html", contexts.MatrixPage),
-    "/matrices/failed": ("matrix.html", contexts.MatrixPage),
+    "/matrices": ("matrices.html", matrix_contexts.MatricesPage),
+    "/matrices/m1": ("matrix.html", matrix_contexts.MatrixPage),
+    "/matrices/ingesting": ("matrix.html", matrix_contexts.MatrixPage),
+    "/matrices/failed": ("matrix.html", matrix_contexts.MatrixPage),
     **{f"/{page.name}": ("study.html", contexts.StudyPage) for page in STUDY_PAGES},
     "/jobs": ("jobs.html", job_contexts.JobsPage),
     "/jobs/j1": ("job.html", job_contexts.JobPage),
@@ -106,6 +110,26 @@ def test_home_reads_the_measurements_that_it_shows_and_no_others(
     assert sorted(asked) == sorted(many[:4])
 
 
+def test_home_makes_findings_anew_when_something_was_measured_and_shows_the_queue_as_it_is(
+    client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, newest = [], home.newest_findings
+
+    def make(session: Session, study: StudyPage, asked: Selection) -> tuple[FindingLine, ...]:
+        made.append(study.name)
+        return newest(session, study, asked)
+
+    monkeypatch.setattr(home, "newest_findings", make)
+    before = get(client, "/").context
+    add_job(lab.database, "j40", "cpu", JobState.QUEUED, [], (lab.matrix,))
+    after = get(client, "/").context
+    assert [job.id for job in after["jobs"]] == [*(job.id for job in before["jobs"]), "j40"]
+    assert (after["findings"], made) == (before["findings"], ["formats"])
+    add_measurement(lab.database, lab.running, timed("csc/atomic", 1e-3, matrix=lab.matrix))
+    get(client, "/")
+    assert made == ["formats", "formats"]
+
+
 def test_home_says_what_is_on_its_way(client: TestClient, database: Database, add_matrix: AddMatrix) -> None:
     assert "Nothing has been measured here yet" in words(get(client, "/").text)
     name = first_start.SAMPLES[0][0]
@@ -173,7 +197,7 @@ def test_every_generator_has_its_form(client: TestClient, lab: Lab) -> None:
     [
         ("/matrices/none", 404, "There is no matrix"),
         ("/jobs/none", 404, "There is no job"),
-        ("/nowhere", 404, "Not Found"),
+        ("/nowhere", 404, "There is nothing at '/nowhere'."),
         ("/formats?cache=hot", 422, "it must be one of"),
         ("/formats?fromat=csr", 422, "There is no parameter"),
         ("/jobs?state=lost", 422, "There is no job state"),

@@ -55,6 +55,13 @@ def test_every_figure_and_table_of_the_print_has_one_row(paper: Paper) -> None:
     assert max(Counter(exhibit.id for exhibit in paper.exhibits).values()) == 1
 
 
+def test_a_document_that_a_paper_names_is_a_link(client: TestClient) -> None:
+    pages = [get(client, address).text for address in ("/papers", *(paper.href for paper in PAPERS))]
+    named = re.findall(r"(<a [^>]*>)?docs/([a-z]+)[.]md", "".join(pages))
+    assert len(named) > 4
+    assert [opening for opening, _ in named] == [f'<a href="/docs/{name}">' for _, name in named]
+
+
 @every_paper
 def test_every_row_says_where_it_is_drawn_or_why_not_and_what_may_be_said(paper: Paper) -> None:
     statements = [c for judge in paper.judges.values() for c in judge(StudyData())]

@@ -1,5 +1,7 @@
 """Recorded results on the pages: beside one's own, never ranked with them, and with the way to measure here."""
 
+import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from server.models import JobState
 from tests.conftest import AddMatrix
 from tests.samples.formats import study_of
 from tests.samples.recording import GRID, grid, sample
-from tests.web.conftest import CPU, Lab, add_job, get, words
+from tests.web.conftest import CPU, Lab, add_job, get, sample_matrix, words
 from web.views.study import ALL
 
 H200, NAMED = "recorded:h200", "NVIDIA H200 (recorded)"
@@ -53,6 +55,14 @@ def test_recorded_results_stand_beside_those_of_ones_own_matrix(client: TestClie
     assert [device.value for device in page.context["form"].devices] == ["cpu"]
     there = get(client, page.context["findings"][1].href)
     assert facets(there.context) == [(own, NAMED, "warm")]
+
+
+def test_what_was_recorded_once_counts_once(client: TestClient, own: str) -> None:
+    both = get(client, f"/formats?device=cpu&device={H200}")
+    assert facets(both.context) == [(own, "cpu", "warm"), (own, NAMED, "warm"), (WEB_ID, NAMED, "warm")]
+    assert [choice.value for choice in both.context["matrices"]] == [own, WEB_ID]
+    named = get(client, f"/formats?device={H200}&matrix={own}&matrix={GRID_ID}")
+    assert facets(named.context) == [(own, NAMED, "warm")]
 
 
 def test_a_matrix_without_a_recorded_twin_shows_its_own_results_only(
@@ -98,6 +108,16 @@ def test_a_recorded_matrix_has_the_picture_of_the_one_with_values(client: TestCl
     assert "None of these matrices" not in words(both.text)
 
 
+def test_a_study_without_results_says_that_recordings_are_still_to_come(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "Recordings that came with this release are still being read in"
+    assert said not in words(get(client, "/pagerank").text)
+    monkeypatch.setattr("server.import_recordings._running", threading.Event())
+    import_recordings._running.set()
+    assert said in words(get(client, "/pagerank").text)
+
+
 def test_home_leads_to_the_recorded_comparison(client: TestClient, imported: None) -> None:
     page = get(client, "/")
     assert "compare the formats on NVIDIA H200 (recorded)." in words(page.text)
@@ -126,6 +146,17 @@ def test_the_newest_job_comes_before_recordings(client: TestClient, own: str) ->
     assert {device for _, device, _ in facets(get(client, "/").context)} == {"cpu"}
 
 
+def test_of_chosen_matrices_the_device_that_has_most_of_them_is_shown(
+    client: TestClient, own: str, database: Any, add_matrix: AddMatrix
+) -> None:
+    here = add_matrix(sample_matrix(), "cnr-2000", "m1")
+    add_job(database, "j2", "cpu", JobState.SUCCEEDED, study_of(here))
+    equal = get(client, f"/formats?matrix={WEB_ID}&matrix={here}").context
+    assert facets(equal) == [(here, "cpu", "warm")]
+    both = get(client, f"/formats?matrix={here}&matrix={GRID_ID}&matrix={WEB_ID}").context
+    assert facets(both) == [(GRID_ID, NAMED, "warm"), (WEB_ID, NAMED, "warm")]
+
+
 def test_devices_are_never_mixed_in_one_ranking(client: TestClient, own: str) -> None:
     context = get(client, f"/formats?device=cpu&device={H200}&matrix={own}").context
     assert facets(context) == [(own, "cpu", "warm"), (own, NAMED, "warm")]
@@ -135,6 +166,13 @@ def test_devices_are_never_mixed_in_one_ranking(client: TestClient, own: str) ->
 def test_a_selection_of_jobs_shows_their_results_only(client: TestClient, own: str) -> None:
     assert {device for _, device, _ in facets(get(client, f"/formats?job=j1&matrix={own}").context)} == {"cpu"}
     assert facets(get(client, f"/formats?job=j1&device={H200}&matrix={own}").context) == []
+
+
+def test_a_kernel_of_the_recorded_gpu_can_be_taken_away(client: TestClient, imported: None) -> None:
+    page = get(client, f"/formats?device={H200}&matrix={GRID_ID}").text
+    found = re.search(r'href="(/api/v1/formats/[^"]+/archive)"', page)
+    assert found is not None
+    assert client.get(found[1]).content[:2] == b"PK"
 
 
 def test_downloads_name_the_recorded_device(client: TestClient, imported: None) -> None:

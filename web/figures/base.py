@@ -10,10 +10,13 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.tables import Table
-from gpu_engine.findings.units import THIN
+from gpu_engine.findings.units import THIN, scientific
 
 STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 3.0, 4.0, 6.0, 8.0))
 TICKS_MIN = 4
+
+POWERS_BELOW = 1e-4
+"""With a tick below it all ticks of an axis are powers of ten: `0.0001` beside `10⁻⁶` would be two forms."""
 
 FOUND = 2
 """Most findings in a caption."""
@@ -108,7 +111,7 @@ def log_axis(values: Sequence[float], before: str = "", after: str = "", least_s
     margin = max(1.15, math.sqrt(least_span * low / high), (high / low) ** 0.04)
     low, high = low / margin, high * margin
     ticks = _ticks(low, high)
-    labels = [_short(tick) for tick in ticks]
+    labels = [_power(tick) if min(ticks) < POWERS_BELOW else _short(tick) for tick in ticks]
     gap = max(2.0, (high / low) ** 0.1)
     ends = low / gap, high * gap
     if before:
@@ -136,3 +139,8 @@ def _short(tick: float) -> str:
     """`0.05`, `20`, `5 k`, `10 M`: short enough for the ticks of a narrow screen."""
     factor, symbol = next(((f, s) for f, s in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if tick >= f), (1.0, ""))
     return f"{tick / factor:g}{THIN}{symbol}" if symbol else f"{tick:g}"
+
+
+def _power(tick: float) -> str:
+    """`10⁻⁶`, `2·10⁻⁶`; `1` as it is."""
+    return "1" if tick == 1 else scientific(tick).replace(".0·", "·")

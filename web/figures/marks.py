@@ -9,7 +9,8 @@ from gpu_engine.records import Measurement
 from web.figures.base import escape
 from web.figures.panels import panels
 
-LETTER_PX = 7
+LETTER_PX, FONT = 7, 12
+"""How wide a letter of a label is, and its size, where none is given."""
 
 Mark = tuple[Any, Any, str]
 """(x, y, hover text) of a bar or a point; None: no place on that axis."""
@@ -66,13 +67,23 @@ def label_rows(figure: go.Figure, row: int, labels: Sequence[str], **axis: Any) 
 
 
 def bar_panels(
-    titles: Sequence[str], labels: Sequence[Sequence[str]], legend: int, barmode: str, row_px: int, **axis: Any
+    titles: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    legend: int,
+    barmode: str,
+    row_px: int,
+    across: int = 2,
+    **axis: Any,
 ) -> go.Figure:
-    """Panels of horizontal bars, a row of so many pixels a label; axis: settings of the axes of labels."""
+    """Panels of horizontal bars, a row of so many pixels a label; axis: settings of the axes of labels.
+
+    across  as in `panels`
+    """
     heights = [max(2, len(own)) * row_px for own in labels]
     # A narrow screen has half as many entries a line, and panels of few rows have nothing to give.
-    label_px = LETTER_PX * max((len(label) for own in labels for label in own), default=0) + 16
-    figure = panels(titles, heights, 2 * legend, across=2, label_px=label_px, bargap=0.25, barmode=barmode)
+    letter_px = LETTER_PX * axis.get("tickfont_size", FONT) / FONT
+    label_px = round(letter_px * max((len(label) for own in labels for label in own), default=0)) + 16
+    figure = panels(titles, heights, 2 * legend, across=across, label_px=label_px, bargap=0.25, barmode=barmode)
     for row, own in enumerate(labels, start=1):
         label_rows(figure, row, own, ticklabelstandoff=4, **axis)
     figure.update_layout(legend_traceorder="normal")

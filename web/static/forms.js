@@ -3,6 +3,7 @@
 import { call, complain } from "./actions.js";
 
 const SELECTS = "[data-family-select], [data-backend-select]";
+const PAUSE_MS = 250;
 const COUNTED = "details:has(> summary > [data-chosen])";
 
 export function wireForms() {
@@ -44,6 +45,21 @@ export function ask(form, path, headers = {}) {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
     body: JSON.stringify(body(form)),
+  });
+}
+
+// Shows what `find` says of a form, anew after each pause in filling it; a late answer to what it was before is none.
+export function whileFilled(form, find, show) {
+  let timer = null;
+  let latest = 0;
+  const predict = async () => {
+    const request = ++latest;
+    const found = await find();
+    if (request === latest) show(found);
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(predict, PAUSE_MS);
   });
 }
 

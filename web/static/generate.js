@@ -1,30 +1,14 @@
 // What a generator would make of the parameters in its form, said while they are chosen.
-import { ask } from "./forms.js";
+import { ask, whileFilled } from "./forms.js";
 
-const PAUSE_MS = 250;
 const SIZES = ["B", "kB", "MB", "GB", "TB"];
 
 export function wireGenerate() {
   const form = document.querySelector("[data-generate]");
   if (!form) return;
   const place = form.querySelector("[data-expected]");
-  let timer = null;
-  let latest = 0;
-
-  const predict = async () => {
-    const request = ++latest;
-    let sentence = "";
-    try {
-      sentence = expectation(await ask(form, "/preview"));
-    } catch (error) {
-      sentence = error.message;
-    }
-    if (request === latest) place.textContent = sentence;
-  };
-  form.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(predict, PAUSE_MS);
-  });
+  const find = () => ask(form, "/preview").then(expectation, (error) => error.message);
+  whileFilled(form, find, (sentence) => (place.textContent = sentence));
 }
 
 function expectation({ nnz, bytes }) {

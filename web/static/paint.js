@@ -103,15 +103,17 @@ export async function drawn(Plotly, plot, figure, config) {
   if (Object.keys(changes).length) await Plotly.relayout(plot, changes);
 }
 
-const LETTER_PX = 6.2, LABELS_SHARE = 0.2, ABOVE_PX = 15, TITLE_PX = 8, TALLER = 1.5;
+const LETTER_PX = 6.2, LABELS_SHARE = 0.2, SMALL_FONT = 10, ABOVE_PX = 15, TITLE_PX = 8, TALLER = 1.5;
 
-// Names of rows that would take a good part of a narrow screen stand above their rows, which are taller then.
+// Names of rows that would take a good part of a narrow screen stand above their rows, which are taller then. Rows of
+// small names are too many for that.
 export function labelsAbove(layout, width) {
   const axes = Object.entries(layout).filter(([name, axis]) => name.startsWith("yaxis") && axis.type === "category");
   const rows = axes.flatMap(([, axis]) => axis.categoryarray ?? []);
   const longest = Math.max(0, ...rows.map((row) => row.replace(/<[^>]*>/g, "").length));
   if (layout.meta?.width_min || longest * LETTER_PX < LABELS_SHARE * width) return;
-  if (axes.some(([, axis]) => axis.matches || axis.showticklabels === false)) return;
+  const isSmall = ({ tickfont }) => tickfont?.size <= SMALL_FONT;
+  if (axes.some(([, axis]) => axis.matches || axis.showticklabels === false || isSmall(axis))) return;
   for (const title of layout.annotations) title.yshift = (title.yshift ?? 0) + TITLE_PX;
   layout.margin.t += TITLE_PX;
   layout.height += TITLE_PX;

@@ -59,7 +59,7 @@ FIGURES = (
     ),
     Figure(
         "products",
-        "For n products choose k",
+        "Which kernel for n products",
         products.draw,
         products.summary,
         products.table,

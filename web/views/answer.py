@@ -18,8 +18,9 @@ ABSENT_NOTE = "What was not tried everywhere comes last."
 
 
 def sections(study: StudyPage, answers: Sequence[Answer], results: Results) -> tuple[AnswerSection, ...]:
-    """Every answer of the page, the first of them in full."""
-    return tuple(_section(study, answer, answers, results) for answer in answers)
+    """Every answer of the page, those that name a leader first: the first of all is shown in full."""
+    ordered = sorted(answers, key=lambda answer: not answer.level)
+    return tuple(_section(study, answer, ordered, results) for answer in ordered)
 
 
 def chooser(study: StudyPage, results: Results, asked: Selection) -> KernelChooser | None:
@@ -53,18 +54,29 @@ def _folded(
 ) -> list[FoldedTable]:
     folded = []
     if near:
-        folded.append(FoldedTable(f"and {len(near)} more within 2 % of {first[0].label}", table(answer, near)))
+        folded.append(FoldedTable(f"{len(near)} more within 2 % of {first[0].label}", table(answer, near)))
     if far:
         means = [own.mean for own in far]
         ends = ratio(means[0]) if len(far) == 1 else f"{ratio(min(means))} to {ratio(max(means))}"
-        folded.append(FoldedTable(f"{len(far)} more kernels: {ends} the best time", table(answer, far)))
+        what = "1 more kernel" if len(far) == 1 else f"{len(far)} more kernels"
+        absent = sum(own.absent > first[0].absent for own in far)
+        part = f"{absent} of them " if absent < len(far) else ""
+        tried = f", {part}not tried on all {answer.what}" if absent else ""
+        folded.append(FoldedTable(f"{what}{tried}: {ends} the best time", table(answer, far)))
     return folded
 
 
 def _note(answer: Answer, results: Results) -> str:
-    more = len(results.matrices) - len(results.selection.matrix)
+    chosen = results.selection.matrix
+    known = [matrix for matrix in chosen if matrix in results.matrices]
+    more, lacking = len(results.matrices) - len(known), len(chosen) - len(known)
     said = (
-        f"Of {len(results.matrices)} matrices measured {more} are left out." if more > 0 else "",
+        f"Of {len(chosen)} matrices chosen {lacking} {'has' if lacking == 1 else 'have'} no results here."
+        if lacking
+        else "",
+        f"Of {len(results.matrices)} matrices measured {more} {'is' if more == 1 else 'are'} left out."
+        if more > 0
+        else "",
         f"Only the {len(results.selection.kernel)} chosen kernels are compared." if results.selection.kernel else "",
         PENALTY_NOTE if any(own.failed for own in answer.standings) else "",
         ABSENT_NOTE if any(own.absent > answer.standings[0].absent for own in answer.standings) else "",

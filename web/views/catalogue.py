@@ -11,9 +11,9 @@ from gpu_engine.generators import GENERATORS, Generator
 from gpu_engine.studies import STUDIES
 from server import catalogue, devices, intake, recorded_results
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
-from web.contexts import MatricesPage
 from web.forms import form_fields
-from web.parts import CatalogueLine, Choice, Choices, Column, Family, Link, LinkSwitch
+from web.matrix_contexts import CatalogueLine, Family, MatricesPage
+from web.parts import Choice, Choices, Column, Link, LinkSwitch
 from web.recorded import recorded_formats
 from web.results import device_names, results_of
 from web.selection import Selection
@@ -30,7 +30,7 @@ COLUMNS = (
     ("sigma", "σ", True),
     ("max", "max", True),
     ("", "best kernel", False),
-    ("", "measured on", False),
+    ("", "formats measured on", False),
     ("created_at", "added, UTC", False),
 )
 """(sort key or empty, heading, numeric)."""

@@ -101,10 +101,11 @@ def _sentence(found: Sequence[Difference]) -> str:
     """`Faster on 12 of 30 cases, slower on 2; the other 16 are not told apart.`"""
     kinds = Counter(d.verdict for d in found)
     timed = [d.ratio for d in found if d.ratio]
-    text = f"Faster on {kinds['faster']} of {len(timed)} cases, slower on {kinds['slower']}"
+    cases = "1 case" if len(timed) == 1 else f"{len(timed)} cases"
+    text = f"Faster on {kinds['faster']} of {cases}, slower on {kinds['slower']}"
     rest = kinds["same"] + kinds["ambiguous"]
     text += f"; the other {rest} {'is' if rest == 1 else 'are'} not told apart." if rest else "."
-    if timed:
+    if kinds["faster"] or kinds["slower"]:
         mean = math.exp(sum(map(math.log, timed)) / len(timed))
         text += f" In the geometric mean the newer job is {units.ratio(mean)} as fast."
     lacking = ", ".join(f"{kinds[kind]} {said}" for kind, said in LACKING if kinds[kind])

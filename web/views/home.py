@@ -9,7 +9,8 @@ from server.models import JobRow, JobState, MatrixRow, MatrixState
 from web.contexts import DevicesPage, HomePage
 from web.figures import headline
 from web.figures.headline import HEADLINE
-from web.parts import Chart, FindingLine, Headline, JobLine, Link
+from web.page_cache import PageCache
+from web.parts import Chart, FindingLine, Headline, Link
 from web.recorded import recorded_formats
 from web.results import available, device_names, results_of
 from web.selection import Selection
@@ -20,14 +21,15 @@ from web.views.lines import device_lines, finding_lines, job_lines, study_url
 JOBS_SHOWN = 20
 
 
-def page(session: Session) -> HomePage:
+def page(session: Session, pages: PageCache) -> HomePage:
     """How to start, what was recorded elsewhere, the newest findings of this service, what runs, the devices."""
     running, queued = (queue.list_jobs(session, state=s, limit=JOBS_SHOWN) for s in (JobState.RUNNING, JobState.QUEUED))
     # In the order in which they come to their turn.
     active = [*running.items, *reversed(queued.items)]
     importing = import_recordings.is_running()
-    sample = _sample(session)
-    beginning = sample is None and _is_beginning(session)
+    samples = session.scalars(select(JobRow).where(JobRow.idempotency_key == first_start.KEY)).all()
+    lines = job_lines(session, [*active, *samples])
+    beginning = not samples and _is_beginning(session)
     return HomePage(
         title="Find the fastest SpMV format",
         # Matrices tell of themselves as samples are made and recordings come in.
@@ -36,20 +38,29 @@ def page(session: Session) -> HomePage:
         recorded=_recorded(session),
         importing=importing,
         own=session.scalar(select(func.count()).where(MatrixRow.state == MatrixState.READY)) or 0,
-        sample=sample,
+        sample=next(iter(lines[len(active) :]), None),
         beginning=beginning,
-        findings=tuple(line for study in PAGES for line in _newest(session, study)),
-        jobs=job_lines(session, active),
+        findings=_newest(session, pages),
+        jobs=lines[: len(active)],
         devices=device_lines(session),
     )
 
 
-def _newest(session: Session, study: StudyPage) -> tuple[FindingLine, ...]:
-    """The newest findings of a study that was measured here."""
-    known = available(session, study.name, Selection())
-    if not known.jobs:
-        return ()
-    newest = results_of(session, study.name, Selection(matrix=known.matrices[: study.home_findings]))
+def _newest(session: Session, pages: PageCache) -> tuple[FindingLine, ...]:
+    """The newest findings of each study that was measured here."""
+    measured = session.scalars(select(JobRow.study).where(JobRow.cases_done > 0).distinct()).all()
+    return tuple(
+        line
+        for study in PAGES
+        if study.name in measured
+        for line in pages.kept(session, newest_findings, study, Selection())
+    )
+
+
+def newest_findings(session: Session, study: StudyPage, asked: Selection) -> tuple[FindingLine, ...]:
+    """The first findings of a study, of the matrices that were measured last."""
+    known = available(session, study.name, asked)
+    newest = results_of(session, study.name, asked.with_(matrix=known.matrices[: study.home_findings]))
     return finding_lines(study, newest)[: study.home_findings]
 
 
@@ -65,18 +76,13 @@ def _headline(session: Session) -> Headline | None:
 
 def _recorded(session: Session) -> tuple[Link, ...]:
     """The pages of recorded results, one a study and device."""
-    named = device_names(session)
+    named, known = device_names(session), recorded_results.studies_and_devices(session)
     return tuple(
-        Link(f"{study.recorded_as} on {named[device]}", study_url(study.name, Selection(device=(device,))))
-        for study in PAGES
-        for device in recorded_results.device_ids(session, study.name)
+        Link(f"{page.recorded_as} on {named[device]}", study_url(study, Selection(device=(device,))))
+        for page in PAGES
+        for study, device in known
+        if study == page.name
     )
-
-
-def _sample(session: Session) -> JobLine | None:
-    """The study of the samples of the first start."""
-    job = session.scalar(select(JobRow).where(JobRow.idempotency_key == first_start.KEY))
-    return job_lines(session, [job])[0] if job else None
 
 
 def _is_beginning(session: Session) -> bool:

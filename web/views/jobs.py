@@ -68,12 +68,12 @@ def _url(query: dict[str, str], ending: str = "") -> str:
 def job_page(session: Session, job_id: str) -> JobPage:
     """One job; raises NotFoundError."""
     row = queue.get_job(session, job_id)
-    document = queue.job_document(session, row)
+    (document,) = documents = queue.job_documents(session, [row])
     study = page_of(row.study)
     selection = Selection(job=(row.id,))
     results = results_of(session, row.study, selection.with_(cache=CACHES))
     findings = finding_lines(study, results)
-    (line,) = job_lines(session, [row])
+    (line,) = job_lines(session, [row], documents)
     over = row.state in TERMINAL
     return JobPage(
         title=line.title,
@@ -149,7 +149,7 @@ def _facts(session: Session, row: JobRow, document: dict[str, Any]) -> tuple[tup
         ("started, UTC", units.moment(row.started_at) if row.started_at else ""),
         ("took" if row.finished_at else "so far", units.duration(took_s) if took_s is not None else ""),
         ("expected to take", units.duration(row.estimate_s)),
-        ("left", f"about {units.duration(document['estimate_s'])}" if document["estimate_s"] is not None else ""),
+        ("left", units.about(document["estimate_s"]) if document["estimate_s"] is not None else ""),
     ]
     return tuple((name, text) for name, text in facts if text)
 

@@ -1,7 +1,7 @@
 """Rows of lists that several pages show: jobs, devices, matrices, findings."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 from urllib.parse import urlencode
@@ -32,15 +32,15 @@ ROUNDS_AGAIN = 30
 """Of what is measured again for being ambiguous; of what had them already, twice as many."""
 
 
-def job_lines(session: Session, rows: Iterable[JobRow]) -> tuple[JobLine, ...]:
-    """Jobs as lists show them."""
-    jobs = tuple(rows)
-    counts, names = states(session, [job.id for job in jobs]), device_names(session)
+def job_lines(
+    session: Session, jobs: Sequence[JobRow], documents: Sequence[dict[str, Any]] = ()
+) -> tuple[JobLine, ...]:
+    """Jobs as lists show them; documents: those of the jobs, where they are known."""
+    counts, names = states(session, [job.id for job in jobs if job.cases_done]), device_names(session)
     matrices = matrix_features(session, {matrix for job in jobs for matrix in job.matrix_ids[:NAMES_SHOWN]})
-    documents = queue.job_documents(session, jobs)
     return tuple(
         _job_line(job, document, counts.get(job.id, {}), names.get(job.device, job.device), matrices)
-        for job, document in zip(jobs, documents, strict=True)
+        for job, document in zip(jobs, documents or queue.job_documents(session, jobs), strict=True)
     )
 
 
@@ -74,7 +74,7 @@ def _job_line(
 
 
 def _outlook(row: JobRow, document: dict[str, Any], device: str, counts: Mapping[str, int]) -> str:
-    left = f"about {units.duration(document['estimate_s'])} left" if document["estimate_s"] is not None else ""
+    left = f"{units.about(document['estimate_s'])} left" if document["estimate_s"] is not None else ""
     if document["queue_position"] is not None:
         return f"place {document['queue_position']} in the queue of {device}, {left}"
     if document["error"]:
@@ -93,10 +93,11 @@ def without_time(counts: Mapping[str, int]) -> tuple[str, ...]:
 def device_lines(session: Session) -> tuple[DeviceLine, ...]:
     """Every device ever offered, then those with recorded results, each with its measured bandwidth."""
     rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
-    return tuple(_device_line(session, row) for row in rows)
+    alive = devices.alive(session, rows)
+    return tuple(_device_line(row, row.id in alive) for row in rows)
 
 
-def _device_line(session: Session, row: DeviceRow) -> DeviceLine:
+def _device_line(row: DeviceRow, alive: bool) -> DeviceLine:
     info = devices.device_info(row)
     profile = profile_from_json(row.profile) if row.profile else None
     points = profile.bandwidth if profile else ()
@@ -104,7 +105,7 @@ def _device_line(session: Session, row: DeviceRow) -> DeviceLine:
     return DeviceLine(
         id=row.id,
         name=info.name,
-        state=_device_state(session, row),
+        state="recorded" if recorded_results.is_recorded(row.id) else "alive" if alive else "silent",
         memory=units.size(info.memory_bytes),
         # What a GPU's cache holds is known once a process has opened it.
         cache=units.size(profile.cache_bytes if profile else info.cache_bytes) if known else "not read yet",
@@ -120,12 +121,6 @@ def _bandwidth(device: str, profile: DeviceProfile) -> Chart:
     url = f"/api/v1/figures/{BANDWIDTH.name}?{Selection(device=(device,)).query}"
     # No id has other characters than letters, digits and dashes.
     return Chart(f"bandwidth-{re.sub(r'[^0-9A-Za-z]+', '-', device)}", url, profile.measured_at, summary(profile))
-
-
-def _device_state(session: Session, row: DeviceRow) -> str:
-    if recorded_results.is_recorded(row.id):
-        return "recorded"
-    return "alive" if devices.is_alive(session, row) else "silent"
 
 
 def finding_lines(page: StudyPage, results: Results, data: StudyData | None = None) -> tuple[FindingLine, ...]:

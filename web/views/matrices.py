@@ -17,10 +17,10 @@ from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
 from web import hints
-from web.contexts import History, MatrixPage
 from web.figures.history import HISTORY, summary, table
 from web.history import history_of
-from web.parts import Chart, Choice, FindingLine, Link, LinkSwitch, Origin
+from web.matrix_contexts import History, MatrixPage, Origin
+from web.parts import Chart, Choice, FindingLine, Link, LinkSwitch
 from web.pictures import bin_label, picture
 from web.results import CACHE_DEFAULT, Results, results_of
 from web.selection import Selection

@@ -106,7 +106,7 @@ def _outlook(study: Study, params: Any, matrices: Sequence[MatrixInfo], alive: S
     if refused and len(refused) == len(matrices):
         return f"Nothing of this can be measured. {' '.join(refused)}"
     if not matrices:
-        return ""
+        return "Choose one matrix or more; how long they take is said here."
     possible = [f"{time} on {d.id}" for d in alive if (time := _time(study, params, matrices, d))]
     if not possible:
         return "No device that is here now can measure it with these settings."

@@ -32,3 +32,10 @@ def test_zero_and_infinity_have_places_beyond_the_values() -> None:
 
 def test_many_decades_have_few_ticks() -> None:
     assert len(log_axis([1e-6, 1e12]).settings["tickvals"]) <= 10
+
+
+def test_ticks_far_below_one_are_all_powers_of_ten() -> None:
+    far = log_axis([1e-10, 1.0]).settings["ticktext"]
+    assert (far[0], far[-1]) == ("10⁻¹⁰", "1")
+    assert "2·10⁻⁶" in log_axis([1e-6, 8e-6]).settings["ticktext"]
+    assert log_axis([2e-4, 1.0]).settings["ticktext"][0] == "0.001"

@@ -86,7 +86,7 @@ def draw(info: Mixed) -> go.Figure:
         if mixture.floor_gflops:
             figure.add_trace(_floor(mixture.floor_gflops, names, row == 1), row=row, col=1)
         figure.update_yaxes(**rows_axis(names), ticklabelstandoff=4, row=row)
-    figure.update_xaxes(rangemode="tozero", nticks=5)
+    figure.update_xaxes(rangemode="tozero", nticks=4, tickangle=0)
     figure.update_xaxes(title_text="GFLOP/s", title_standoff=4, row=len(info.mixtures), col=1)
     figure.update_xaxes(title_text="GB/s", title_standoff=4, row=len(info.mixtures), col=2)
     return figure

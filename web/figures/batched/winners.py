@@ -66,13 +66,23 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Batches of one size by ascending mean row length; wins: (kernel, on how many it is fastest), most first."""
+    """Batches of one size by ascending mean row length; wins: (kernel, on how many it is fastest), most first.
+
+    Nothing is fastest where times are not plausible.
+    """
 
     device: str
     cache: str
     problems: int
     rows: tuple[Row, ...]
     wins: tuple[tuple[str, int], ...]
+
+    @property
+    def counted(self) -> str:
+        """`12 matrices with 1 000 problems (3 more without plausible times)`."""
+        quiet = sum(number for _, number in self.wins)
+        busy = f" ({len(self.rows) - quiet} more without plausible times)" if quiet < len(self.rows) else ""
+        return f"{quiet} {'matrix' if quiet == 1 else 'matrices'} with {units.count(self.problems)} problems{busy}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +162,16 @@ def summary(info: Winners) -> str:
     found = []
     for panel in info.panels:
         counts = join([f"{kernel} on {number}" for kernel, number in panel.wins], NAMED)
-        matrices = "1 matrix" if len(panel.rows) == 1 else f"{len(panel.rows)} matrices"
-        of = f"{matrices} with {units.count(panel.problems)} problems"
-        found.append(f"Fastest on {panel.device}, {panel.cache}, of {of}: {counts}.")
+        where = f"{panel.device}, {panel.cache}"
+        found.append(f"Fastest on {where}, of {panel.counted}: {counts}." if counts else f"Nothing leads on {where}.")
     return caption(text, found, (loops_end(info.loops_max),))
 
 
 def _panel(place: tuple[str, str, int], groups: Sequence[BatchGroup], data: StudyData) -> Panel:
     rows = sorted((_row(group, data) for group in groups), key=_by_length)
-    return Panel(*place, tuple(rows), tuple(Counter(row.kernels[0].kernel for row in rows).most_common()))
+    return Panel(
+        *place, tuple(rows), tuple(Counter(row.kernels[0].kernel for row in rows if row.leaders).most_common())
+    )
 
 
 def _row(group: BatchGroup, data: StudyData) -> Row:
@@ -190,7 +201,7 @@ def _labels(rows: Iterable[Row]) -> dict[str, Row]:
 
 
 def _marks(kernel: str, own: Sequence[tuple[str, Row, Measurement]], legend: Legend) -> go.Scatter:
-    sizes = [WINNER_SIZE if m is row.kernels[0] else SIZE for _, row, m in own]
+    sizes = [WINNER_SIZE if row.leaders and m is row.kernels[0] else SIZE for _, row, m in own]
     return marks(
         kernel,
         [m.gflops for _, _, m in own],

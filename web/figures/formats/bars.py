@@ -101,13 +101,15 @@ def summary(info: Info) -> str:
     axis = "GFLOP/s by kernel with 95 % intervals, beside both floors"
     if len(every) == 1:
         return f"{axis}: {every[0].sentences[0]}"
+    common = [each.pop() for each in ({f.device for f in every}, {f.cache for f in every}) if len(each) == 1]
+    where = f" ({', '.join(common)})" if common else ""
     rest = marks.omission(len(info.panels), len(every), where="the tables have all")
     led = [each for each in every if each.leaders]
     best = "; ".join(f"{each.title} {join(each.leaders, NAMED)}" for each in led[:FASTEST_NAMED])
     more = f"; {len(led) - FASTEST_NAMED} more in the tables" if len(led) > FASTEST_NAMED else ""
     idle = f"Nothing leads on {len(every) - len(led)} of {len(every)}: their verdicts say why."
     return caption(
-        f"{axis}.{rest}", (idle,) if len(led) < len(every) else (), (f"Fastest: {best}{more}." if led else "",)
+        f"{axis}{where}.{rest}", (idle,) if len(led) < len(every) else (), (f"Fastest: {best}{more}." if led else "",)
     )
 
 

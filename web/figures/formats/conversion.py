@@ -21,6 +21,10 @@ ROW_PX = 22
 CSR_BYTES = 12.0
 """A nonzero of CSR: a value and a column."""
 
+STORED, PAYS = "stored", "conversion pays off"
+UNITS = {STORED: "bytes per nonzero", PAYS: "products"}
+"""The panels of a place, and what their axes say."""
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -59,28 +63,25 @@ def info(data: StudyData) -> Info:
 def draw(info: Info) -> go.Figure:
     """Per device and cache two panels, a row a format, a point a matrix: bytes per nonzero, and products to pay off.
 
-    The baseline itself has no point in the second.
+    The baseline itself has no point in the second, which is not there where nothing is settled.
     """
     if not info.points:
         return blank(NO_RESULTS)
     every = [point for own in info.points.values() for point in own]
-    stored = log_axis([*(point.stored for point in every), CSR_BYTES], least_span=4.0)
-    products = log_axis([p.products for p in every if p.products is not None], before="at once", after="never")
-    titles = [
-        f"{what} · {place_in_words(place)}" for place in info.points for what in ("stored", "conversion pays off")
-    ]
-    heights = [len(names) * ROW_PX for names in info.formats.values() for _ in range(2)]
-    figure = panels(titles, heights, showlegend=False)
-    for pair, (place, own) in enumerate(info.points.items()):
-        sides: tuple[tuple[LogAxis, list[float | None], str], ...] = (
-            (stored, [point.stored for point in own], "bytes per nonzero"),
-            (products, [place_on(products, point.products) for point in own], "products"),
-        )
-        for row, (axis, values, title) in enumerate(sides, start=2 * pair + 1):
-            for name in info.formats[place]:
-                figure.add_trace(_markers(name, own, values), row=row, col=1)
-            marks.label_rows(figure, row, info.formats[place])
-            figure.update_xaxes(**axis.settings, title_text=title, title_standoff=2, row=row, col=1)
+    axes = {
+        STORED: log_axis([*(point.stored for point in every), CSR_BYTES], least_span=4.0),
+        PAYS: log_axis([p.products for p in every if p.products is not None], before="at once", after="never"),
+    }
+    drawn = [(place, what) for place, own in info.points.items() for what in UNITS if what == STORED or _settled(own)]
+    titles = [f"{what} · {place_in_words(place)}" for place, what in drawn]
+    figure = panels(titles, [len(info.formats[place]) * ROW_PX for place, _ in drawn], showlegend=False)
+    for row, (place, what) in enumerate(drawn, start=1):
+        own = info.points[place]
+        values = [point.stored if what == STORED else place_on(axes[PAYS], point.products) for point in own]
+        for name in info.formats[place]:
+            figure.add_trace(_markers(name, own, values), row=row, col=1)
+        marks.label_rows(figure, row, info.formats[place])
+        figure.update_xaxes(**axes[what].settings, title_text=UNITS[what], title_standoff=2, row=row, col=1)
     return figure
 
 
@@ -110,11 +111,17 @@ def summary(info: Info) -> str:
         return NO_TIME
     others = [point for point in every if point.measurement.kernel != point.baseline]
     against = " or ".join(dict.fromkeys(point.baseline for point in every))
-    text = "Bytes stored a nonzero, padding included (CSR: 12 and 4 a row), and after how many products the conversion "
-    text += f"has paid off against {against}."
+    text = "Bytes stored a nonzero, padding included (CSR: 12 and 4 a row)"
+    if not _settled(every):
+        return caption(f"{text}. Whether a conversion pays off against {against} is settled nowhere here.")
+    text += f", and after how many products the conversion has paid off against {against}."
     open_ = sum(point.products is None for point in others)
     unsettled = f"{open_} of {len(others)} are not settled and have no point." if open_ else ""
     return caption(text, (), ("Never: where the kernel is not measurably faster.", unsettled))
+
+
+def _settled(points: Sequence[Point]) -> bool:
+    return any(point.products is not None for point in points)
 
 
 def _points(groups: Groups, data: StudyData) -> Iterator[Point]:

@@ -1,4 +1,4 @@
-"""For n products choose k: conversion and order paid once, and n times the product."""
+"""Which kernel for n products: conversion and order paid once, and n times the product."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -112,7 +112,9 @@ def summary(info: Panels[Panel]) -> str:
     """Which kernel to choose for how many products."""
     if not info.panels:
         return NO_QUIET
-    what = "Conversion and n products over the least of each matrix, in the geometric mean: move the slider to your n."
+    lone = all(panel.matrices == 1 for panel in info.panels)
+    mean = "" if lone else " of each matrix, in the geometric mean"
+    what = f"Conversion and n products over the least{mean}: move the slider to your n."
     more = "Conversion is from CSR, and finds an order where the kernel has one; what has no time counts as "
     return caption(what, map(_choices, info.panels), (f"{more}{FACTOR_MAX:g}.",))
 

@@ -31,6 +31,8 @@ from web.figures.panels import Legend, panels
 from web.palette import position, style
 
 PANEL_PX = 360
+LABELS = 2
+"""Times the highest roof: room for what stands above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def draw(info: Panels[Panel]) -> go.Figure:
     every = [point for panel in info.panels for point in panel.points]
     x = log_axis([point.intensity for point in every], least_span=2.0)
     highest = 10 ** x.settings["range"][1] * max(point.roof for point in every) / 1e9
-    y = log_axis([highest, *(point.measurement.gflops or 0.0 for point in every)])
+    y = log_axis([LABELS * highest, *(point.measurement.gflops or 0.0 for point in every)])
     named = sorted({name for panel in info.panels for name in panel.named}, key=position, reverse=True)
     heights = [PANEL_PX] * len(info.panels)
     figure = panels([place_in_words(panel.place) for panel in info.panels], heights, len(named) + 1)
@@ -190,8 +192,9 @@ def _roof(roof: float, name: str, x: LogAxis) -> go.Scatter:
         x=ends,
         y=[end * roof / 1e9 for end in ends],
         mode="lines+text",
-        text=[f" {name} {rate(roof)}", ""],
-        textposition="top right" if name == "cache" else "bottom right",
+        # Both rise to the right: a label is above the upper one at its end, and below the lower one where it begins.
+        text=["", f"{name} {rate(roof)} "] if name == "cache" else [f" {name} {rate(roof)}", ""],
+        textposition="top left" if name == "cache" else "bottom right",
         line={"width": 1.5},
         hoverinfo="skip",
         showlegend=False,

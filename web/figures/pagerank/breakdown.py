@@ -12,7 +12,7 @@ from gpu_engine.findings.units import MISSING, percent, seconds
 from gpu_engine.pagerank.run import CORRECT, PHASES
 from web.figures.base import blank, caption, escape
 from web.figures.marks import hover
-from web.figures.pagerank.facets import Panels, axis_end, bar_panels, cell, mark_fp64, panels_of
+from web.figures.pagerank.facets import Panels, axis_end, bar_panels, mark_fp64, panels_of
 from web.figures.pagerank.levels import CHANGE, LEVELS, Level, level_bars, levels_of
 from web.figures.panels import Legend
 
@@ -54,7 +54,7 @@ def draw(info: Panels[Row]) -> go.Figure:
     labels = [[row.precision if several else row.label for row in panel.rows] for panel in panels]
     figure = bar_panels(panels, labels, len(used), "stack", "time, fp64 = 1")
     legend = Legend()
-    for number, panel in enumerate(panels):
+    for number, panel in enumerate(panels, start=1):
         for part in used:
             own = [
                 (row.parts[part], row.precision if several else row.label) for row in panel.rows if part in row.parts
@@ -62,10 +62,10 @@ def draw(info: Panels[Row]) -> go.Figure:
             if own:
                 texts = (f"{part.name}: {percent(time)} of the time of the same kernel in fp64" for time, _ in own)
                 bars = [(x, escape(y), hover(y, "", text)) for (x, y), text in zip(own, texts, strict=True)]
-                figure.add_trace(level_bars(part, bars, legend), **cell(number))
+                figure.add_trace(level_bars(part, bars, legend), row=number, col=1)
         end = axis_end((row.total, row.is_right) for row in panel.rows)
-        figure.update_xaxes(range=[0, end], **cell(number))
-        mark_fp64(figure, cell(number))
+        figure.update_xaxes(range=[0, end], row=number, col=1)
+        mark_fp64(figure, {"row": number, "col": 1})
     return figure
 
 

@@ -71,11 +71,11 @@ def _points(label: str, graphs: dict[str, Dot], legend: Legend) -> go.Scatter:
             "symbol": ["circle" if dot.is_right else "circle-open" for dot in every],
             "size": 7,
             "opacity": 0.7,
-            "line": {"width": 0},
+            "line": {"width": 0.5},
         },
         error_x=marks.intervals([dot.value for dot in every], ends, width=0, thickness=1, color=every[0].color),
         **legend.entry(GRAPH),
-        meta={"role": "level"},
+        meta={"role": "point"},
     )
 
 

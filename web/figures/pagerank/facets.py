@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import plotly.graph_objects as go
 
@@ -11,12 +11,11 @@ from gpu_engine.findings.pagerank.runs import SCHEDULE, Run, RunGroup, by_precis
 from gpu_engine.pagerank import Schedule
 from web.figures import marks
 from web.figures.base import escape, shorten
-from web.figures.panels import panels
 from web.palette import OTHERS
 
-ROW_PX, SMALL_ROW_PX = 26, 15
-COLUMNS, WIDTH_MIN = 3, 760
-"""Of the small panels; a narrow screen is scrolled."""
+ROW_PX, SMALL_ROW_PX, SMALL_FONT = 26, 15, 10
+COLUMNS = 3
+"""Most small panels side by side."""
 
 PANELS_MAX = 12
 """Most panels of a figure, the first ones; the table has all."""
@@ -119,37 +118,18 @@ def headings(shown: Sequence[Panel[Row]]) -> list[str]:
 def bar_panels(
     shown: Sequence[Panel[Row]], labels: Sequence[Sequence[str]], legend: int, barmode: str, axis: str
 ) -> go.Figure:
-    """Panels of horizontal bars, a row a label, the first on top; axis: the title below the last ones.
+    """Panels of horizontal bars, a row a label, the first on top; axis: the title below the last one.
 
-    Several panels stand side by side, `cell` says where, and have the same rows, those of all.
+    Several panels are small, and stand side by side where the page is wide enough.
     """
     escaped = [list(map(escape, own)) for own in labels]
     if len(shown) == 1:
         figure = marks.bar_panels(headings(shown), escaped, legend, barmode, ROW_PX)
     else:
-        names = list(dict.fromkeys(name for own in escaped for name in own))
-        figure = _small_panels(headings(shown), names, legend, bargap=0.2, barmode=barmode)
-    for number in range(max(0, len(shown) - COLUMNS), len(shown)):
-        figure.update_xaxes(title_text=axis, title_standoff=4, **cell(number))
-    return figure
-
-
-def cell(number: int) -> dict[str, int]:
-    """Where the panel of that number, counted from 0, is; a lone panel is the first."""
-    return {"row": number // COLUMNS + 1, "col": number % COLUMNS + 1}
-
-
-def _small_panels(titles: Sequence[str], names: Sequence[str], legend: int, **options: Any) -> go.Figure:
-    rows, columns = -(-len(titles) // COLUMNS), min(COLUMNS, len(titles))
-    figure = panels(titles, [max(4, len(names)) * SMALL_ROW_PX] * rows, 2 * legend, columns=columns, **options)
-    for number, annotation in enumerate(figure.layout.annotations):
-        annotation.update(xref=f"x{number + 1 if number else ''} domain", font_size=12)
-    for row in range(1, rows + 1):
-        marks.label_rows(figure, row, names, tickfont_size=10, ticklabelstandoff=4)
-    for number in range(len(titles), rows * columns):
-        figure.update_xaxes(visible=False, **cell(number)).update_yaxes(visible=False, **cell(number))
-    figure.update_xaxes(nticks=5, tickfont_size=10)
-    return figure.update_layout(legend_traceorder="normal", meta={**figure.layout.meta, "width_min": WIDTH_MIN})
+        small = {"across": COLUMNS, "tickfont_size": SMALL_FONT}
+        figure = marks.bar_panels(headings(shown), escaped, legend, barmode, SMALL_ROW_PX, **small)
+        figure.update_xaxes(nticks=5, tickfont_size=SMALL_FONT)
+    return figure.update_xaxes(title_text=axis, title_standoff=4, row=len(shown))
 
 
 def mark_fp64(figure: go.Figure, place: dict[str, int]) -> None:

@@ -11,7 +11,7 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count
 from web.figures import marks
 from web.figures.base import blank, caption, escape, log_axis
-from web.figures.pagerank.facets import COLUMNS, NO_RUN, WIDTH_MIN, Panel, Panels, axis_end, headings, panels_of
+from web.figures.pagerank.facets import COLUMNS, NO_RUN, Panel, Panels, axis_end, headings, panels_of
 from web.figures.pagerank.levels import LEVELS, RUN_RANK, Level, Stretch, legend_entry, levels_of, stretches
 from web.figures.panels import Legend, panels
 from web.palette import DASHES, OTHERS
@@ -19,6 +19,9 @@ from web.palette import DASHES, OTHERS
 PANEL_PX, SMALL_PX = 320, 190
 POINTS_MAX = 5_000
 """Most points of the lines of a figure; of longer runs every second, third … iteration is one."""
+
+RUN_DASHES = (*DASHES, "longdashdot", "2px,6px")
+"""Of the precisions and schedules: more than there are formats to a colour."""
 
 MARKERS = 24
 """Of a run, about: a narrow screen keeps them apart. Where the precision changes there is one in any case."""
@@ -81,27 +84,20 @@ def draw(info: Info) -> go.Figure:
     names = list(dict.fromkeys(row.name for row in rows))
     step = -(-sum(len(row.gammas) for row in rows) // POINTS_MAX)
     used = [entry for entry in LEVELS if any(entry in row.levels for row in rows)]
-    columns = min(COLUMNS, len(drawn))
-    height = PANEL_PX if columns == 1 else SMALL_PX
-    figure = panels(headings(drawn), [height] * -(-len(drawn) // columns), len(names) + len(used), columns=columns)
+    height = SMALL_PX if len(drawn) > 1 else PANEL_PX
+    figure = panels(headings(drawn), [height] * len(drawn), len(names) + len(used), across=COLUMNS)
     legend = Legend()
-    for number, panel in enumerate(drawn):
-        place = {"row": number // columns + 1, "col": number % columns + 1}
+    for number, panel in enumerate(drawn, start=1):
+        place = {"row": number, "col": 1}
         for row in panel.rows:
-            dash = DASHES[names.index(row.name) % len(DASHES)]
+            dash = RUN_DASHES[names.index(row.name) % len(RUN_DASHES)]
             for trace in (_entry(row, dash, legend), *_lines(row, dash, step, legend), _markers(row)):
                 figure.add_trace(trace, **place)
         end = axis_end((len(row.gammas), row.is_right) for row in panel.rows)
         figure.update_xaxes(range=[0, end], **place)
-    if columns > 1:
-        for number, annotation in enumerate(figure.layout.annotations):
-            annotation.update(xref=f"x{number + 1 if number else ''} domain", font_size=12)
-        figure.update_layout(meta={**figure.layout.meta, "width_min": WIDTH_MIN})
     axis = log_axis([gamma for row in rows for gamma in row.gammas if gamma])
-    figure.update_yaxes(**axis.settings).update_yaxes(title_text="γ", col=1)
-    for number in range(max(0, len(drawn) - columns), len(drawn)):
-        place = {"row": number // columns + 1, "col": number % columns + 1}
-        figure.update_xaxes(title_text="iteration", title_standoff=4, **place)
+    figure.update_yaxes(**axis.settings, title_text="γ")
+    figure.update_xaxes(title_text="iteration", title_standoff=4, row=len(drawn))
     return figure
 
 

@@ -80,7 +80,7 @@ def draw(info: Sequence[Gains]) -> go.Figure:
         return blank(NO_GRAPH)
     rows = [(device, what) for device in _devices(info) for what in WHAT]
     graphs = {device: _graphs(info, device) for device, _ in rows}
-    titles = [title for device, what in rows for title in (f"{what} · {device}", "")]
+    titles = [title for device, what in rows for title in (f"{what} over fp64 · {device}", "")]
     # A narrow screen has an entry a line, and takes what the legend needs then from the panels.
     heights = [max(ROWS_MIN, len(graphs[device])) * ROW_PX for device, _ in rows]
     entries = 3 * (len(PRODUCTS) + len(RUNS))
@@ -96,8 +96,7 @@ def draw(info: Sequence[Gains]) -> go.Figure:
             figure.update_xaxes(nticks=5, range=ends, row=row, col=column)
         marks.label_rows(figure, row, [escape(shorten(graph, 24)) for graph in graphs[device]])
     for column, layout in enumerate(LAYOUTS, start=1):
-        axis = f"{_called(layout)}, over fp64"
-        figure.update_xaxes(title_text=axis, title_standoff=4, row=len(rows), col=column)
+        figure.update_xaxes(title_text=_called(layout), title_standoff=4, row=len(rows), col=column)
     return figure
 
 
@@ -147,7 +146,7 @@ def _points(values: Mapping[str, Mapping[str, float]], series: Series, legend: L
         for gain in [gains.get(series.name)]
     ]
     look = marks.point(series.color, series.symbol, SIZE)
-    return marks.points(own, look, **legend.entry(series.name), meta={"role": "point"})
+    return marks.points(own, look, **legend.entry(series.name), meta={"role": "point"}, cliponaxis=False)
 
 
 def _ends(info: Iterable[Gains], device: str, what: str) -> tuple[float, float]:

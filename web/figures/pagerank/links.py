@@ -11,7 +11,7 @@ from gpu_engine.findings.units import count, percent
 from web.figures import marks
 from web.figures.base import blank, caption
 from web.figures.marks import hover
-from web.figures.pagerank.facets import Panels, bar_panels, cell, panel_of
+from web.figures.pagerank.facets import Panels, bar_panels, panel_of
 from web.palette import OKABE_ITO
 
 NO_LINKS = "No run here says how many links its pages have: it was measured before runs did."
@@ -38,10 +38,10 @@ def draw(info: Panels[Row]) -> go.Figure:
         return blank(NO_LINKS)
     panels = info.drawn
     figure = bar_panels(panels, [[row.links for row in panel.rows] for panel in panels], 0, "overlay", "% of pages")
-    for number, panel in enumerate(panels):
+    for number, panel in enumerate(panels, start=1):
         bars = [(100 * row.share, row.links, _hover(row)) for row in panel.rows]
         fill = marks.fill(OKABE_ITO[0], "")
-        figure.add_trace(marks.bars(bars, fill, name="pages", showlegend=False), **cell(number))
+        figure.add_trace(marks.bars(bars, fill, name="pages", showlegend=False), row=number, col=1)
     return figure.update_xaxes(rangemode="tozero")
 
 

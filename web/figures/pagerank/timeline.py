@@ -10,7 +10,7 @@ from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count
 from web.figures.base import blank, caption
-from web.figures.pagerank.facets import NO_RUN, Panels, axis_end, bar_panels, cell, panels_of, schedule_name
+from web.figures.pagerank.facets import NO_RUN, Panels, axis_end, bar_panels, panels_of, schedule_name
 from web.figures.pagerank.levels import LEVELS, Stretch, levels_of, stretch_bars, stretches
 from web.figures.panels import Legend
 
@@ -73,11 +73,11 @@ def draw_lines(info: Panels[LineT], nothing: str) -> go.Figure:
     lines = [{row.alike if several else row.label: row.stretches for row in panel.rows} for panel in panels]
     figure = bar_panels(panels, list(map(list, lines)), len(used), "overlay", "iterations")
     legend = Legend()
-    for number, (panel, own) in enumerate(zip(panels, lines, strict=True)):
+    for number, (panel, own) in enumerate(zip(panels, lines, strict=True), start=1):
         end = axis_end((row.stretches[-1].end, row.is_right) for row in panel.rows)
-        figure.update_xaxes(range=[0, end], **cell(number))
+        figure.update_xaxes(range=[0, end], row=number, col=1)
         for trace in stretch_bars(own, legend):
-            figure.add_trace(trace, **cell(number))
+            figure.add_trace(trace, row=number, col=1)
     return figure
 
 

@@ -47,6 +47,13 @@ class Row:
     is_right: bool
     counts: bool
 
+    @property
+    def doubt(self) -> str:
+        """Why the speed-up is to be taken with care; empty: it is not."""
+        if not self.is_right:
+            return "ranks not right to ε"
+        return "ambiguous" if self.verdict == "ambiguous" else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Mean:
@@ -82,8 +89,8 @@ def draw(info: Info) -> go.Figure:
     figure = bar_panels(panels, labels, 2, "overlay", "speed-up over fp64")
     legend = Legend()
     for number, panel in enumerate(panels, start=1):
-        for look in dict.fromkeys((row.measurement.format, row.is_right) for row in panel.rows):
-            alike = [row for row in panel.rows if (row.measurement.format, row.is_right) == look]
+        for look in dict.fromkeys((row.measurement.format, row.doubt) for row in panel.rows):
+            alike = [row for row in panel.rows if (row.measurement.format, row.doubt) == look]
             figure.add_trace(_bars(alike, *look, legend), row=number, col=1)
         bounds = {row.label: row.bound for row in panel.rows if row.bound}
         if bounds:
@@ -117,7 +124,8 @@ def summary(info: Info) -> str:
         found.append(f"Highest geometric means of what is not ambiguous on {device}, graphs in brackets: {named}.")
     more = ["Over the fastest run in fp64 a gain is smaller: the table has both."]
     if len(info.panels.panels) == 1:
-        more.append("The mark is the same ratio of the bytes that the two must move.")
+        more.append("The mark is the same ratio of the bytes that the two must move, a whisker the 95 % intervals of")
+        more.append("both times put together; pale bars are ambiguous or not right to ε.")
     else:
         more.append(
             "A point is the fastest run of a kernel on a graph, its whisker the 95 % intervals of both times put"
@@ -177,14 +185,15 @@ def _means(panels: Sequence[Panel[Row]]) -> dict[str, list[Mean]]:
     }
 
 
-def _bars(rows: Sequence[Row], name: str, right: bool, legend: Legend) -> go.Bar:
-    """The runs of one format; those whose ranks are not right are pale."""
+def _bars(rows: Sequence[Row], name: str, doubt: str, legend: Legend) -> go.Bar:
+    """The runs of one format with their whiskers; those to be doubted are pale."""
     look = style(name)
     return marks.bars(
         [(row.speed_up, escape(row.label), _hover(row)) for row in rows],
         marks.fill(look.color, look.pattern, outline=1, opacity=0.45),
-        **({"name": name, "showlegend": False} if right else legend.entry("ranks not right to ε")),
-        opacity=1.0 if right else 0.3,
+        **(legend.entry(doubt) if doubt else {"name": name, "showlegend": False}),
+        error_x=marks.intervals([row.speed_up for row in rows], [row.interval for row in rows], thickness=1, width=3),
+        opacity=0.3 if doubt else 1.0,
     )
 
 

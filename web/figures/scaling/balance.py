@@ -14,7 +14,7 @@ from gpu_engine.findings.scaling.groups import BASELINE, LINES, Series, by_varia
 from gpu_engine.findings.tables import Table
 from web.figures.base import blank, caption
 from web.figures.marks import hover
-from web.figures.panels import Legend
+from web.figures.panels import DOT, Legend
 from web.figures.scaling.marks import Panel, Panels, bar_panels, bars_of, fitting, left_out, virtual_note
 from web.palette import OTHERS
 
@@ -22,7 +22,7 @@ BAR_PX = 13
 EVEN = 1.02
 """Parts whose largest is less over the mean are as good as equal."""
 
-AXIS = "% of the speed of equal nonzeros"
+SPEED = "speed in %"
 NO_PARTS = "No matrix here was cut for two devices or more."
 
 KINDS = {"allowed by the cut": 4, "measured": 5}
@@ -71,8 +71,8 @@ def draw(info: Balance) -> go.Figure:
     names = {_name(cut.series) for panel in cuts for cut in panel.items}
     figure = bar_panels(
         [
-            *(panel.title(panel.group.partitioning) for panel in cuts),
-            *(panel.title(_kernel(panel)) for panel in speeds),
+            *(f"{panel.title(panel.group.partitioning)}{DOT}nonzeros" for panel in cuts),
+            *(f"{panel.title(_kernel(panel))}{DOT}{SPEED}" for panel in speeds),
         ],
         [*(_devices(panel) for panel in cuts), *([_words(speed) for speed in panel.items] for panel in speeds)],
         len(names) + (len(KINDS) if speeds else 0),
@@ -83,11 +83,11 @@ def draw(info: Balance) -> go.Figure:
     for row, panel in enumerate(cuts, start=1):
         figure.add_traces([_parts(cut, legend) for cut in panel.items], rows=row, cols=1)
         figure.add_vline(x=panel.items[0].mean, line={"color": OTHERS, "dash": "dot", "width": 1.5}, row=row, col=1)
-    figure.update_xaxes(title_text="nonzeros", title_standoff=4, row=len(cuts), col=1)
+    if not speeds:
+        # What all titles say stands in none.
+        figure.update_xaxes(title_text="nonzeros", title_standoff=4, row=len(cuts), col=1)
     for row, own in enumerate(speeds, start=len(cuts) + 1):
         figure.add_traces(_speeds(own, legend), rows=row, cols=1)
-        if row == len(cuts) + len(speeds):
-            figure.update_xaxes(title_text=AXIS, title_standoff=4, row=row, col=1)
     return figure
 
 
@@ -114,8 +114,9 @@ def summary(info: Balance) -> str:
             f"{devices_in_words(last.devices, panel.group.virtual)} equal rows allow {units.percent(last.allowed)} "
             f"of the speed of equal nonzeros, and reach {units.percent(last.measured)}."
         )
+    below = " Below, the speed in % of that of equal nonzeros." if info.speeds.first else ""
     return caption(
-        f"Nonzeros of each device; the dotted line is their mean.{left_out(info.cuts, info.speeds)}",
+        f"Nonzeros of each device; the dotted line is their mean.{below}{left_out(info.cuts, info.speeds)}",
         (f"Largest imbalance, and the share of the ideal speed that it allows: {worst}.",),
         (*more, virtual_note(panel.group for panel in info.cuts.every)),
     )

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -92,3 +93,13 @@ def test_matrices_of_one_name_have_rows_of_their_own() -> None:
 def test_no_results(data: StudyData) -> None:
     winners = info(data)
     assert (titles(draw(winners)), table(winners).rows, summary(winners)) == ([NO_TIME], (), NO_TIME)
+
+
+def test_nothing_is_fastest_where_times_are_not_plausible() -> None:
+    busy = [replace(m, reference_gap=0.9) for m in copies("nos3")]
+    (panel,) = info(shown(*busy)).panels
+    assert panel.wins == ()
+    assert {size for mark in traces(draw(info(shown(*busy))), "point") for size in mark["marker"]["size"]} == {SIZE}
+    assert summary(info(shown(*busy))).endswith("Nothing leads on cuda:0, warm.")
+    both = summary(info(shown(*busy, *copies("west")))).replace(THIN, " ")
+    assert "warm, of 1 matrix with 1 000 problems (1 more without plausible times): auto/shared on 1." in both

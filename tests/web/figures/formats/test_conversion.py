@@ -54,6 +54,12 @@ def test_never_has_a_place_and_what_is_not_known_none() -> None:
     assert (figure.layout.xaxis.title.text, axis.title.text) == ("bytes per nonzero", "products")
 
 
+def test_nothing_settled_is_no_empty_panel_but_said() -> None:
+    open_ = info(StudyData([DATA.measurements[0], DATA.measurements[5]], DATA.matrices, baseline="csr/scalar"))
+    assert titles(draw(open_)) == ["stored · cpu, warm"]
+    assert summary(open_).endswith("pays off against csr/scalar is settled nowhere here.")
+
+
 def test_the_table_and_the_summary_say_what_is_not_settled() -> None:
     rows = {row[3]: tuple(cell.replace(THIN, " ") for cell in row) for row in table(INFO).rows}
     assert rows["coo/segmented"] == ("first", "cpu", "warm", "coo/segmented", "16.0", "900 µs", "5", "csr/scalar")

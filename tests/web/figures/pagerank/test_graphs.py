@@ -36,9 +36,9 @@ def test_a_graph_has_its_gains_in_each_layout_that_ran() -> None:
 
 def test_products_stand_above_whole_runs_csr_beside_ell_a_row_a_graph() -> None:
     figure = draw(info(DATA))
-    assert titles(figure) == ["products", "whole runs"]
+    assert titles(figure) == ["products over fp64", "whole runs over fp64"]
     named = [figure.layout[f"xaxis{n}"].title.text for n in ("", 2, 3, 4)]
-    assert named == [None, None, "CSR, over fp64", "ELL, over fp64"]
+    assert named == [None, None, "CSR", "ELL"]
     # Both layouts of a row have one axis: 0.1243 s over 0.1068 s and 1.25 are the ends of the whole runs.
     assert figure.layout.xaxis3.range == figure.layout.xaxis4.range == (near(0.94), near(1.31))
     assert list(figure.layout.yaxis.categoryarray) == ["luxembourg_osm", "delaunay_n15"]
@@ -56,7 +56,10 @@ def test_lower_triangles_have_panels_of_their_own() -> None:
         for p, n, time in (("fp64", 28, 1.0), ("cpms2", (13, 15), 0.5))
     ]
     data = shown(*luxembourg(), *DELAUNAY, *lower)
-    assert titles(draw(info(data)))[2:] == ["products · cpu, lower triangles", "whole runs · cpu, lower triangles"]
+    assert titles(draw(info(data)))[2:] == [
+        "products over fp64 · cpu, lower triangles",
+        "whole runs over fp64 · cpu, lower triangles",
+    ]
 
 
 def test_the_table_has_a_row_a_graph_and_layout() -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from gpu_engine.findings.data import StudyData
@@ -5,6 +7,7 @@ from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
 from tests.samples.formats import traces
 from tests.samples.pagerank import ran, shown
+from web.figures import marks
 from web.figures.pagerank.total import Row, draw, info, summary, table
 
 DATA = shown(
@@ -64,6 +67,16 @@ def test_bars_whose_ranks_are_not_right_are_pale() -> None:
     assert sum(len(bar["y"]) for bar in bars) == 4
 
 
+def test_an_ambiguous_bar_is_pale_and_has_its_whisker() -> None:
+    data = shown(ran("csr/thread+fp64", 28, 0.2), ran("csr/thread+cpms2", (13, 15), 0.16))
+    base, steady = data.measurements
+    wide = replace(steady, ci_low_s=0.02, ci_high_s=0.9)
+    (pale,) = traces(draw(info(replace(data, measurements=[base, wide]))), "kernel")
+    assert (pale["name"], pale["y"], pale["opacity"]) == ("ambiguous", ["csr/thread+cpms2"], 0.3)
+    ends = pale["x"][0] - pale["error_x"]["arrayminus"][0], pale["x"][0] + pale["error_x"]["array"][0]
+    assert ends == pytest.approx(marks.ratio_interval(base, wide))
+
+
 def test_the_mark_is_the_bound_by_bytes() -> None:
     (marks,) = traces(draw(INFO), "floor")
     assert marks["y"] == list(ROWS)
@@ -79,7 +92,7 @@ def test_the_table_has_both_ratios_and_the_verdict() -> None:
 def test_of_several_graphs_a_kernel_is_a_row_of_points_with_their_mean() -> None:
     more = [ran("csr/thread+fp64", 28, 0.02, "del"), ran("csr/thread+cpms2", (13, 15), 0.01, "del")]
     figure = draw(info(StudyData([*DATA.measurements, *(m for m, _ in more)], traces=DATA.traces)))
-    (row,) = (trace for trace in traces(figure, "level") if trace["y"][0] == "csr/thread+cpms2")
+    (row,) = (trace for trace in traces(figure, "point") if trace["y"][0] == "csr/thread+cpms2")
     assert row["x"] == pytest.approx([1.25, 2.0])
     assert row["error_x"]["array"][1] > 0
     (means,) = traces(figure, "floor")

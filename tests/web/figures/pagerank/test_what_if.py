@@ -39,7 +39,8 @@ def test_two_segments_cannot_begin_with_three() -> None:
 def test_a_replay_stands_above_the_runs_that_it_is_compared_with() -> None:
     figure = draw(replayed())
     assert titles(figure) == ["2 segments", "4 segments"]
-    assert figure.layout.yaxis.categoryarray == ("replayed", "cpms2, first 1, near 16", "cpms4, first 1, near 16")
+    assert figure.layout.yaxis.categoryarray == ("replayed", "cpms2, first 1, near 16")
+    assert figure.layout.yaxis2.categoryarray == ("replayed", "cpms4, first 1, near 16")
     ranks = {bar["name"]: bar["legendrank"] for bar in traces(figure, "kernel")}
     assert sorted(ranks, key=lambda name: ranks[name]) == ["16 bit", "32 bit", "48 bit", "64 bit"]
     bar = next(bar for bar in traces(figure, "kernel") if bar["name"] == "32 bit")
@@ -71,7 +72,7 @@ def test_several_graphs_are_points_of_what_is_predicted() -> None:
     found = info(shown(*luxembourg(), *luxembourg(matrix="del")))
     rows = [row for panel in found.panels.panels for row in panel.rows if row.predicted]
     expected = {row.label.partition(",")[0]: row.predicted.speed_up for row in rows if row.predicted}
-    dots = [trace for trace in traces(draw(found), "level") if len(trace["x"]) == 2]
+    dots = [trace for trace in traces(draw(found), "point") if len(trace["x"]) == 2]
     assert {trace["y"][0]: trace["x"][0] for trace in dots} == pytest.approx(expected)
     assert f"Highest is {max(expected, key=lambda kernel: expected[kernel] or 0.0)}:" in summary(found)
 
