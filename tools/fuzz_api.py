@@ -133,7 +133,13 @@ def target(caller: str) -> Iterator[Target]:
 
 def configuration(made: Target) -> str:
     """The file of schemathesis: half of the requests name what exists, and few start a process."""
-    known = {"job_id": made.job_id, "matrix_id": made.matrix_id, "name": "formats"}
+    known = {
+        "job_id": made.job_id,
+        "matrix_id": made.matrix_id,
+        "name": "formats",
+        "storage": "split",
+        "variant": "tile",
+    }
     lines = [f"headers = {{ Authorization = 'Bearer {made.token}' }}"] if made.token else []
     lines += [f"[dictionaries.{name}]\nvalues = ['{value}']" for name, value in known.items()]
     lines += [f"[parameters]\n{_bindings(known)}"]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 KINDS = ("memcheck", "racecheck", "initcheck")
 """Accesses beyond an allocation, two threads on one place of shared memory, reads of what nothing has written."""
@@ -71,7 +72,7 @@ def main() -> int:
     """Runs the command line; returns 0 where every check ran to its end and found nothing."""
     arguments = _parser().parse_args()
     if arguments.tests:
-        return _tests(arguments.tests)
+        return _tests(arguments.tests, *arguments.share)
     if shutil.which(arguments.sanitizer) is None:
         raise SystemExit(f"{arguments.sanitizer} is not here; it comes with the CUDA toolkit. Give --sanitizer.")
     arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +98,15 @@ def _told(report: Report) -> int:
 def _checked(subject: str, kind: str, arguments: argparse.Namespace) -> Report:
     """One check of one subject in a process of its own; all that it says stands in a file of the folder."""
     log, began = arguments.folder / f"{subject}-{kind}.log", time.monotonic()
-    own = (sys.executable, "-m", "tools.gpu_sanitize", "--tests", *SUBJECTS[subject])
+    own = (
+        sys.executable,
+        "-m",
+        "tools.gpu_sanitize",
+        "--share",
+        *map(str, arguments.share),
+        "--tests",
+        *SUBJECTS[subject],
+    )
     command = (arguments.sanitizer, f"--tool={kind}", f"--error-exitcode={FOUND}", *_options(kind), *own)
     with log.open("wb") as file:
         try:
@@ -111,20 +120,34 @@ def _checked(subject: str, kind: str, arguments: argparse.Namespace) -> Report:
 
 
 def _options(kind: str) -> Iterator[str]:
-    """What CuPy keeps for the life of the process is no leak."""
+    """What CuPy keeps for the life of the process is no leak, and its own kernels are not what is checked for races."""
     if kind == "memcheck":
         yield "--leak-check=no"
+    if kind == "racecheck":
+        yield "--kernel-name-exclude=kernel_substring=cupy_"
 
 
-def _tests(tests: Sequence[str]) -> int:
-    """The tests, in this process, which has no pool: each array is an allocation that the sanitizer knows."""
+class Share:
+    """Of the tests that pytest found, one in `count`, from number `first` on."""
+
+    def __init__(self, first: int, count: int) -> None:
+        self.first, self.count = first, count
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Leaves the share."""
+        items[:] = items[self.first :: self.count]
+
+
+def _tests(tests: Sequence[str], first: int, count: int) -> int:
+    """A share of the tests, in this process, which has no pool: the sanitizer knows each array as an allocation."""
     import cupy
     import pytest
 
     cupy.cuda.set_allocator(None)
     cupy.cuda.set_pinned_memory_allocator(None)
     paths = [str(Path("tests", "gpu", test)) for test in tests]
-    return pytest.main(["-q", "-c", os.devnull, "--rootdir", ".", "-p", "no:cacheprovider", "--no-header", *paths])
+    options = ("-q", "-c", os.devnull, "--rootdir", ".", "-p", "no:cacheprovider", "--no-header")
+    return pytest.main([*options, *paths], plugins=[Share(first, count)])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -135,6 +158,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=float, help="seconds that one check may take; default none")
     parser.add_argument("--sanitizer", default="compute-sanitizer", help="the program, if it is not on PATH")
     parser.add_argument("--folder", type=Path, default=Path("gpu-sanitize"), help="the reports go here")
+    share = "the tests FIRST, FIRST + COUNT, … alone: a long check in parts"
+    parser.add_argument("--share", nargs=2, type=int, default=(0, 1), metavar=("FIRST", "COUNT"), help=share)
     parser.add_argument("--tests", nargs="+", help=argparse.SUPPRESS)
     return parser
 

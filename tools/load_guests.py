@@ -52,6 +52,7 @@ class Followers:
         self._place = (parts.hostname, parts.port)
         self._request = f"GET /api/v1/events?topics=jobs,matrices&after=0 HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n"
         self.bytes = 0
+        self._heard: dict[socket.socket, int] = {}
         self._silent: list[socket.socket] = []
         self._reading = [self._follow() for _ in range(number)]
         self._readers = [asyncio.create_task(self._read(client)) for client in self._reading]
@@ -77,6 +78,14 @@ class Followers:
     async def _read(self, client: socket.socket) -> None:
         while data := await asyncio.get_running_loop().sock_recv(client, 2**16):
             self.bytes += len(data)
+            _, found, rest = data.rpartition(b"id: ")
+            number, ended, _ = rest.partition(b"\n")
+            if found and ended:
+                self._heard[client] = int(number)
+
+    def have_heard(self, event: int) -> bool:
+        """Whether all who read have been told of this event."""
+        return all(self._heard.get(client, 0) >= event for client in self._reading)
 
     @property
     def broken(self) -> int:

@@ -1,9 +1,10 @@
-"""What the bench of load says of the memory and the cores that it saw."""
+"""What the bench of load says of the calls, the memory and the cores that it saw."""
 
 import os
 
 import psutil
 
+from tools.load import Book, Calls
 from tools.load_watch import Watch, shares
 
 
@@ -23,3 +24,8 @@ def test_cores_are_told_by_who_took_them() -> None:
 def test_this_process_is_a_guest_of_its_own() -> None:
     spent = Watch(psutil.Process()).spent()
     assert spent["guests"] >= spent["server"] > 0.0
+
+
+def test_a_kind_of_call_is_told_beside_its_target() -> None:
+    book = Book({"list": Calls({"jobs": [0.1, 0.2, 0.3], "devices": [0.4]}, refused=1)})
+    assert list(book.rows()) == [("list", 4, "300", "250", "400", "devices 400", 1, 0)]

@@ -21,7 +21,7 @@ import psutil
 
 from sparsight import Client
 from tests.server.jobs.conftest import wait_for
-from tools.reach.attempts import LIMIT_S, connect, join_ray, of_folders, of_processes, of_socket
+from tools.reach.attempts import LIMIT_S, ask_ray, connect, of_folders, of_processes, of_socket
 from tools.reach.listeners import listeners
 from tools.reach.others import HERE, NOBODY, become_nobody, enter_namespace, isolated, namespace
 from tools.service import Service
@@ -60,8 +60,8 @@ def attempts(service: Service, family: list[psutil.Process], has_namespace: bool
             refused, answer = isolated(enter_namespace, partial(connect, socket.AF_UNIX, place))
             yield Attempt(what, "connect", ADDRESS, answer, refused)
         if listener.kind == "tcp" and GCS in listener.process:
-            refused, answer = isolated(lambda: None, partial(join_ray, listener.port, secrets.token_hex(32)))
-            yield Attempt(what, "ray.init, a wrong token", PROGRAM, answer, refused)
+            refused, answer = isolated(lambda: None, partial(ask_ray, listener.port, secrets.token_hex(32)))
+            yield Attempt(what, "a client of Ray, a wrong token", PROGRAM, answer, refused)
         if listener.kind == "udp":
             local = listener.place.startswith(("127.", "::1"))
             yield Attempt(what, "address", ADDRESS, "bound to this machine" if local else "bound to all", local)
