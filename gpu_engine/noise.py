@@ -29,6 +29,11 @@ def noise(group: Sequence[Measurement]) -> str:
     return f"This machine was busy: {reason}. Nothing leads here; measure again in quiet." if reason else ""
 
 
+def beats_copy(m: Measurement) -> bool:
+    """Whether a kernel is so much quicker than the copy probe allows that the probe was held up."""
+    return _beyond(m, m.floor_s) > PROBE_MAX
+
+
 def _differs_from_itself(timed: Sequence[Measurement]) -> str:
     most = max((m.reference_gap or 0.0 for m in timed), default=0.0)
     return f"the reference kernel differs from itself by {gap_text(most)}" if most > NOISE_MAX else ""

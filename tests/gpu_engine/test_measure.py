@@ -116,10 +116,25 @@ def test_a_wrong_kernel_is_a_failed_case(bench: Bench, monkeypatch: pytest.Monke
     assert found["csr/vector", "warm"].state == "ok"
 
 
-def test_a_time_under_the_floor_is_refused(bench: Bench) -> None:
-    slow = dataclasses.replace(FAST, bandwidth=(BandwidthPoint(2**18, 1.0, 1.0), BandwidthPoint(2**28, 1.0, 1.0)))
-    with open_bench(bench.device, slow) as opened:
+SLOW = dataclasses.replace(FAST, bandwidth=(BandwidthPoint(2**18, 1.0, 1.0), BandwidthPoint(2**28, 1.0, 1.0)))
+"""What a probe says that is held up."""
+
+
+def test_a_probe_that_was_held_up_is_asked_again(bench: Bench) -> None:
+    with open_bench(bench.device, SLOW) as opened:
+        records = run(opened, BATTERY["band"](), FormatsParams(kernels=("csr/vector",), rounds=9))
+        assert {m.state for m in measurements(records).values()} == {"ok"}
+        (better,) = [r for r in records if isinstance(r, DeviceProfile)]
+        assert better == opened.profile
+        assert min(point.copy for point in better.bandwidth) > 1e6
+        assert list(opened.calibrate_again()) == []
+
+
+def test_a_time_under_the_floor_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_bench(bench.device, SLOW) as opened:
+        monkeypatch.setattr(opened.stopwatch, "bandwidth", lambda _: (0.5, 2.0))
         found = measurements(run(opened, BATTERY["band"](), FormatsParams(kernels=("csr/vector",), rounds=9)))
+        assert (opened.profile.memory.copy, opened.profile.memory.read) == (1.0, 2.0)
     for m in found.values():
         assert (m.state, m.median_s) == ("failed", None)
         assert m.note.startswith("refused")
