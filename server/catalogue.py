@@ -1,7 +1,7 @@
 """The catalogue of matrices: what is there, and how to find it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Float, and_, func, literal, or_, select, true
@@ -82,12 +82,14 @@ def list_matrices(
     limit: int = LIMIT_DEFAULT,
     cursor: str | None = None,
     recorded: bool = False,
+    ids: Collection[str] | None = None,
     **facets: str,
 ) -> Page[MatrixRow]:
     """Matrices whose name contains `q` in any case, or whose id or fingerprint begins with it.
 
     sort      a key of SORTS, with a minus before it for descending; ties by id.
     recorded  with those that came with recorded results and have no values
+    ids       of no others than these
     facets    a key of FACETS and one of its values each, empty for any
     Raises ParameterError for an unknown sort or facet, and a cursor that is not of this list.
     """
@@ -96,6 +98,8 @@ def list_matrices(
         raise ParameterError(f"Matrices cannot be sorted by {quote(sort)}; known: {', '.join(SORTS)} (or -name …).")
     key = SORTS[name]
     query = select(MatrixRow, key).where(*_matching(q), *(_facet(facet, value) for facet, value in facets.items()))
+    if ids is not None:
+        query = query.where(MatrixRow.id.in_(ids))
     if not recorded:
         query = query.where(MatrixRow.state != MatrixState.RECORDED)
     if cursor is not None:

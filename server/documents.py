@@ -73,6 +73,16 @@ class Matrix(TypedDict):
     links: dict[str, str]
 
 
+class MatrixSet(TypedDict):
+    """Matrices saved together; `set=ID` names them in the address of a page and in the query of a figure."""
+
+    id: str
+    name: str
+    matrix_ids: list[str]
+    created_at: Time
+    links: dict[str, str]
+
+
 class Preview(TypedDict):
     """What would be read from a file; `reciprocal` is the share of entries with one across the diagonal.
 

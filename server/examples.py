@@ -61,6 +61,13 @@ EXAMPLES: dict[Any, Any] = {
         "created_at": CREATED_AT,
         "links": {"self": f"/api/v1/matrices/{MATRIX_ID}", "events": f"/api/v1/events?topics=matrix:{MATRIX_ID}"},
     },
+    documents.MatrixSet: {
+        "id": "5d3f1c9a2b7e",
+        "name": "webs",
+        "matrix_ids": [MATRIX_ID],
+        "created_at": CREATED_AT,
+        "links": {"self": "/api/v1/sets/5d3f1c9a2b7e"},
+    },
     documents.Preview: {
         "format": "edge list",
         "needs_direction": True,

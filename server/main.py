@@ -19,13 +19,13 @@ from server.methods import HeadAsGet
 from server.metrics import Measured, Metrics
 from server.openapi import COMMON, describe, operation_id, problem_docs
 from server.roles import READ
-from server.routes import audit, devices, events, formats, health, jobs, matrices, studies
+from server.routes import audit, devices, events, formats, health, jobs, matrices, sets, studies
 from server.settings import Settings
 from server.store import Store
 from web import api as figures
 from web import pages
 
-ROUTERS = (matrices, jobs, events, devices, studies, formats, figures, audit)
+ROUTERS = (matrices, sets, jobs, events, devices, studies, formats, figures, audit)
 
 
 def create_app(settings: Settings) -> FastAPI:

@@ -69,6 +69,18 @@ class MatrixRow(Base):
     created_at: Mapped[float] = mapped_column(Float, index=True)
 
 
+class MatrixSetRow(Base):
+    """Matrices saved together; a set outlives them."""
+
+    __tablename__ = "matrix_sets"
+
+    #: the beginning of the sha256 of its ids
+    id: Mapped[str] = mapped_column(String(12), primary_key=True)
+    name: Mapped[str] = mapped_column(String(200))
+    matrix_ids: Mapped[list[Any]] = mapped_column()
+    created_at: Mapped[float] = mapped_column(Float)
+
+
 class JobRow(Base):
     """A queued study. `attempt` counts processes and fences every write of a worker."""
 

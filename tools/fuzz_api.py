@@ -23,7 +23,7 @@ from pathlib import Path
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from server import devices, tokens
+from server import devices, matrix_sets, tokens
 from server.db import Database
 from server.jobs.queue import JobRequest, submit
 from server.main import create_app
@@ -90,6 +90,7 @@ class Target:
         with Client(url, own) as client:
             (folder / "a.mtx").write_text(MATRIX)
             self.matrix_id = client.wait_matrix(client.upload(folder / "a.mtx")["id"])["id"]
+        self.set_id = matrix_sets.save(self.database, [self.matrix_id])[0].id
         devices.register(self.database, [CPU])
         self.job_id = submit(self.database, self.settings, JobRequest("formats", (self.matrix_id,)))[0].id
 
@@ -136,6 +137,7 @@ def configuration(made: Target) -> str:
     known = {
         "job_id": made.job_id,
         "matrix_id": made.matrix_id,
+        "set_id": made.set_id,
         "name": "formats",
         "storage": "split",
         "variant": "tile",

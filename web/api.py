@@ -22,7 +22,7 @@ from web.figures.matrix import MATRIX_FIGURES
 from web.history import history_of
 from web.pictures import Picture, picture
 from web.provenance import name_provenance, provenance_of
-from web.results import results_of, with_traces
+from web.results import results_of, with_set, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection
 from web.studies import PAGES
 from web.studies.base import StudyPage
@@ -71,6 +71,7 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
             drawn = figure.draw(_one_matrix(session, store, selection))
             lines = [catalogue.get_matrix(session, selection.matrix[0]).name]
         else:
+            selection = with_set(session, selection)
             results = results_of(session, page.name, selection)
             data = with_traces(session, results) if page.with_traces else results.data
             few = figure.name in (*page.named, *page.alone)

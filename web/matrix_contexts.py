@@ -32,10 +32,22 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixSet:
+    """The set that the catalogue shows: its matrices that are there, where they are compared, and what was deleted."""
+
+    id: str
+    name: str
+    matrix_ids: tuple[str, ...]
+    pages: tuple[Link, ...]
+    gone: int
+
+
+@dataclass(frozen=True, slots=True)
 class MatricesPage:
     """`/matrices`: the catalogue, upload and generators.
 
     sources   mine, recorded, all; source: as the address has it; filtered: whether it asks for less than everything
+    sets      the newest that were saved; set: the one shown, None: the whole catalogue
     studies   that the chosen matrices can be measured by; devices: those alive
     """
 
@@ -52,6 +64,8 @@ class MatricesPage:
     first: str
     next: str
     families: tuple[Family, ...]
+    sets: tuple[Link, ...]
+    set: MatrixSet | None
     studies: tuple[Choice, ...]
     devices: tuple[Choice, ...]
 

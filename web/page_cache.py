@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from server.models import DeviceRow, JobRow, JobState, MatrixRow, MeasurementRow, RecordedResultsRow, RecordingRow
+from server.models import DeviceRow, JobRow, JobState, MatrixRow, MatrixSetRow, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.selection import Selection
 from web.studies.base import StudyPage
 
@@ -80,6 +80,8 @@ def _state(session: Session, study: str, asked: Selection) -> tuple[Any, ...]:
     )
     if asked.job:
         queries += (select(JobRow.id, JobRow.state).where(JobRow.id.in_(asked.job)).order_by(JobRow.id),)
+    if asked.set:
+        queries += (select(MatrixSetRow.name).where(MatrixSetRow.id.in_(asked.set)),)
     if asked.matrix:
         chosen = MatrixRow.id.in_(asked.matrix)
         queries += (select(MatrixRow.id, MatrixRow.state).where(chosen).order_by(MatrixRow.id),)

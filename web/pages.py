@@ -27,8 +27,8 @@ from web.page_cache import PageCache
 from web.pictures import picture
 from web.posts import local_path
 from web.rendering import render
-from web.results import Results, results_of, with_traces
-from web.selection import parse_options, parse_selection
+from web.results import Results, results_of, with_set, with_traces
+from web.selection import Selection, parse_options, parse_selection
 from web.studies import PAGES
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
@@ -58,6 +58,11 @@ def reading(request: Request, database: Database) -> Iterator[Session]:
     with database.read() as session:
         request.state.event = newest_id(session)
         yield session
+
+
+def selected(request: Request, session: Session) -> Selection:
+    """What the address of a study's page chooses."""
+    return with_set(session, parse_selection(request.query_params.multi_items()))
 
 
 @router.get("/")
@@ -187,12 +192,12 @@ def _add_study(page: StudyPage) -> None:
     """The page of a study at the study's name, and beside it what it shows as the results of a job and as CSV."""
 
     def results(request: Request, session: Session) -> Results:
-        return results_of(session, page.name, parse_selection(request.query_params.multi_items()), named=False)
+        return results_of(session, page.name, selected(request, session), named=False)
 
     def show(request: Request, database: DatabaseDep) -> Response:
-        selection = parse_selection(request.query_params.multi_items())
         with reading(request, database) as session:
-            return render(request, "study.html", request.app.state.pages.kept(session, study.page, page, selection))
+            kept = request.app.state.pages.kept(session, study.page, page, selected(request, session))
+            return render(request, "study.html", kept)
 
     def as_json(request: Request, database: DatabaseDep) -> Response:
         with database.read() as session:
@@ -205,8 +210,8 @@ def _add_study(page: StudyPage) -> None:
         return Response(download.csv(shown.data, page.findings(shown.data)), media_type="text/csv; charset=utf-8")
 
     def as_report(request: Request, database: DatabaseDep) -> Response:
-        selection = parse_selection(request.query_params.multi_items())
         with database.read() as session:
+            selection = selected(request, session)
             shown = report.page(session, page, selection, str(request.base_url).rstrip("/"))
         answer = render(request, "report.html", shown)
         answer.headers["Content-Disposition"] = f'attachment; filename="sparsight-{page.name}.html"'
@@ -214,8 +219,8 @@ def _add_study(page: StudyPage) -> None:
 
     def show_table(name: str, request: Request, database: DatabaseDep) -> Response:
         name, dot, ending = name.partition(".")
-        selection = parse_selection(request.query_params.multi_items())
         with reading(request, database) as session:
+            selection = selected(request, session)
             if not dot:
                 return render(request, "table.html", tables.page(session, page, selection, name))
             text = tables.text(session, page, selection, name, dot + ending)

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generator
 from gpu_engine.studies import STUDIES, study
+from server import matrix_sets
 from server.deps import AccessDep, DatabaseDep, IngestorDep, SettingsDep
 from server.devices import AUTO
 from server.guard import COOKIE, SIGN_IN, client_of, cookie_of
@@ -82,6 +83,14 @@ def compare(request: Request, database: DatabaseDep) -> Response:
     with database.read() as session:
         devices = all_devices(measured_on(session, matrices).values())
     return to(study_url(FORMATS.name, Selection(matrix=matrices, device=devices)))
+
+
+@router.post("/sets", dependencies=[SUBMIT])
+def save_set(fields: FieldsDep, database: DatabaseDep) -> Response:
+    """Saves matrices, `matrix_ids` (repeatable), as a set, with its `name` if you like, and shows it."""
+    matrices = [value for name, value in fields if name == "matrix_ids"]
+    row, _ = matrix_sets.save(database, matrices, dict(fields).get("name", ""))
+    return to(f"/matrices?set={row.id}")
 
 
 def to(url: str) -> Response:

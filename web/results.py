@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.records import MIXTURE, Measurement
-from server import devices, recorded_results, results
+from server import devices, matrix_sets, recorded_results, results
 from server.jobs import queue
 from server.models import JobRow, JobState
 from server.results import matrix_features
@@ -102,6 +102,14 @@ def device_names(session: Session) -> dict[str, str]:
     here = {row.id: row.info for row in devices.list_devices(session) if row.info["backend"] == "cuda"}
     named = {device: f"{info['name']} ({device})" for device, info in here.items()}
     return named | {row.id: str(row.info["name"]) for row in recorded_results.list_devices(session)}
+
+
+def with_set(session: Session, selection: Selection) -> Selection:
+    """The same selection with the matrices of its set, where it names one; raises NotFoundError for one that is not."""
+    if not selection.set:
+        return selection
+    chosen = matrix_sets.get_set(session, selection.set[0])
+    return replace(selection, matrix=matrix_sets.members(session, chosen))
 
 
 def available(session: Session, study: str, selection: Selection) -> Available:

@@ -18,6 +18,7 @@ VALUES_MAX = 100
 class Selection:
     """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
 
+    set                 of saved matrices, in place of `matrix`; one value
     batch, operation    of the batches shown: how many problems, and y=Ax+y or y=Ax; one value each
     kernels             a preset of them where `kernel` names none: `best`, `paper`, `libraries` or `all`; one value
     series              the formats side by side: all, or those of a figure of the PELLR paper; one value
@@ -35,6 +36,7 @@ class Selection:
     device: tuple[str, ...] = ()
     kernel: tuple[str, ...] = ()
     cache: tuple[str, ...] = ()
+    set: tuple[str, ...] = ()
     baseline: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
@@ -51,13 +53,23 @@ class Selection:
     replay: tuple[str, ...] = ()
 
     def with_(self, **changes: Any) -> "Selection":
-        """The same selection with some parameters replaced, each by one value or a tuple of them."""
+        """The same selection with some parameters replaced, each by one value or a tuple of them.
+
+        Other matrices are no longer those of a set.
+        """
+        changes = ({"set": ()} if "matrix" in changes else {}) | changes
         return replace(self, **{name: (v,) if isinstance(v, str) else tuple(v) for name, v in changes.items()})
 
     @property
     def query(self) -> str:
-        """The URL's query, without the question mark; `parse_selection` reads it back."""
-        return urlencode([(name, value) for name in NAMES for value in getattr(self, name)])
+        """The URL's query, without the question mark; `parse_selection` reads it back, a set for its matrices."""
+        return urlencode(self.pairs)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """What the query says, in its order."""
+        names = (name for name in NAMES if not (self.set and name == "matrix"))
+        return [(name, value) for name in names for value in getattr(self, name)]
 
 
 NAMES = tuple(field.name for field in fields(Selection))
@@ -65,7 +77,7 @@ NAMES = tuple(field.name for field in fields(Selection))
 WHAT_IF = ("first", "near", "stall", "epsilon", "replay")
 """They are one schedule."""
 
-ONCE = (*WHAT_IF, "kernels", "series", "sort", "batch", "operation", "devices", "phases")
+ONCE = (*WHAT_IF, "set", "kernels", "series", "sort", "batch", "operation", "devices", "phases")
 """Given once at most."""
 
 PHASES_AS = ("times", "shares")
@@ -94,6 +106,8 @@ def parse_selection(query: Iterable[tuple[str, str]], names: tuple[str, ...] = N
         if name in ONCE and len(set(values)) > 1:
             raise ParameterError(f"{name} is given {len(values)} times; give it once.")
     selection = Selection(**{name: tuple(dict.fromkeys(values)) for name, values in given.items()})
+    if selection.set and selection.matrix:
+        raise ParameterError("set and matrix are given; a set stands for its matrices: give one of them.")
     for cache in selection.cache:
         if cache not in CACHES:
             raise ParameterError(f"cache is {quote(cache)}; it must be one of {', '.join(CACHES)}.")

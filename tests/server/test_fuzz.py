@@ -29,6 +29,7 @@ from gpu_engine.records import DeviceInfo
 from server import devices
 from server.db import Database
 from server.jobs.queue import JobRequest, submit
+from server.matrix_sets import save
 from server.models import JobRow, MatrixRow, MatrixState
 from server.roles import Role, every_route, role_of
 from server.settings import Settings
@@ -104,6 +105,7 @@ def test_no_request_makes_a_server_error_and_none_does_what_its_role_may_not(
     }
     # Half of the requests name something that exists.
     known = {"job_id": job.id, "matrix_id": matrix_id, "name": "formats", "storage": "split", "variant": "tile"}
+    known["set_id"] = save(database, [matrix_id])[0].id
     answered: Counter[int] = Counter()
     before = contents(database)
 

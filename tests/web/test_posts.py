@@ -63,6 +63,41 @@ def test_chosen_matrices_are_one_job(client: TestClient, lab: Lab) -> None:
     assert "No matrix is chosen" in nothing.text
 
 
+def test_chosen_matrices_are_a_set_that_pages_show(client: TestClient, lab: Lab) -> None:
+    saved = post(client, "/sets", data={"matrix_ids": [lab.matrix, lab.hostile]})
+    shown = client.get(saved.headers["location"], headers=HTML)
+    assert {line.matrix.id for line in shown.context["matrices"]} == {lab.matrix, lab.hostile}
+    assert shown.text.count('id="choose-') == shown.text.count(" checked>") == 2
+    chosen = shown.context["set"]
+    (formats,) = (link.href for link in chosen.pages if link.href.startswith("/formats?"))
+    assert formats == f"/formats?set={chosen.id}"
+    by_set, by_name = (
+        client.get(url, headers=HTML) for url in (formats, f"/formats?matrix={'&matrix='.join(chosen.matrix_ids)}")
+    )
+    assert by_set.context["shown"] == "2 matrices"
+    assert by_set.context["findings"] == by_name.context["findings"]
+    # What the page links to says the set, and a choice among its matrices does not.
+    assert {(f"set={chosen.id}" in link.href, "matrix=" in link.href) for link in by_set.context["downloads"]} == {
+        (True, False)
+    }
+    assert not {name for name, _ in by_set.context["hidden"]} & {"set", "matrix"}
+    figure, csv = (client.get(f"{url}?set={chosen.id}") for url in ("/api/v1/figures/side-by-side", "/formats.csv"))
+    assert (
+        figure.json() == client.get(f"/api/v1/figures/side-by-side?matrix={'&matrix='.join(chosen.matrix_ids)}").json()
+    )
+    assert csv.text == client.get(f"/formats.csv?matrix={'&matrix='.join(chosen.matrix_ids)}").text
+    renamed = post(client, "/sets", data={"matrix_ids": list(chosen.matrix_ids), "name": "both"})
+    assert renamed.headers["location"] == saved.headers["location"]
+    assert client.get(formats, headers=HTML).context["shown"] == "both"
+
+
+def test_a_set_that_is_not_there_is_said_to_be_none(client: TestClient, lab: Lab) -> None:
+    for url in ("/formats?set=0123456789ab", "/matrices?set=0123456789ab", "/formats.csv?set=../../etc"):
+        assert client.get(url).json()["code"] == "not_found"
+    both = client.get(f"/formats?set=0123456789ab&matrix={lab.matrix}")
+    assert (both.status_code, both.json()["code"]) == (422, "invalid_parameter")
+
+
 def test_chosen_matrices_are_compared_where_they_were_measured(client: TestClient, lab: Lab) -> None:
     url = f"/compare?matrix_ids={lab.matrix}&matrix_ids={lab.hostile}&study=formats&device=cpu"
     answer = client.get(url, headers=HTML, follow_redirects=False)

@@ -18,6 +18,7 @@ def test_an_address_reads_back_as_the_same_selection() -> None:
         ("cuda:0",),
         ("csr/vector",),
         ("warm", "cold"),
+        (),
         ("cusparse/best",),
         ("pellr", "ell"),
         ("paper",),
@@ -30,10 +31,13 @@ def test_an_address_reads_back_as_the_same_selection() -> None:
     )
     assert parse_selection(parse_qsl(selection.query)) == selection
     assert Selection().query == ""
+    of_set = Selection(set=("0123456789ab",), cache=("cold",))
+    assert parse_selection(parse_qsl(of_set.with_(set="0123456789ab", matrix=("a", "b")).query)) == of_set
 
 
 def test_with_replaces_a_parameter() -> None:
     assert Selection(matrix=("a",)).with_(cache="cold", matrix=()) == Selection(cache=("cold",))
+    assert Selection(set=("s",), matrix=("a",)).with_(matrix="b") == Selection(matrix=("b",))
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,17 @@ from sqlalchemy.orm import Session
 from gpu_engine.findings import units
 from gpu_engine.generators import GENERATORS, Generator
 from gpu_engine.studies import STUDIES
-from server import catalogue, devices, intake, recorded_results
+from server import catalogue, devices, intake, matrix_sets, recorded_results
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.forms import form_fields
-from web.matrix_contexts import CatalogueLine, Family, MatricesPage
+from web.matrix_contexts import CatalogueLine, Family, MatricesPage, MatrixSet
 from web.parts import Choice, Choices, Column, Link, LinkSwitch
 from web.recorded import recorded_formats
 from web.results import device_names, results_of
 from web.selection import Selection
 from web.studies import PAGES
 from web.studies.formats import FORMATS
-from web.views.lines import matrix_line
+from web.views.lines import matrix_line, study_url
 
 PAGE = 50
 COLUMNS = (
@@ -44,17 +44,20 @@ FACETS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 """Parameter → its label, and the words for its values."""
 
-OPTIONS = ("q", "sort", "cursor", "source", *FACETS, "family")
+OPTIONS = ("q", "sort", "cursor", "source", *FACETS, "set", "family")
+SETS_SHOWN = 12
 
 
 def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
     """The matrices that the options (OPTIONS, empty ones unset) ask for; raises ParameterError for an unknown value."""
     order = options["sort"] or catalogue.SORT_DEFAULT
     view = {name: options[name] for name in OPTIONS if name not in ("cursor", "family")}
-    source = options["source"] or ("mine" if _has_own(session) else "all")
+    chosen = _set(session, options["set"]) if options["set"] else None
+    source = options["source"] or ("mine" if _has_own(session) and not chosen else "all")
     wanted = {"source": source} | {name: options[name] for name in FACETS}
+    of_set = chosen.matrix_ids if chosen else None
     rows = catalogue.list_matrices(
-        session, options["q"], order, PAGE, options["cursor"] or None, recorded=True, **wanted
+        session, options["q"], order, PAGE, options["cursor"] or None, recorded=True, ids=of_set, **wanted
     )
     family = next((f for f in GENERATORS if f.name == options["family"]), GENERATORS[0])
     return MatricesPage(
@@ -67,15 +70,28 @@ def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
         ),
         source=options["source"],
         facets=tuple(_facet(name, options[name]) for name in FACETS),
-        filtered=bool(options["q"] or options["source"] or any(options[name] for name in FACETS)),
+        filtered=any(options[name] for name in ("q", "source", "set", *FACETS)),
         columns=tuple(_column(view, order, *column) for column in COLUMNS),
         matrices=_lines(session, rows.items),
         first=_url(view) if options["cursor"] else "",
         next=_url(view | {"cursor": rows.next}) if rows.next else "",
         families=tuple(_family(f, f is family) for f in GENERATORS),
+        sets=tuple(
+            Link(f"{row.name} ({len(row.matrix_ids)})", _url({"set": row.id}), row.id == options["set"])
+            for row in matrix_sets.list_sets(session)[:SETS_SHOWN]
+        ),
+        set=chosen,
         studies=tuple(Choice(s.name, s.name, s is STUDIES[0]) for s in STUDIES),
         devices=tuple(Choice(d.id, f"{d.id} · {d.name}") for d in devices.offered(session)),
     )
+
+
+def _set(session: Session, set_id: str) -> MatrixSet:
+    row = matrix_sets.get_set(session, set_id)
+    ids = matrix_sets.members(session, row)
+    pages = (Link(page.link, study_url(page.name, Selection(set=(row.id,)))) for page in PAGES)
+    measure = Link("Measure", f"/measure?{urlencode([('matrix_ids', matrix_id) for matrix_id in ids])}")
+    return MatrixSet(row.id, row.name, ids, (*pages, measure), len(row.matrix_ids) - len(ids))
 
 
 def measured_on(session: Session, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -10,14 +10,14 @@ from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import join
 from gpu_engine.findings.tables import Table
-from server import catalogue
+from server import catalogue, matrix_sets
 from server.models import MatrixRow
 from web import contexts, kernels
 from web.figures.base import Figure
 from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection
 from web.provenance import provenance_of
 from web.results import Results, available, results_of, with_traces
-from web.selection import NAMES, VALUES_MAX, Selection
+from web.selection import VALUES_MAX, Selection
 from web.studies import PAGES
 from web.studies.base import Section, StudyPage, by_sigma
 from web.views import answer, tables
@@ -68,8 +68,8 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         selects=selects,
         matrices=_matrices(results),
         every=_every(asked, results),
-        shown=_shown(results),
-        hidden=_hidden(asked, ("matrix", *own_fields)),
+        shown=_shown(session, asked, results),
+        hidden=_hidden(asked, ("matrix", "set", *own_fields)),
         conclusions=conclusions,
         figures=figures,
         few=_few(figures) if findings else "",
@@ -263,7 +263,10 @@ def _every(asked: Selection, results: Results) -> tuple[Link, ...]:
     return (Link(f"all {number}", study_url(results.study, asked.with_(matrix=()))),) if asked.matrix else ()
 
 
-def _shown(results: Results) -> str:
+def _shown(session: Session, asked: Selection, results: Results) -> str:
+    """How many matrices are shown, of a set its name."""
+    if asked.set:
+        return matrix_sets.get_set(session, asked.set[0]).name
     of, chosen = len({*results.matrices, *results.selection.matrix}), len(results.selection.matrix)
     return f"all {of}" if chosen == of else f"{chosen} of {of}"
 
@@ -286,4 +289,4 @@ def _contents(
 def _hidden(asked: Selection, form: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """What the address says beside the fields of a form."""
     names = set(form)
-    return tuple((name, value) for name in NAMES if name not in names for value in getattr(asked, name))
+    return tuple((name, value) for name, value in asked.pairs if name not in names)

@@ -1,0 +1,94 @@
+"""Sets: matrices saved together under a short id, which is made of their ids and so is the same whoever saves them."""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from gpu_engine.errors import NotFoundError, ParameterError, quote
+from gpu_engine.records import dumps
+from server.catalogue import clean_name, get_matrix
+from server.db import Database
+from server.documents import MATRICES_MAX
+from server.models import MatrixRow, MatrixSetRow
+from server.times import time_of
+
+ID_DIGITS = 12
+SETS_MAX = 1000
+"""Most sets that are kept."""
+
+
+def save(database: Database, matrix_ids: Sequence[str], name: str = "") -> tuple[MatrixSetRow, bool]:
+    """The set of these matrices, and whether it is new; one that there is takes the name, if any is given.
+
+    Raises NotFoundError for a matrix that is not there, ParameterError for none and for too many of them or of sets.
+    """
+    ids = sorted(set(matrix_ids))
+    if not 1 <= len(ids) <= MATRICES_MAX:
+        raise ParameterError(f"A set has 1 to {MATRICES_MAX} matrices; {len(ids)} are given.")
+    digest = hashlib.sha256(dumps(ids).encode()).hexdigest()[:ID_DIGITS]
+    try:
+        with database.write() as session:
+            known = session.get(MatrixSetRow, digest)
+            if known is not None:
+                known.name = clean_name(name) or known.name
+                return known, False
+            for matrix_id in ids:
+                get_matrix(session, matrix_id)
+            if len(list_sets(session)) >= SETS_MAX:
+                raise ParameterError(f"There are {SETS_MAX} sets, as many as are kept; delete one first.")
+            called = clean_name(name) or f"{len(ids)} matrices"
+            row = MatrixSetRow(id=digest, name=called, matrix_ids=ids, created_at=time.time())
+            session.add(row)
+        return row, True
+    except IntegrityError:
+        # Somebody else has saved it meanwhile.
+        with database.read() as session:
+            return get_set(session, digest), False
+
+
+def get_set(session: Session, set_id: str) -> MatrixSetRow:
+    """The set; raises NotFoundError."""
+    row = session.get(MatrixSetRow, set_id) if len(set_id) == ID_DIGITS and set_id.isalnum() else None
+    if row is None:
+        raise NotFoundError(f"There is no set {quote(set_id)}; GET /api/v1/sets lists them.")
+    return row
+
+
+def list_sets(session: Session) -> list[MatrixSetRow]:
+    """Every set, the newest first."""
+    return list(session.scalars(select(MatrixSetRow).order_by(MatrixSetRow.created_at.desc(), MatrixSetRow.id)))
+
+
+def members(session: Session, row: MatrixSetRow) -> tuple[str, ...]:
+    """The matrices of a set that have not been deleted since; raises NotFoundError where none is left."""
+    there = set(session.scalars(select(MatrixRow.id).where(MatrixRow.id.in_(row.matrix_ids))))
+    if not there:
+        raise NotFoundError(f"The matrices of the set {quote(row.name)} have been deleted.")
+    return tuple(matrix_id for matrix_id in row.matrix_ids if matrix_id in there)
+
+
+def delete_set(database: Database, set_id: str) -> None:
+    """Forgets a set; its matrices stay."""
+    with database.write() as session:
+        session.delete(get_set(session, set_id))
+
+
+def set_document(row: MatrixSetRow) -> dict[str, Any]:
+    """The set in its REST form."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "matrix_ids": row.matrix_ids,
+        "created_at": time_of(row.created_at),
+        "links": {"self": set_path(row.id)},
+    }
+
+
+def set_path(set_id: str) -> str:
+    """Where the API serves the set."""
+    return f"/api/v1/sets/{set_id}"
