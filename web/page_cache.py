@@ -9,7 +9,16 @@ from typing import Any, TypeVar
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from server.models import DeviceRow, JobRow, JobState, MatrixRow, MatrixSetRow, MeasurementRow, RecordedResultsRow, RecordingRow
+from server.models import (
+    DeviceRow,
+    JobRow,
+    JobState,
+    MatrixRow,
+    MatrixSetRow,
+    MeasurementRow,
+    RecordedResultsRow,
+    RecordingRow,
+)
 from web.selection import Selection
 from web.studies.base import StudyPage
 

@@ -158,3 +158,12 @@ def test_the_process_dies_with_the_server(tmp_path: Path, folder: Path) -> None:
         assert time.monotonic() < deadline
         threading.Event().wait(0.02)
     assert not (folder / META).exists()
+
+
+def test_the_warm_up_makes_no_file_with_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is killed in it leaves nothing."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    seen: list[tuple[int, list[Path]]] = []
+    monkeypatch.setattr(sandbox, "describe", lambda matrix: seen.append((matrix.nnz, list(tmp_path.iterdir()))))
+    sandbox.warm_up()
+    assert seen == [(1, [])]
