@@ -10,6 +10,7 @@ from gpu_engine.findings import units
 from gpu_engine.generators import GENERATORS, Generator
 from gpu_engine.studies import STUDIES
 from server import catalogue, devices, intake, matrix_sets, recorded_results
+from server.documents import MATRICES_MAX
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.forms import form_fields
 from web.matrix_contexts import CatalogueLine, Family, MatricesPage, MatrixSet
@@ -57,7 +58,14 @@ def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
     wanted = {"source": source} | {name: options[name] for name in FACETS}
     of_set = chosen.matrix_ids if chosen else None
     rows = catalogue.list_matrices(
-        session, options["q"], order, PAGE, options["cursor"] or None, recorded=True, ids=of_set, **wanted
+        session,
+        options["q"],
+        order,
+        MATRICES_MAX if chosen else PAGE,
+        options["cursor"] or None,
+        True,
+        of_set,
+        **wanted,
     )
     family = next((f for f in GENERATORS if f.name == options["family"]), GENERATORS[0])
     return MatricesPage(
@@ -76,14 +84,18 @@ def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
         first=_url(view) if options["cursor"] else "",
         next=_url(view | {"cursor": rows.next}) if rows.next else "",
         families=tuple(_family(f, f is family) for f in GENERATORS),
-        sets=tuple(
-            Link(f"{row.name} ({len(row.matrix_ids)})", _url({"set": row.id}), row.id == options["set"])
-            for row in matrix_sets.list_sets(session)[:SETS_SHOWN]
-        ),
+        sets=_sets(session, options["set"]),
         set=chosen,
         studies=tuple(Choice(s.name, s.name, s is STUDIES[0]) for s in STUDIES),
         devices=tuple(Choice(d.id, f"{d.id} · {d.name}") for d in devices.offered(session)),
     )
+
+
+def _sets(session: Session, chosen: str) -> tuple[Link, ...]:
+    """The newest sets, with a way back to the whole catalogue."""
+    rows = matrix_sets.list_sets(session)[:SETS_SHOWN]
+    links = (Link(f"{row.name} ({len(row.matrix_ids)})", _url({"set": row.id}), row.id == chosen) for row in rows)
+    return (Link("none", "/matrices", not chosen), *links) if rows else ()
 
 
 def _set(session: Session, set_id: str) -> MatrixSet:
