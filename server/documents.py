@@ -143,6 +143,8 @@ class Job(TypedDict):
     estimate_s: float | None
     error: dict[str, Any] | None
     retry_of: str | None
+    tags: list[str]
+    note: str
     created_at: Time
     started_at: Time | None
     finished_at: Time | None

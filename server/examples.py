@@ -99,6 +99,8 @@ EXAMPLES: dict[Any, Any] = {
         "estimate_s": 12.5,
         "error": None,
         "retry_of": None,
+        "tags": ["nightly"],
+        "note": "After the driver's update.",
         "created_at": CREATED_AT,
         "started_at": None,
         "finished_at": None,

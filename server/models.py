@@ -110,6 +110,8 @@ class JobRow(Base):
     #: what its rounds say so far, each an Interim as JSON
     interim: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     estimate_s: Mapped[float] = mapped_column(Float, default=0.0)
+    tags: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
+    note: Mapped[str] = mapped_column(Text, default="", server_default="")
     #: {"code", "detail"} of a failed job; empty otherwise
     error: Mapped[dict[str, Any]] = mapped_column(default=dict)
     retry_of: Mapped[str | None] = mapped_column(ForeignKey("jobs.id", ondelete="SET NULL"))

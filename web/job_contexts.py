@@ -27,6 +27,7 @@ class JobsPage:
     topics: str
     states: tuple[Link, ...]
     studies: tuple[Link, ...]
+    tags: tuple[Link, ...]
     jobs: tuple[JobLine, ...]
     files: tuple[Link, ...]
     first: str
@@ -53,6 +54,8 @@ class JobPage:
     again: str
     error: str
     retry_of: str
+    tags: tuple[Link, ...]
+    note: str
     counts: str
     why: tuple[str, ...]
     interim: InterimBars | None

@@ -109,7 +109,7 @@ def show_spy(matrix_id: str, database: DatabaseDep, store: StoreDep) -> Response
 @router.get("/jobs")
 def show_jobs(request: Request, database: DatabaseDep) -> Response:
     """The queue and its history."""
-    options = parse_options(request.query_params.multi_items(), ("state", "study", "cursor"))
+    options = parse_options(request.query_params.multi_items(), ("state", "study", "tag", "cursor"))
     with reading(request, database) as session:
         return render(request, "jobs.html", jobs.page(session, **options))
 

@@ -85,6 +85,14 @@ def compare(request: Request, database: DatabaseDep) -> Response:
     return to(study_url(FORMATS.name, Selection(matrix=matrices, device=devices)))
 
 
+@router.post("/jobs/{job_id}/annotations", dependencies=[SUBMIT])
+def annotate(job_id: str, fields: FieldsDep, database: DatabaseDep) -> Response:
+    """Gives a job other `tags`, apart by spaces, and another `note`, and shows it."""
+    given = {"tags": "", "note": ""} | dict(fields)
+    queue.annotate(database, job_id, given["tags"].split(), given["note"])
+    return to(f"/jobs/{job_id}")
+
+
 @router.post("/sets", dependencies=[SUBMIT])
 def save_set(fields: FieldsDep, database: DatabaseDep) -> Response:
     """Saves matrices, `matrix_ids` (repeatable), as a set, with its `name` if you like, and shows it."""

@@ -14,7 +14,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from gpu_engine.records import DeviceProfile, Measurement, Progress, Trace, as_json
 from server import devices, events
 from server.db import Database, clock
-from server.jobs.queue import IDLE, progress_document, tell_state
+from server.jobs.documents import progress_document
+from server.jobs.queue import IDLE, tell_state
 from server.models import CaseDeathRow, EventRow, JobRow, JobState, MeasurementRow, TraceRow
 
 EVENTS_KEPT_S = 86400.0

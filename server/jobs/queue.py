@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Text, and_, case, cast, func, or_, select, update
+from sqlalchemy import ColumnElement, Text, and_, case, cast, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, TooLargeError, UnavailableError, quote
 from gpu_engine.parameters import parse_params
@@ -26,12 +26,12 @@ from gpu_engine.studies.base import Study, check_device
 from server import devices, events, quotas, recorded_results
 from server.db import Database, clock
 from server.documents import MATRICES_MAX
-from server.jobs.outlook import Outlook, outlooks
+from server.jobs import annotations
+from server.jobs.documents import progress_document
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.roles import LOCAL, Caller
 from server.settings import Settings
-from server.times import time_of
 
 CASES_MAX = 20_000
 KEY_MAX = 200
@@ -47,12 +47,15 @@ class JobRequest:
     params: Mapping[str, Any] = field(default_factory=dict)
     device: str = devices.AUTO
     retry_of: str | None = None
+    tags: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def sha256(self) -> str:
-        """Equal for equal requests."""
+        """Equal for requests of the same work, whatever they are called."""
+        work = {name: value for name, value in vars(self).items() if name not in annotations.NAMES}
         try:
-            text = json.dumps({**vars(self), "params": dict(self.params)}, sort_keys=True)
+            text = json.dumps({**work, "params": dict(self.params)}, sort_keys=True)
         except RecursionError:
             raise ParameterError("The parameters are nested too deeply; expected plain values and lists.") from None
         return hashlib.sha256(text.encode()).hexdigest()
@@ -120,6 +123,8 @@ def _job(request: JobRequest, study: Study, params: Any, device: DeviceInfo, mat
         estimate_s=study.estimate_s(params, matrices, device),
         retry_of=request.retry_of,
         request_sha256=request.sha256,
+        tags=annotations.clean_tags(request.tags),
+        note=annotations.clean_note(request.note),
     )
 
 
@@ -187,8 +192,9 @@ def list_jobs(
     cursor: str | None = None,
     studies: Sequence[Study] = STUDIES,
     measured: bool = False,
+    tag: str | None = None,
 ) -> Page[JobRow]:
-    """Jobs, the newest first, all without a limit; raises ParameterError for an unknown state, study or cursor.
+    """Jobs, the newest first, all without a limit; raises ParameterError for an unknown state, study, tag or cursor.
 
     measured  only those that have a record of a case
     """
@@ -202,7 +208,9 @@ def list_jobs(
     if study is not None:
         query = query.where(JobRow.study == find_study(study, studies).name)
     if matrix_id is not None:
-        query = query.where(cast(JobRow.matrix_ids, Text).contains(json.dumps(matrix_id), autoescape=True))
+        query = query.where(_has(JobRow.matrix_ids, matrix_id))
+    if tag is not None:
+        query = query.where(*(_has(JobRow.tags, each) for each in annotations.clean_tags([tag])))
     if measured:
         query = query.where(JobRow.cases_done > 0)
     if cursor is not None:
@@ -217,6 +225,11 @@ def list_jobs(
     return Page(rows, encode_cursor(rows[-1].created_at, rows[-1].id) if more else None)
 
 
+def _has(column: InstrumentedAttribute[list[Any]], text: str) -> ColumnElement[bool]:
+    """Whether a list in a column holds a text."""
+    return cast(column, Text).contains(json.dumps(text), autoescape=True)
+
+
 def get_job(session: Session, job_id: str) -> JobRow:
     """The job; raises NotFoundError."""
     job = session.get(JobRow, job_id) if is_id(job_id) else None
@@ -225,49 +238,17 @@ def get_job(session: Session, job_id: str) -> JobRow:
     return job
 
 
-def job_document(session: Session, job: JobRow) -> dict[str, Any]:
-    """The job in its REST form; `estimate_s` is the time until it is done, None once it is."""
-    return job_documents(session, [job])[0]
-
-
-def job_documents(session: Session, jobs: Sequence[JobRow]) -> list[dict[str, Any]]:
-    """The same of a list of jobs."""
-    known = outlooks(session, jobs)
-    return [_document(job, known[job.id]) for job in jobs]
-
-
-def _document(job: JobRow, outlook: Outlook) -> dict[str, Any]:
-    position, estimate_s = outlook
-    base = f"/api/v1/jobs/{job.id}"
-    links = {"self": base, "results": f"{base}/results", "events": f"/api/v1/events?topics=job:{job.id}"}
-    links |= {"retry": f"{base}/retry"} if job.state in TERMINAL else {"cancel": f"{base}/cancel"}
-    return {
-        "id": job.id,
-        "study": job.study,
-        "matrix_ids": job.matrix_ids,
-        "params": job.params,
-        "device": job.device,
-        "state": job.state,
-        "attempt": job.attempt,
-        "progress": {**progress_document(job), "interim": job.interim},
-        "queue_position": position,
-        "estimate_s": estimate_s,
-        "error": job.error or None,
-        "retry_of": job.retry_of,
-        "created_at": time_of(job.created_at),
-        "started_at": time_of(job.started_at) if job.started_at is not None else None,
-        "finished_at": time_of(job.finished_at) if job.finished_at is not None else None,
-        "links": links,
-    }
-
-
 IDLE: dict[str, Any] = {"current_case": "", "message": "", "interim": []}
 """What a job says of its process while it has none."""
 
 
-def progress_document(job: JobRow) -> dict[str, Any]:
-    """How far the job is: `done` counts cases, with the fraction of the one in progress."""
-    return {"done": job.progress, "total": job.cases_total, "message": job.message}
+def annotate(database: Database, job_id: str, tags: Sequence[str] | None = None, note: str | None = None) -> JobRow:
+    """The job with these tags and this note in place of its own, each kept where None; raises as `annotations` does."""
+    with database.write() as session:
+        job = get_job(session, job_id)
+        job.tags = job.tags if tags is None else annotations.clean_tags(tags)
+        job.note = job.note if note is None else annotations.clean_note(note)
+        return job
 
 
 def cancel(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
@@ -300,7 +281,7 @@ def retry(
         job = get_job(session, job_id)
     if job.state not in TERMINAL:
         raise ConflictError(f"The job is {job.state}; cancel it before trying it again.")
-    request = JobRequest(job.study, tuple(job.matrix_ids), job.params, job.device, retry_of=job.id)
+    request = JobRequest(job.study, tuple(job.matrix_ids), job.params, job.device, job.id, tuple(job.tags))
     return submit(database, settings, request, idempotency_key, studies, caller)
 
 

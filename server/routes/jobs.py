@@ -11,7 +11,8 @@ from gpu_engine.results import findings_of, results_document
 from server import documents, result_documents, results
 from server.deps import DatabaseDep, SettingsDep
 from server.examples import MATRIX_ID
-from server.jobs import queue
+from server.jobs import annotations, queue
+from server.jobs.documents import job_document, job_documents
 from server.models import JobRow
 from server.openapi import etag_response_docs, list_response_docs, response_docs
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
@@ -34,6 +35,17 @@ class JobBody(BaseModel):
     matrix_ids: list[str] = Field(min_length=1, max_length=documents.MATRICES_MAX)
     params: dict[str, Any] = {}
     device: str = Field("auto", description="`auto`, `cpu`, `cuda:0` …; GET /devices lists them.")
+    tags: list[str] = Field([], max_length=annotations.TAGS_MAX)
+    note: str = Field("", max_length=annotations.NOTE_MAX)
+
+
+class AnnotationsBody(BaseModel):
+    """What a job is called; what is left out stays."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tags": ["nightly"]}]})
+
+    tags: list[str] | None = Field(None, max_length=annotations.TAGS_MAX)
+    note: str | None = Field(None, max_length=annotations.NOTE_MAX)
 
 
 class JobsQuery(BaseModel):
@@ -44,6 +56,7 @@ class JobsQuery(BaseModel):
     state: str | None = None
     study: str | None = None
     matrix_id: str | None = None
+    tag: str | None = None
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
     cursor: str | None = None
 
@@ -53,7 +66,8 @@ def create_job(
     body: JobBody, database: DatabaseDep, settings: SettingsDep, caller: CallerDep, idempotency_key: Key = None
 ) -> Response:
     """Queues a study; the same Idempotency-Key and body again answer the same job."""
-    request = queue.JobRequest(body.study, tuple(body.matrix_ids), body.params, body.device)
+    asked = body.model_dump() | {"matrix_ids": tuple(body.matrix_ids), "tags": tuple(body.tags)}
+    request = queue.JobRequest(**asked)
     job, _ = queue.submit(database, settings, request, idempotency_key, caller=caller)
     with database.read() as session:
         return _accepted(session, job)
@@ -64,14 +78,14 @@ def list_jobs(request: Request, query: Annotated[JobsQuery, Query()], database: 
     """Jobs, the newest first."""
     with database.read() as session:
         page = queue.list_jobs(session, **query.model_dump())
-        return list_response(request, queue.job_documents(session, page.items), page.next)
+        return list_response(request, job_documents(session, page.items), page.next)
 
 
 @router.get("/{job_id}", responses=response_docs(documents.Job, 404))
 def get_job(job_id: str, database: DatabaseDep) -> Response:
     """One job: its state, progress and place in the queue."""
     with database.read() as session:
-        return JSONResponse(queue.job_document(session, queue.get_job(session, job_id)))
+        return JSONResponse(job_document(session, queue.get_job(session, job_id)))
 
 
 @router.post(
@@ -102,6 +116,14 @@ def retry_job(
         return _accepted(session, job)
 
 
+@router.post("/{job_id}/annotations", responses=response_docs(documents.Job, 404), dependencies=[SUBMIT])
+def annotate_job(job_id: str, body: AnnotationsBody, database: DatabaseDep) -> Response:
+    """Gives a job other tags or another note; nothing that is measured depends on them."""
+    job = queue.annotate(database, job_id, body.tags, body.note)
+    with database.read() as session:
+        return JSONResponse(job_document(session, job))
+
+
 @router.get("/{job_id}/results", responses=etag_response_docs(result_documents.Results, 404, as_csv=True))
 def get_results(job_id: str, request: Request, database: DatabaseDep, samples: bool = False) -> Response:
     """What the job has measured so far: JSON, or CSV for `Accept: text/csv`."""
@@ -130,7 +152,7 @@ def get_verdicts(job_id: str, request: Request, database: DatabaseDep) -> Respon
 def _accepted(session: Session, job: JobRow) -> JSONResponse:
     """202 with the job and where to ask how it goes."""
     headers = {"Location": f"/api/v1/jobs/{job.id}", "Retry-After": POLL_AFTER_S}
-    return JSONResponse(queue.job_document(session, job), 202, headers=headers)
+    return JSONResponse(job_document(session, job), 202, headers=headers)
 
 
 def _cache_headers(version: str, as_csv: bool, samples: bool) -> dict[str, str]:

@@ -138,6 +138,8 @@ LATER_COLUMNS = (
     ("case_deaths", "losses"),
     ("devices", "owner"),
     ("jobs", "interim"),
+    ("jobs", "note"),
+    ("jobs", "tags"),
     ("jobs", "token_id"),
     ("measurements", "record"),
 )

@@ -29,10 +29,24 @@ from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 
 CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25)
-VERBS = {"list", "get", "create", "preview", "upload", "generate", "delete", "cancel", "retry", "stream", "check"}
+VERBS = {
+    "list",
+    "get",
+    "create",
+    "preview",
+    "upload",
+    "generate",
+    "delete",
+    "annotate",
+    "cancel",
+    "retry",
+    "stream",
+    "check",
+}
 
 LISTS = {
     "matrices": documents.Matrix,
+    "sets": documents.MatrixSet,
     "jobs": documents.Job,
     "devices": documents.Device,
     "studies": documents.Study,

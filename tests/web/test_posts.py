@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 
 from server import intake
 from server.jobs.queue import get_job
+from server.models import JobRow
 from tests.web.conftest import Lab, words
 
 HTML = {"Accept": "text/html"}
@@ -61,6 +63,20 @@ def test_chosen_matrices_are_one_job(client: TestClient, lab: Lab) -> None:
     nothing = post(client, "/jobs", data={"study": "formats", "device": "cpu"})
     assert nothing.status_code == 422
     assert "No matrix is chosen" in nothing.text
+
+
+def test_a_job_is_tagged_and_found_by_its_tag(client: TestClient, lab: Lab) -> None:
+    with lab.database.read() as session:
+        job_id = session.scalars(select(JobRow.id)).first()
+    answer = post(client, f"/jobs/{job_id}/annotations", data={"tags": "nightly  h200", "note": "<b>new</b> driver"})
+    shown = client.get(answer.headers["location"], headers=HTML)
+    assert [tag.text for tag in shown.context["tags"]] == ["h200", "nightly"]
+    assert "&lt;b&gt;new&lt;/b&gt; driver" in shown.text
+    (href,) = (tag.href for tag in shown.context["tags"] if tag.text == "nightly")
+    found = client.get(href, headers=HTML).context
+    assert [line.id for line in found["jobs"]] == [job_id]
+    assert [link.text for link in found["tags"]] == ["all", "h200", "nightly"]
+    assert "is no tag" in post(client, f"/jobs/{job_id}/annotations", data={"tags": "é"}).text
 
 
 def test_chosen_matrices_are_a_set_that_pages_show(client: TestClient, lab: Lab) -> None:

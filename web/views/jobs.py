@@ -18,7 +18,8 @@ from gpu_engine.studies import study as find_study
 from gpu_engine.studies.formats import FormatsStudy
 from server import devices
 from server.db import clock
-from server.jobs import queue
+from server.jobs import annotations, queue
+from server.jobs.documents import job_documents
 from server.jobs.outlook import elapsed
 from server.models import TERMINAL, DeviceRow, JobRow, JobState, MatrixRow
 from web.forms import changed, form_fields
@@ -35,20 +36,23 @@ from web.views.measure import settings_of
 from web.views.study import chart, contents
 
 PAGE = 50
+TAGS_SHOWN = 20
 REASONS_SHOWN = 3
 NOTHING_YET = "No results yet: the kernels of a matrix share their rounds, and have verdicts when these are over."
 
 
-def page(session: Session, state: str, study: str, cursor: str) -> JobsPage:
-    """The jobs of a state and study, the newest first; raises ParameterError for unknown ones."""
-    rows = queue.list_jobs(session, state or None, study or None, limit=PAGE, cursor=cursor or None)
-    filters = {"state": state, "study": study}
+def page(session: Session, state: str, study: str, tag: str, cursor: str) -> JobsPage:
+    """The jobs of a state, study and tag, the newest first; raises ParameterError for unknown ones."""
+    rows = queue.list_jobs(session, state or None, study or None, limit=PAGE, cursor=cursor or None, tag=tag or None)
+    filters = {"state": state, "study": study, "tag": tag}
+    tags = annotations.known_tags(session)[:TAGS_SHOWN]
     studies = [entry.name for entry in STUDIES]
     return JobsPage(
         title="Jobs",
         topics="jobs",
         states=tuple(_filter(filters, "state", value) for value in ("", *JobState)),
         studies=tuple(_filter(filters, "study", value) for value in ("", *studies)),
+        tags=tuple(_filter(filters, "tag", value) for value in ("", *tags)) if tags else (),
         jobs=job_lines(session, rows.items),
         files=tuple(Link(kind.upper(), _url(filters, f".{kind}")) for kind in ("csv", "json")),
         first=_url(filters) if cursor else "",
@@ -68,7 +72,7 @@ def _url(query: dict[str, str], ending: str = "") -> str:
 def job_page(session: Session, job_id: str) -> JobPage:
     """One job; raises NotFoundError."""
     row = queue.get_job(session, job_id)
-    (document,) = documents = queue.job_documents(session, [row])
+    (document,) = documents = job_documents(session, [row])
     study = page_of(row.study)
     selection = Selection(job=(row.id,))
     results = results_of(session, row.study, selection.with_(cache=CACHES))
@@ -86,6 +90,8 @@ def job_page(session: Session, job_id: str) -> JobPage:
         again=f"/measure?{urlencode({'again': row.id})}",
         error=str(document["error"]["detail"]) if document["error"] else "",
         retry_of=row.retry_of or "",
+        tags=tuple(Link(tag, _url({"tag": tag})) for tag in row.tags),
+        note=row.note,
         counts=_counts(row, results.measurements),
         why=_why(results.measurements),
         interim=None if over else _interim(session, row),

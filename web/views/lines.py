@@ -13,7 +13,7 @@ from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.records import STATES, TIMED, DeviceProfile, profile_from_json
 from server import devices, recorded_results
-from server.jobs import queue
+from server.jobs.documents import job_documents
 from server.models import DeviceRow, JobRow, JobState, MatrixRow
 from server.results import matrix_features, states
 from web.figures.bandwidth import BANDWIDTH, summary
@@ -40,7 +40,7 @@ def job_lines(
     matrices = matrix_features(session, {matrix for job in jobs for matrix in job.matrix_ids[:NAMES_SHOWN]})
     return tuple(
         _job_line(job, document, counts.get(job.id, {}), names.get(job.device, job.device), matrices)
-        for job, document in zip(jobs, documents or queue.job_documents(session, jobs), strict=True)
+        for job, document in zip(jobs, documents or job_documents(session, jobs), strict=True)
     )
 
 

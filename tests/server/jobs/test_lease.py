@@ -10,8 +10,8 @@ from gpu_engine.records import Case, Details, DeviceInfo, Interim, Measurement, 
 from server import devices
 from server.jobs import lease as leases
 from server.jobs import queue
+from server.jobs.documents import job_document
 from server.jobs.lease import Lease
-from server.jobs.queue import job_document
 from server.models import EventRow, JobState, MeasurementRow, TraceRow
 from server.results import measurements, traces
 from tests.server.jobs.conftest import Jobs

@@ -19,7 +19,8 @@ from gpu_engine.records import Case, DeviceInfo, Progress
 from server import devices
 from server.jobs import lease as leases
 from server.jobs import queue
-from server.jobs.queue import JobRequest, job_document, list_jobs, submit
+from server.jobs.documents import job_document
+from server.jobs.queue import JobRequest, list_jobs, submit
 from server.models import DeviceRow, EventRow, JobRow, JobState, MatrixRow
 from tests.server.jobs.conftest import Jobs
 from tests.server.jobs.fake_study import FAKE
