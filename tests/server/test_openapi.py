@@ -165,10 +165,11 @@ def test_calls_that_need_the_token_ask_for_it(tmp_path: Path) -> None:
 
 @pytest.fixture
 def used(client: TestClient, database: Database, add_matrix: AddMatrix) -> TestClient:
-    """A service with two matrices, a device and two jobs."""
+    """A service with two matrices, each a set, a device and two jobs."""
     devices.register(database, [CPU])
     for matrix in (add_matrix(BATTERY["identity"](), "=A1"), add_matrix(BATTERY["power_law"](), "b")):
         assert client.post("/api/v1/jobs", json={"study": "formats", "matrix_ids": [matrix]}).status_code == 202
+        assert client.post("/api/v1/sets", json={"matrix_ids": [matrix]}).status_code == 201
     return client
 
 

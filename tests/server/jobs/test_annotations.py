@@ -12,7 +12,7 @@ from tests.server.jobs.fake_study import FAKE
 
 A = "a" * 32
 TAGGED = JobRequest(
-    "fake", (A,), {"n_cases": 3}, "cpu", tags=("nightly", "a.b-c_1", "nightly"), note=" one\r\ntwo\x00 "
+    "fake", (A,), {"n_cases": 3}, "cpu", tags=("nightly", "a.b-c_1", "nightly"), note=" 1\r\n2\x00"
 )
 
 
