@@ -20,6 +20,9 @@ from server.roles import every_route, role_of
 
 Responses = dict[int | str, dict[str, Any]]
 
+BYTES: Responses = {200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
+"""A file of any kind, by the type that generators of clients know."""
+
 PROBLEM_TYPE = "application/problem+json"
 PROBLEM_SCHEMA = {"$ref": "#/components/schemas/Problem"}
 

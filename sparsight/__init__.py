@@ -1,12 +1,13 @@
-"""Sparsight's public face: matrices as operators, the client of a running server. The command line is `sparsight`."""
+"""Sparsight's public face: matrices as operators, clients of a running server, what they raise."""
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpu_engine.operators import operator
+    from sparsight.async_client import AsyncClient
     from sparsight.client import Client
 
-__all__ = ["Client", "operator"]
+__all__ = ["AsyncClient", "Client", "operator"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +20,14 @@ def __getattr__(name: str) -> Any:
         from sparsight.client import Client
 
         return Client
+    if name == "AsyncClient":
+        from sparsight.async_client import AsyncClient
+
+        return AsyncClient
+    if name.endswith("Error"):
+        from gpu_engine import errors
+
+        # Every error that a call raises: `from sparsight import NotFoundError`.
+        if isinstance(error := getattr(errors, name, None), type):
+            return error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

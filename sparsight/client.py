@@ -4,6 +4,8 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
@@ -11,12 +13,14 @@ from urllib.parse import quote as escape
 
 import httpx
 
-from gpu_engine.differences import Difference, compare_kernels, compare_results
-from gpu_engine.errors import InputError, UnavailableError, quote
-from server.documents import AuditEntry, Device, Job, Matrix, StorageFormat, Study
+from gpu_engine.differences import compare_kernels, compare_results
+from gpu_engine.errors import InputError, NotFoundError, UnavailableError, quote
+from server.documents import AuditEntry, Device, Job, Matrix, MatrixSet, StorageFormat, Study
 from server.result_documents import Results
 from sparsight.addresses import with_scheme
 from sparsight.problems import PYTHON, Hints, error_of
+from sparsight.tables import Differences, frame
+from sparsight.uploads import opened
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -80,25 +84,26 @@ class Client:
         """The storage formats and their kernels, and the libraries that they are measured against."""
         return list(self._call("GET", "/formats")["items"])
 
-    def upload(
-        self, path: str | Path, name: str = "", on_read: Callable[[int], None] | None = None, **options: Any
-    ) -> Matrix:
-        """Sends a matrix file as a stream and returns its matrix, which may still be `ingesting`.
+    def kernels(self, backend: str = "") -> list[str]:
+        """The names of all kernels, of libraries too; backend: of those that run on `cpu` or `cuda` alone."""
+        every = [kernel for format_ in self.formats() for kernel in format_["kernels"]]
+        return [kernel["name"] for kernel in every if not backend or backend in kernel["backends"]]
 
+    def upload(
+        self, matrix: Any, name: str = "", on_read: Callable[[int], None] | None = None, **options: Any
+    ) -> Matrix:
+        """Sends a matrix as a stream and returns it as the server has it, perhaps still `ingesting`.
+
+        matrix   the path of a file, or a sparse matrix of SciPy, CuPy or PyTorch
         on_read  is told the number of bytes of every block that is sent
         options  fields of ReadOptions, of an edge list: `directed=True`, `weights="ignore"`
-        Raises ParameterError for an option that is none, InputError where the file cannot be opened, MatrixFileError
-        where it is not a matrix.
+        Raises ParameterError for an option or a matrix that is none, InputError where the file cannot be opened,
+        MatrixFileError where it is not a matrix.
         """
-        path = Path(path)
         fields = _form(options) | ({"name": name} if name else {})
-        try:
-            opened = path.open("rb")
-        except OSError as error:
-            raise InputError(f"Cannot read {quote(path)}: {error.strerror or error}.") from error
-        with opened as file:
+        with opened(matrix) as (filename, file):
             sent = _Counted(file, on_read or (lambda _: None))
-            return cast(Matrix, self._call("POST", "/matrices", files={"file": (path.name, sent)}, data=fields))
+            return cast(Matrix, self._call("POST", "/matrices", files={"file": (filename, sent)}, data=fields))
 
     def generate(self, family: str, name: str = "", **parameters: Any) -> Matrix:
         """Has the server generate a matrix, which may still be `ingesting`; the same call again is the same matrix."""
@@ -112,6 +117,27 @@ class Client:
     def matrix(self, matrix_id: str) -> Matrix:
         """The matrix of that id."""
         return cast(Matrix, self._call("GET", f"/matrices/{escape(matrix_id, safe='')}"))
+
+    def download(self, matrix_id: str, target: str | Path) -> Path:
+        """Writes the matrix as a .npz file that `scipy.sparse.load_npz` reads; raises ConflictError without values."""
+        target = Path(target)
+        path = f"/api/v1/matrices/{escape(matrix_id, safe='')}/file"
+        with self._reaching(), self._http.stream("GET", path) as answer:
+            if answer.is_error:
+                answer.read()
+                self._document(answer)
+            with target.open("wb") as file:
+                for block in answer.iter_bytes():
+                    file.write(block)
+        return target
+
+    def save_set(self, matrix_ids: Sequence[str], name: str = "") -> MatrixSet:
+        """Saves matrices under a short id, which addresses of pages take as `set`; the same again is renamed."""
+        return cast(MatrixSet, self._call("POST", "/sets", json={"matrix_ids": list(matrix_ids), "name": name}))
+
+    def sets(self) -> list[MatrixSet]:
+        """Every set of matrices, the newest first."""
+        return list(self._call("GET", "/sets")["items"])
 
     def delete_matrix(self, matrix_id: str, with_results: bool = False) -> None:
         """Deletes a matrix; raises ConflictError where it has jobs, unless they go with it."""
@@ -132,10 +158,21 @@ class Client:
             time.sleep(POLL_S)
 
     def submit(
-        self, study: str, matrix_ids: Sequence[str], params: Mapping[str, Any] | None = None, device: str = "auto"
+        self,
+        study: str,
+        matrices: Sequence[str | Matrix],
+        params: Mapping[str, Any] | None = None,
+        device: str = "auto",
+        tags: Sequence[str] = (),
+        note: str = "",
     ) -> Job:
-        """Queues a study and returns its job; waits a while for a server whose worker is still starting."""
-        body = {"study": study, "matrix_ids": list(matrix_ids), "params": dict(params or {}), "device": device}
+        """Queues a study and returns its job; waits a while for a server whose worker is still starting.
+
+        matrices  each its document or its id
+        """
+        ids = [matrix if isinstance(matrix, str) else matrix["id"] for matrix in matrices]
+        body: dict[str, Any] = {"study": study, "matrix_ids": ids, "params": dict(params or {}), "device": device}
+        body |= {name: value for name, value in (("tags", list(tags)), ("note", note)) if value}
         headers = {"Idempotency-Key": uuid.uuid4().hex}
         deadline = time.monotonic() + PATIENCE_S
         while True:
@@ -144,9 +181,9 @@ class Client:
                 return cast(Job, self._document(answer))
             time.sleep(RETRY_S)
 
-    def jobs(self, state: str = "", study: str = "", matrix_id: str = "") -> Iterator[Job]:
-        """Jobs, the newest first, page by page; empty: of every state, study and matrix."""
-        return self._pages("/jobs", {"state": state, "study": study, "matrix_id": matrix_id})
+    def jobs(self, state: str = "", study: str = "", matrix_id: str = "", tag: str = "") -> Iterator[Job]:
+        """Jobs, the newest first, page by page; empty: of every state, study, matrix and tag."""
+        return self._pages("/jobs", {"state": state, "study": study, "matrix_id": matrix_id, "tag": tag})
 
     def job(self, job_id: str) -> Job:
         """The job of that id."""
@@ -155,6 +192,11 @@ class Client:
     def cancel(self, job_id: str) -> Job:
         """Asks for the end of a job."""
         return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/cancel"))
+
+    def annotate(self, job_id: str, tags: Sequence[str] | None = None, note: str | None = None) -> Job:
+        """Gives a job other tags or another note; what is None stays."""
+        body = {"tags": None if tags is None else list(tags), "note": note}
+        return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/annotations", json=body))
 
     def retry(self, job_id: str) -> Job:
         """Queues the same again as a new job; raises ConflictError unless the first one is over."""
@@ -190,13 +232,20 @@ class Client:
             self._document(answer)
         return answer.text
 
-    def to_pandas(self, job_id: str) -> Any:
-        """The measurements of a job as a pandas DataFrame, one row each; raises InputError where pandas is missing."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise InputError("to_pandas needs pandas: pip install pandas.") from error
-        return pandas.DataFrame(self.results(job_id)["measurements"])
+    def to_pandas(self, *job_ids: str) -> Any:
+        """The measurements of jobs as a pandas DataFrame, one row each, with job, matrix by name and environment.
+
+        Raises InputError where pandas is missing.
+        """
+
+        @cache
+        def name_of(matrix_id: str) -> str:
+            # It may have been deleted since.
+            with suppress(NotFoundError):
+                return self.matrix(matrix_id)["name"]
+            return matrix_id
+
+        return frame({job_id: self.results(job_id) for job_id in job_ids}, name_of)
 
     def figure(self, name: str, **selection: str | Sequence[str]) -> "go.Figure":
         """A figure of the pages, such as `figure("formats", job=…, cache="warm")`; a list chooses several values."""
@@ -208,14 +257,14 @@ class Client:
         """Who did what, the newest first, page by page; who: the name of a token. Needs a token of an admin."""
         return self._pages("/audit", {"who": who})
 
-    def compare(self, baseline: str, other: str, job_id: str = "") -> list[Difference]:
+    def compare(self, baseline: str, other: str, job_id: str = "") -> Differences:
         """Two jobs by id, or with `job_id` two kernels of that job: the verdict per matrix, device and cache state.
 
         Kernels of one job share their rounds. Jobs do not: between them a verdict is `ambiguous` unless it is plain.
         """
         if job_id:
-            return compare_kernels(self.results(job_id, samples=True), baseline, other)
-        return compare_results(self.results(baseline, samples=True), self.results(other, samples=True))
+            return Differences(compare_kernels(self.results(job_id, samples=True), baseline, other))
+        return Differences(compare_results(self.results(baseline, samples=True), self.results(other, samples=True)))
 
     def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Any]:
         parameters = {name: value for name, value in query.items() if value}
@@ -230,8 +279,13 @@ class Client:
         return self._document(self._send(method, path, **options))
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        try:
+        with self._reaching():
             return self._http.request(method, f"/api/v1{path}", **options)
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        try:
+            yield
         except httpx.TransportError as error:
             raise UnavailableError(
                 f"No Sparsight server answers at {self.server} ({error or type(error).__name__}). "

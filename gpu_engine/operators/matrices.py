@@ -7,16 +7,8 @@ import numpy as np
 
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix, check_csr
 from gpu_engine.errors import DeviceError, ParameterError, TooLargeError
+from gpu_engine.foreign import parts
 from gpu_engine.formats.base import array_module, pointers, row_of_entries
-
-KNOWN = "CSR, CSC and COO of scipy.sparse, cupyx.scipy.sparse and torch.sparse, and a CsrMatrix"
-
-TORCH = {
-    "torch.sparse_csr": ("csr", ("crow_indices", "col_indices", "values")),
-    "torch.sparse_csc": ("csc", ("ccol_indices", "row_indices", "values")),
-    "torch.sparse_coo": ("coo", ("_indices", "_values")),
-}
-"""By the layout of a tensor: its format, and what gives its arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +39,7 @@ def adopt(matrix: Any) -> Adopted:
     """
     if isinstance(matrix, CsrMatrix):
         return Adopted(matrix, False, "")
-    layout, shape, arrays = _parts(matrix)
+    layout, shape, arrays = parts(matrix)
     indices, minor, values = _located(arrays)
     if len(shape) != 2 or values.ndim != 1:
         raise ParameterError(f"The matrix has the shape {shape}; two dimensions and one value an entry were expected.")
@@ -70,20 +62,6 @@ def transpose(matrix: CsrMatrix) -> CsrMatrix:
     order = xp.argsort(matrix.indices, kind="stable")
     indptr = pointers(xp.bincount(matrix.indices, minlength=matrix.n_cols), matrix.indptr.dtype)
     return CsrMatrix(matrix.n_cols, matrix.n_rows, indptr, row_of_entries(matrix)[order], matrix.values[order])
-
-
-def _parts(matrix: Any) -> tuple[str, tuple[int, ...], tuple[Any, ...]]:
-    """(csr, csc or coo; shape; its two index arrays and its values)."""
-    kind, names = TORCH.get(str(getattr(matrix, "layout", "")), ("", ()))
-    shape = tuple(int(extent) for extent in getattr(matrix, "shape", ()))
-    if kind:
-        first, *others = (getattr(matrix, name)() for name in names)
-        return kind, shape, (*first, *others) if kind == "coo" else (first, *others)
-    layout = getattr(matrix, "format", None)
-    names = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}.get(str(layout), ())
-    if not names or not all(hasattr(matrix, name) for name in (*names, "data")):
-        raise ParameterError(f"{type(matrix).__name__} is no matrix that an operator is made of; known: {KNOWN}.")
-    return str(layout), shape, tuple(getattr(matrix, name) for name in (*names, "data"))
 
 
 def _located(arrays: tuple[Any, ...]) -> tuple[Any, ...]:

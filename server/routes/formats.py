@@ -10,13 +10,8 @@ from gpu_engine.formats import FORMATS, kernel_names
 from gpu_engine.formats.base import Format, Kernel
 from gpu_engine.standalone import archive, folder_of
 from server import documents
-from server.openapi import Responses, list_response_docs, problem_docs
+from server.openapi import BYTES, list_response_docs, problem_docs
 from server.responses import list_response
-
-ARCHIVE: Responses = {
-    200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
-}
-"""A zip, by the type that generators of clients know."""
 
 router = APIRouter(tags=["formats"])
 
@@ -31,7 +26,7 @@ def list_formats(request: Request) -> Response:
     return list_response(request, ours + theirs)
 
 
-@router.get("/formats/{storage}/{variant}/archive", response_class=Response, responses=ARCHIVE | problem_docs(404))
+@router.get("/formats/{storage}/{variant}/archive", response_class=Response, responses=BYTES | problem_docs(404))
 def get_kernel_archive(storage: str, variant: str) -> Response:
     """A kernel of ours on a GPU: its CUDA source, a loader that needs CuPy alone and a test against SciPy."""
     kernel = f"{storage}/{variant}"

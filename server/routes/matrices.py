@@ -7,21 +7,22 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
 from fastapi.openapi.models import Example
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from starlette.concurrency import run_in_threadpool
 
-from gpu_engine.errors import ParameterError, quote
+from gpu_engine.errors import ConflictError, ParameterError, quote
 from gpu_engine.generators import GENERATORS
 from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.records import dumps
 from gpu_engine.results import results_document
 from gpu_engine.studies import study
 from server import catalogue, documents, intake, quotas, recorded_results, results, upload
-from server.deps import DatabaseDep, IngestorDep
+from server.deps import DatabaseDep, IngestorDep, StoreDep
 from server.ingest import Ingestor
+from server.matrix_file import file_name, npz_blocks
 from server.models import MatrixRow, MatrixState
-from server.openapi import etag_response_docs, list_response_docs, problem_docs, response_docs, schema_of_params
+from server.openapi import BYTES, etag_response_docs, list_response_docs, problem_docs, response_docs, schema_of_params
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
 from server.responses import CSV_TYPE, POLL_AFTER_S, etag_response, list_response, wants_csv
 from server.result_documents import Results
@@ -141,6 +142,17 @@ def get_recordings(
     if wants_csv(request):
         return etag_response(request, results.csv_text(data.measurements), CSV_TYPE)
     return etag_response(request, dumps(results_document(data)))
+
+
+@router.get("/matrices/{matrix_id}/file", response_class=Response, responses=BYTES | problem_docs(404, 409))
+def get_matrix_file(matrix_id: str, database: DatabaseDep, store: StoreDep) -> Response:
+    """The matrix as a .npz file that `scipy.sparse.load_npz` reads; 409 where it has no values here."""
+    with database.read() as session:
+        row = catalogue.get_matrix(session, matrix_id)
+    if row.state != MatrixState.READY:
+        raise ConflictError(f"The matrix {row.id} is {row.state} and has no values here to be sent.")
+    headers = {"Content-Disposition": f'attachment; filename="{file_name(row.name)}.npz"'}
+    return StreamingResponse(npz_blocks(store, row.id), media_type="application/octet-stream", headers=headers)
 
 
 @router.delete("/matrices/{matrix_id}", status_code=204, responses=problem_docs(404, 409), dependencies=[ADMIN])

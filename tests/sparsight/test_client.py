@@ -1,13 +1,18 @@
 """The client against a server that answers by rule."""
 
+import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx
+import numpy as np
 import pytest
+from scipy import sparse
 
 from gpu_engine.errors import (
     ConflictError,
@@ -19,6 +24,7 @@ from gpu_engine.errors import (
     TooLargeError,
     UnavailableError,
 )
+from server.documents import Matrix
 from sparsight.client import Client
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -90,6 +96,61 @@ def test_a_file_that_cannot_be_opened_is_bad_input(tmp_path: Path, monkeypatch: 
         answering(201, {}).upload(Path("none.mtx"))
 
 
+def test_a_sparse_matrix_is_sent_as_the_file_of_scipy() -> None:
+    names: list[str] = []
+    sent: list[Any] = []
+
+    def keep(request: httpx.Request) -> httpx.Response:
+        body = request.read()
+        names.extend(re.findall(rb'filename="([^"]+)"', body))
+        sent.append(sparse.load_npz(io.BytesIO(body[body.index(b"PK\x03\x04") :])))
+        return httpx.Response(201, json={"id": "m"})
+
+    matrix = sparse.random_array((30, 20), density=0.2, rng=np.random.default_rng(1))
+    for layout in ("csr", "csc", "coo"):
+        client_of(keep).upload(matrix.asformat(layout))
+        assert sent[-1].format == layout
+        assert (sent[-1] != matrix).nnz == 0
+    for tensor in (torch_like(matrix.tocsr()), cupy_like(matrix.tocsr())):
+        client_of(keep).upload(tensor)
+        assert (sent[-1] != matrix).nnz == 0
+    assert names == [b"matrix.npz"] * 5
+    with pytest.raises(ParameterError, match=r"ndarray is no sparse matrix"):
+        client_of(keep).upload(np.eye(3))
+
+
+def torch_like(matrix: Any) -> Any:
+    """A matrix as PyTorch has it, of which its own attributes are known."""
+
+    def tensor(array: Any) -> Any:
+        return SimpleNamespace(detach=lambda: SimpleNamespace(cpu=lambda: SimpleNamespace(numpy=lambda: array)))
+
+    arrays = {"crow_indices": matrix.indptr, "col_indices": matrix.indices, "values": matrix.data}
+    calls = {name: lambda array=array: tensor(array) for name, array in arrays.items()}
+    return SimpleNamespace(layout="torch.sparse_csr", shape=matrix.shape, **calls)
+
+
+def cupy_like(matrix: Any) -> Any:
+    arrays = {
+        name: SimpleNamespace(get=lambda name=name: getattr(matrix, name)) for name in ("indptr", "indices", "data")
+    }
+    return SimpleNamespace(format="csr", shape=matrix.shape, **arrays)
+
+
+def test_a_matrix_is_written_to_a_file_or_its_problem_raised(tmp_path: Path) -> None:
+    blocks = client_of(lambda request: httpx.Response(200, content=request.url.path.encode()))
+    assert blocks.download("m", tmp_path / "a.npz").read_bytes() == b"/api/v1/matrices/m/file"
+    with pytest.raises(ConflictError, match="no values"):
+        answering(409, {"status": 409, "code": "conflict", "detail": "It has no values."}).download("m", tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_kernels_are_told_apart_by_what_they_run_on() -> None:
+    kernels = [{"name": "csr/scalar", "backends": ["cpu", "cuda"]}, {"name": "split/tile", "backends": ["cuda"]}]
+    client = answering(200, {"items": [{"kernels": kernels}]})
+    assert (client.kernels(), client.kernels("cpu")) == (["csr/scalar", "split/tile"], ["csr/scalar"])
+
+
 def test_submit_carries_the_request_and_a_new_key_each_time() -> None:
     requests: list[httpx.Request] = []
 
@@ -100,8 +161,10 @@ def test_submit_carries_the_request_and_a_new_key_each_time() -> None:
     client = client_of(keep)
     client.submit("formats", ["m"], {"rounds": 9}, "cpu")
     client.submit("formats", ["m"])
+    client.submit("formats", [cast(Matrix, {"id": "m", "name": "web"})], tags=("a",), note="b")
     expected = {"study": "formats", "matrix_ids": ["m"], "params": {"rounds": 9}, "device": "cpu"}
     assert json.loads(requests[0].content) == expected
+    assert json.loads(requests[2].content) == expected | {"params": {}, "device": "auto", "tags": ["a"], "note": "b"}
     assert requests[0].headers["Idempotency-Key"] != requests[1].headers["Idempotency-Key"]
 
 
@@ -148,9 +211,19 @@ def test_a_job_that_is_never_taken_ends_with_the_reason(monkeypatch: pytest.Monk
         client.submit("formats", ["m"])
 
 
-def test_measurements_become_a_data_frame() -> None:
-    frame = answering(200, {"measurements": [{"kernel": "csr/vector", "median_s": 0.5}]}).to_pandas("j")
-    assert frame.to_dict("records") == [{"kernel": "csr/vector", "median_s": 0.5}]
+def test_the_measurements_of_jobs_become_one_frame_with_names_and_environment() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        kind, name, *_ = request.url.path.removeprefix("/api/v1/").split("/")
+        if kind == "matrices":
+            known = {"id": "m", "name": "web"} if name == "m" else {"status": 404, "code": "not_found", "detail": "No."}
+            return httpx.Response(200 if name == "m" else 404, json=known)
+        record = {"matrix_id": "m" if name == "a" else "gone", "median_s": 0.5, "environment": {"driver": f"of {name}"}}
+        return httpx.Response(200, json={"measurements": [record]})
+
+    assert client_of(answer).to_pandas("a", "b").to_dict("records") == [
+        {"job": "a", "matrix": "web", "matrix_id": "m", "median_s": 0.5, "environment.driver": "of a"},
+        {"job": "b", "matrix": "gone", "matrix_id": "gone", "median_s": 0.5, "environment.driver": "of b"},
+    ]
 
 
 def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

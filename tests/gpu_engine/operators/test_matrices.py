@@ -97,8 +97,8 @@ def parts(**changed: Any) -> Any:
 @pytest.mark.parametrize(
     ("matrix", "error", "said"),
     [
-        (np.eye(3), ParameterError, "ndarray is no matrix that an operator is made of; known: CSR, CSC and COO of"),
-        (scipy.sparse.eye_array(3, format="dia"), ParameterError, "dia_array is no matrix"),
+        (np.eye(3), ParameterError, "ndarray is no sparse matrix that is known here; known are CSR, CSC and COO of"),
+        (scipy.sparse.eye_array(3, format="dia"), ParameterError, "dia_array is no sparse matrix"),
         (scipy.sparse.csr_array(np.ones(3)), ParameterError, r"the shape \(3,\); two dimensions"),
         (parts(data=[1.0, 2.0j]), ParameterError, "values are complex128; real numbers"),
         (parts(data=[[1.0], [2.0]]), ParameterError, "one value an entry"),

@@ -11,9 +11,7 @@ from tests.server.jobs.conftest import Jobs
 from tests.server.jobs.fake_study import FAKE
 
 A = "a" * 32
-TAGGED = JobRequest(
-    "fake", (A,), {"n_cases": 3}, "cpu", tags=("nightly", "a.b-c_1", "nightly"), note=" 1\r\n2\x00"
-)
+TAGGED = JobRequest("fake", (A,), {"n_cases": 3}, "cpu", tags=("nightly", "a.b-c_1", "nightly"), note=" 1\r\n2\x00")
 
 
 def test_a_job_has_the_annotations_that_it_was_asked_for_with(jobs: Jobs) -> None:

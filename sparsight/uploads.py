@@ -1,0 +1,48 @@
+"""What is sent as a matrix file: a file, or a sparse matrix of another library as the .npz file of SciPy."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gpu_engine.errors import InputError, quote
+from gpu_engine.foreign import parts
+
+NAMES = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
+"""The index arrays of each format in the file."""
+
+
+@contextmanager
+def opened(source: Any) -> Iterator[tuple[str, BinaryIO]]:
+    """The name and the bytes of a path or a matrix; raises InputError for a path that cannot be opened."""
+    if not isinstance(source, str | Path):
+        with tempfile.TemporaryFile() as written:
+            write_npz(written, source)
+            written.seek(0)
+            yield "matrix.npz", written
+        return
+    path = Path(source)
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"Cannot read {quote(path)}: {error.strerror or error}.") from error
+    with file:
+        yield path.name, file
+
+
+def write_npz(file: Any, matrix: Any) -> None:
+    """Writes a matrix of SciPy, CuPy or PyTorch as `scipy.sparse.save_npz` does; raises ParameterError for another."""
+    layout, shape, arrays = parts(matrix)
+    # Whoever has a matrix has NumPy.
+    import numpy as np
+
+    names = dict(zip((*NAMES[layout], "data"), map(_on_host, arrays), strict=True))
+    np.savez(file, allow_pickle=False, format=np.array(layout.encode()), shape=np.array(shape), **names)
+
+
+def _on_host(array: Any) -> Any:
+    """An array of CuPy or a tensor of PyTorch in the memory of the host; others are there."""
+    if hasattr(array, "get"):
+        return array.get()
+    return array.detach().cpu().numpy() if hasattr(array, "detach") else array
