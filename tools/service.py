@@ -55,6 +55,11 @@ class Service:
         """The script that the documents show, on a file beside the service."""
         return self._python(str(NOTEBOOK), self.url, file)
 
+    def examples(self, document: Path, ending: str) -> subprocess.CompletedProcess[str]:
+        """The examples of a document as one program that asks this service; ending: what it does after them."""
+        blocks = re.findall(r"^```python\n(.*?)^```$", document.read_text(encoding="utf-8"), re.M | re.S)
+        return self._python("-c", "\n".join((*blocks, ending)).replace("http://127.0.0.1:8000", self.url))
+
     def _python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-P", *arguments]
         return subprocess.run(

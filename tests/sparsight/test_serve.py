@@ -22,6 +22,13 @@ from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 from tools.service import LIMIT_S, MATRIX, Service
 
+CLIENT = Path(__file__).parents[2] / "docs" / "client.md"
+CLIENT_SAYS = """
+print((same != graph).nnz, again["state"], *sorted(best.index), len(frame), len(verdicts), listed == tried)
+print(again["id"] in tried and set(frame["environment.device"]) == {frame["environment.device"][0]})
+"""
+"""What its examples have found."""
+
 
 @pytest.fixture
 def service(home: Path) -> Iterator[Service]:
@@ -55,6 +62,9 @@ def test_a_file_becomes_a_result_and_nothing_is_left_when_it_stops(used_service:
     assert program.returncode == 0, program.stderr
     assert {"csr/vector", "cold", "warm"} <= set(program.stdout.split())
     assert r"csr\u002fvector" in (service.folder / "formats.html").read_text()
+    examples = service.examples(CLIENT, CLIENT_SAYS)
+    assert examples.returncode == 0, examples.stderr
+    assert examples.stdout.split() == ["0", "succeeded", "grid", "web", "16", "4", "True", "True"]
     family = service.family()
     assert len(family) > 2
     service.process.send_signal(signal.SIGTERM)
