@@ -28,6 +28,9 @@ from sparsight.read_options import ReadOptionsCommand
 from sparsight.sources import find_sources, parse_call
 from sparsight.terminal import AsJson, Server, Timeout, connect, messages, out, print_json, read_settings, say
 
+OURS = ("gpu_engine", "server", "web", "sparsight")
+"""Packages that are never missing."""
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -50,6 +53,11 @@ def main() -> None:
     except SparsightError as error:
         say(error.message)
         sys.exit(exit_of(error))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("", *OURS):
+            raise
+        say(f"This command needs what a server has, and {error.name} is missing: pip install 'sparsight[server]'.")
+        sys.exit(Exit.FAILED)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,7 +1,7 @@
 """Writes locked/: what is installed, every version with the sha256 of each of its files.
 
 `python tools/lock.py` takes the versions of constraints.txt; with `--upgrade` the newest that pyproject.toml allows,
-which it writes there. `base` is what Sparsight needs, `build` what it is built with; each extra has what it adds to
+which it writes there. `base` is what a server needs, `build` what it is built with; each extra has what it adds to
 `base`, where a package may be for other platforms only. uv resolves for every platform and Python at once.
 """
 
@@ -27,6 +27,9 @@ HEAD = "# tools/lock.py writes this file: pip install --require-hashes --no-deps
 OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-annotate", "--no-header", "--quiet")
 
 
+SERVER = ("pyproject.toml", "--extra", "server")
+
+
 def resolve(arguments: list[str], constrained: str) -> dict[str, str]:
     """What the requirements need: the line with the hashes by name and version.
 
@@ -48,10 +51,10 @@ def groups(constrained: str) -> dict[str, dict[str, str]]:
         for file, text in zip(files.values(), (BUILD, CLIENT, OVERRIDE), strict=True):
             file.write_text(text)
         more = {"test": [str(files["client.in"]), "--override", str(files["override.txt"])]}
-        base = resolve(["pyproject.toml"], constrained)
+        base = resolve([*SERVER], constrained)
         found = {"base": base, "build": resolve([str(files["build.in"])], constrained)}
         for extra in EXTRAS:
-            needed = resolve(["pyproject.toml", "--extra", extra, *more.get(extra, [])], constrained)
+            needed = resolve([*SERVER, "--extra", extra, *more.get(extra, [])], constrained)
             found[extra] = {pin: line for pin, line in needed.items() if base.get(pin) != line}
         return found
 
@@ -70,7 +73,7 @@ def pins_of(found: dict[str, dict[str, str]]) -> str:
 def newest() -> str:
     """Pins of the newest versions that all extras agree on, as far as they can be installed together."""
     together = [word for extra in EXTRAS if extra != "cuda12" for word in ("--extra", extra)]
-    pins = "".join(f"{pin}\n" for pin in resolve(["pyproject.toml", *together], ""))
+    pins = "".join(f"{pin}\n" for pin in resolve([*SERVER, *together], ""))
     return "".join(line for line in pins.splitlines(keepends=True) if name_of(line) not in OF_CUDA)
 
 

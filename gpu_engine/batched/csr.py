@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numba
-
 from gpu_engine.batched.base import BatchKernel, BatchProduct
 from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.blocks import Blocks, instantiations
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module
+from gpu_engine.jit import numba
 from gpu_engine.warps import WARP
 
 

@@ -6,7 +6,6 @@ Source: batched SpMV paper, §3.5; Flegar and Quintana-Ortí, Euro-Par 2017.
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.batched.base import BatchKernel
@@ -14,6 +13,7 @@ from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.blocks import Blocks, instantiations, staged_columns
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module
+from gpu_engine.jit import numba
 from gpu_engine.warps import WARP
 
 SOURCE = CudaSource(__package__, "csri.cu", instantiations("batched_warp"))

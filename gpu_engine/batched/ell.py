@@ -6,7 +6,6 @@ Source: batched SpMV paper, §3.6. A padded slot has column −1, so explicit ze
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.batched.base import BatchKernel
@@ -15,6 +14,7 @@ from gpu_engine.batched.blocks import Blocks, instantiations
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module, blocks, entry_blocks, pointers
 from gpu_engine.formats.ell import PADDING
+from gpu_engine.jit import numba
 
 SOURCE = CudaSource(__package__, "ell.cu", instantiations("batched_thread"))
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import array_module
+from gpu_engine.jit import numba
 
 ROW_WORK = 16
 """What a row costs a block beside its entries, in entries."""

@@ -10,7 +10,6 @@ Source of the cases: batched SpMV paper, §3.1.
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.batched.base import BatchKernel
@@ -29,6 +28,7 @@ from gpu_engine.batched.super_problems import (
 )
 from gpu_engine.features import NARROW_SPAN
 from gpu_engine.formats.base import array_module, entry_blocks, pointers
+from gpu_engine.jit import numba
 from gpu_engine.warps import WARP
 
 THREADS = 128

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.batched.base import BatchKernel
@@ -18,6 +17,7 @@ from gpu_engine.batched.groups import ONE_CONFIG, SHARED_ELEMENTS, Groups, Launc
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.features import NARROW_SPAN
 from gpu_engine.formats.base import array_module, entry_blocks, pointers
+from gpu_engine.jit import numba
 from gpu_engine.warps import WARP
 
 SLOTS_MAX = 16

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.batched.batch import Batch, problem_of_rows, problem_pointers, row_starts
@@ -11,6 +10,7 @@ from gpu_engine.batched.deduplication import Duplicates
 from gpu_engine.batched.groups import LaunchConfig, LaunchConfigs, on_host
 from gpu_engine.batched.sliced import RowSlices
 from gpu_engine.formats.base import array_module, entry_blocks, pointers
+from gpu_engine.jit import numba
 
 SUPER_ROWS = 64
 """Rows from which a problem stands alone; smaller ones of one size are joined up to four times as many."""

@@ -7,7 +7,6 @@ where lengths vary among neighbouring rows. Source: Zheng et al., JPDC 74 (2014)
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
@@ -23,6 +22,7 @@ from gpu_engine.formats.base import (
     pointers,
     row_lengths,
 )
+from gpu_engine.jit import numba
 
 AHEAD, BLOCK = 8, 64
 """Lines of a group in flight, and threads of a block: the fastest on an H200 over even and uneven rows."""

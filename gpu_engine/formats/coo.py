@@ -6,12 +6,12 @@ Source: batched SpMV paper, §3 (partial sums, segmented scan over the warp, ato
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, Launch, array_module, launch, row_of_entries
+from gpu_engine.jit import numba
 
 SOURCE = CudaSource(__package__, "coo.cu", ("coo_segmented",))
 BLOCK = 128

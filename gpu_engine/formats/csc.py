@@ -7,7 +7,6 @@ Source: Saad, Iterative Methods for Sparse Linear Systems, ยง3.4; MSREP paper, ย
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
@@ -23,6 +22,7 @@ from gpu_engine.formats.base import (
     pointers,
     row_of_entries,
 )
+from gpu_engine.jit import numba
 
 LANES = (1, 2, 4, 8, 16, 32)
 SOURCE = CudaSource(

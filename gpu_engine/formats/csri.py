@@ -7,12 +7,12 @@ kernels of CSR do without. Source: batched SpMV paper, §3.5; Flegar and Quintan
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch, array_module, launch
+from gpu_engine.jit import numba
 
 SOURCE = CudaSource(__package__, "csri.cu", tuple(f"csri_warp<{pointer}>" for pointer in POINTERS))
 BLOCK = 128

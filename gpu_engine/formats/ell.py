@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, Launch, array_module, entry_blocks, launch, max_row_length, pointers
+from gpu_engine.jit import numba
 
 AHEAD, BLOCK = 2, 64
 """Slots of a thread in flight, and threads of a block: the fastest on an H200 over even and uneven rows."""

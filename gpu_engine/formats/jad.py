@@ -7,7 +7,6 @@ Source: Saad, Iterative Methods for Sparse Linear Systems, ยง3.4; PELLR paper, ย
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
@@ -26,6 +25,7 @@ from gpu_engine.formats.base import (
     pointers,
     row_lengths,
 )
+from gpu_engine.jit import numba
 
 AHEAD, BLOCK = 8, 128
 """Diagonals of a thread in flight, and threads of a block: the fastest on an H200 over even and uneven rows."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
@@ -17,6 +16,7 @@ from gpu_engine.formats import packing, tiles
 from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch, array_module, blocks
 from gpu_engine.formats.packing import PackedColumns
 from gpu_engine.formats.tiles import Tiles
+from gpu_engine.jit import numba
 
 THREADS, ITEMS = 128, 4
 TILE = THREADS * ITEMS

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
@@ -29,6 +28,7 @@ from gpu_engine.formats.base import (
     row_lengths,
 )
 from gpu_engine.formats.ell import PADDING, fill_slots, read_slots
+from gpu_engine.jit import numba
 from gpu_engine.warps import WARP
 
 AHEAD, BLOCK = 2, 256

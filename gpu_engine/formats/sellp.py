@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
@@ -29,6 +28,7 @@ from gpu_engine.formats.base import (
     row_lengths,
 )
 from gpu_engine.formats.packing import PackedColumns
+from gpu_engine.jit import numba
 
 SLICES = (32, 64)
 AHEAD = {1: 8, 2: 8, 4: 4, 8: 2, 16: 2, 32: 2}

@@ -8,7 +8,6 @@ Source: the row blocks of CSR-Adaptive (Greathouse and Daga, SC 2014) with borde
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
@@ -16,6 +15,7 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats import tiles
 from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch
 from gpu_engine.formats.tiles import Tiles
+from gpu_engine.jit import numba
 
 THREADS, ITEMS = 128, 4
 """Of 64 … 512 threads with 2 … 16 entries each, these were fastest on an H200 over graphs, webs and road networks."""

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
 from gpu_engine.errors import MatrixFileError
+from gpu_engine.jit import numba
 
 SHORT_RUN = 32
 """Runs up to this length are sorted by insertion, longer ones by merging."""
@@ -48,7 +48,7 @@ def assemble(n_rows: int, n_cols: int, chunks: list[Chunk], mirror: float) -> tu
     return CsrMatrix(n_rows, n_cols, indptr, indices, values), int(duplicates)
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _count(rows: Any, cols: Any, mirrored: bool, pointers: Any) -> None:
     """Adds the entries of each row r to pointers[r + 1]."""
     for k in range(rows.size):
@@ -57,7 +57,7 @@ def _count(rows: Any, cols: Any, mirrored: bool, pointers: Any) -> None:
             pointers[cols[k] + 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _scatter(rows: Any, cols: Any, given: Any, mirror: float, cursor: Any, indices: Any, values: Any) -> None:
     """Puts every entry at its row's cursor; entries of a row keep the order of the file."""
     for k in range(rows.size):
@@ -69,7 +69,7 @@ def _scatter(rows: Any, cols: Any, given: Any, mirror: float, cursor: Any, indic
             cursor[col] += 1
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _sort_and_sum(pointers: Any, indices: Any, values: Any, mirrored: bool) -> tuple[int, int]:
     """Sorts rows by column and sums duplicates in the order of the file, in place; pointers follow.
 
@@ -94,7 +94,7 @@ def _sort_and_sum(pointers: Any, indices: Any, values: Any, mirrored: bool) -> t
     return duplicates, overflow
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _sort_row(indices: Any, values: Any) -> None:
     """Sorts a row by column, stably; most files have sorted rows already."""
     unsorted = False
@@ -110,7 +110,7 @@ def _sort_row(indices: Any, values: Any) -> None:
         width *= 2
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _insertion_sort(indices: Any, values: Any) -> None:
     for k in range(1, indices.size):
         index, value, place = indices[k], values[k], k
@@ -120,7 +120,7 @@ def _insertion_sort(indices: Any, values: Any) -> None:
         indices[place], values[place] = index, value
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _merge_runs(indices: Any, values: Any, width: int, merged_indices: Any, merged_values: Any) -> None:
     """Merges each pair of sorted runs of this width; of equal columns the left one comes first."""
     for begin in range(0, indices.size, 2 * width):

@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from gpu_engine.jit import numba
 
 OK, BAD_LINE, TOO_LONG = 0, 1, 2
 BLANK, COMMA = 32, 44
@@ -17,19 +18,19 @@ EXACT_POWER = 22
 POWERS = np.array([10.0**q for q in range(EXACT_POWER + 1)])
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _skip_blanks(text: Any, at: int) -> int:
     while text[at] == BLANK or text[at] == TAB:
         at += 1
     return at
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _at_line_end(text: Any, at: int) -> bool:
     return bool(text[at] == NEWLINE or (text[at] == RETURN and text[at + 1] == NEWLINE))
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _id(text: Any, at: int) -> tuple[int, int]:
     """Digits as (number, position after them); the position is -1 where there are none, or 2^63 or more."""
     number: Any = 0
@@ -43,7 +44,7 @@ def _id(text: Any, at: int) -> tuple[int, int]:
     return number, (at if at > first else -1)
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _separator(text: Any, at: int, separator: int) -> int:
     """The position after what separates two columns, or -1 where nothing does."""
     after = _skip_blanks(text, at)
@@ -52,7 +53,7 @@ def _separator(text: Any, at: int, separator: int) -> int:
     return after if after > at else -1
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _weight(text: Any, at: int) -> tuple[float, int, bool]:
     """A plain decimal as (value, position after it, exact); not exact: whatever stands there, to its end."""
     number: Any = 0
@@ -77,7 +78,7 @@ def _weight(text: Any, at: int) -> tuple[float, int, bool]:
     return 0.0, (at if text[at - 1] != RETURN or text[at] != NEWLINE else at - 1), False
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def parse_edges(
     text: Any, layout: tuple[int, int, int], sources: Any, targets: Any, weights: Any, inexact: Any
 ) -> tuple[int, int, int, int, int]:

@@ -10,7 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from gpu_engine.jit import numba
 
 PATTERN, INTEGER, REAL, UNSIGNED = 0, 1, 2, 3
 GENERAL, SYMMETRIC, SKEW = 0, 1, 2
@@ -48,24 +49,24 @@ HIGH = np.array([power >> 64 for power in _POWERS], np.uint64)
 LOW = np.array([power & (2**64 - 1) for power in _POWERS], np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _skip_blanks(text: Any, at: int) -> int:
     while text[at] == SPACE or text[at] == TAB:
         at += 1
     return at
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _at_line_end(text: Any, at: int) -> bool:
     return bool(text[at] == NEWLINE or (text[at] == RETURN and text[at + 1] == NEWLINE))
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _at_token_end(text: Any, at: int) -> bool:
     return text[at] == SPACE or text[at] == TAB or _at_line_end(text, at)
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _index(text: Any, at: int, limit: int) -> tuple[int, int]:
     """A 1-based index of at most `limit` as (0-based index, position after it), or (-1, position)."""
     number = 0
@@ -77,7 +78,7 @@ def _index(text: Any, at: int, limit: int) -> tuple[int, int]:
     return (number - 1 if _at_token_end(text, at) else -1), at
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _exponent(text: Any, at: int) -> tuple[int, int]:
     """Signed digits as (exponent, position after them); the position is -1 where there are none."""
     sign = -1 if text[at] == MINUS else 1
@@ -91,7 +92,7 @@ def _exponent(text: Any, at: int) -> tuple[int, int]:
     return sign * exponent, (at if at > first else -1)
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _multiply(a: Any, b: Any) -> tuple[Any, Any]:
     """The 128-bit product of two 64-bit numbers as (high, low)."""
     a_high, a_low, b_high, b_low = a >> U32, a & LOW_HALF, b >> U32, b & LOW_HALF
@@ -100,7 +101,7 @@ def _multiply(a: Any, b: Any) -> tuple[Any, Any]:
     return a_high * b_high + (middle >> U32) + (cross >> U32), a * b
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _leading_zeros(number: Any) -> int:
     zeros = 0
     for width in (32, 16, 8, 4, 2, 1):
@@ -110,7 +111,7 @@ def _leading_zeros(number: Any) -> int:
     return zeros
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _to_double(mantissa: Any, q: int) -> tuple[float, bool]:
     """mantissa · 10^q as (value, certain) for a uint64 mantissa other than 0.
 
@@ -139,7 +140,7 @@ def _to_double(mantissa: Any, q: int) -> tuple[float, bool]:
     return math.ldexp(float(bits), exponent - 52), True
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _number(text: Any, at: int, integer: bool) -> tuple[float, int, bool]:
     """A decimal number as (value, position after it, exact); the position is -1 where it is malformed.
 
@@ -177,7 +178,7 @@ def _number(text: Any, at: int, integer: bool) -> tuple[float, int, bool]:
     return (-value if negative else value), at, exact
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _entry(text: Any, at: int, kind: int, n_rows: int, n_cols: int) -> tuple[int, int, float, int, int, bool]:
     """One entry as (row, column, value, first byte of the value, position after the entry, exact).
 
@@ -196,7 +197,7 @@ def _entry(text: Any, at: int, kind: int, n_rows: int, n_cols: int) -> tuple[int
     return row, col, value, first, at, exact
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def _conflict(symmetry: int, coordinate: bool, row: int, col: int, value: float, triangle: Any) -> int:
     """OK, or why a symmetric file must not hold this entry; remembers the triangle it lies in."""
     if row != col and symmetry != GENERAL:
@@ -209,7 +210,7 @@ def _conflict(symmetry: int, coordinate: bool, row: int, col: int, value: float,
     return OK
 
 
-@njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True)
 def parse_entries(
     text: Any,
     expected: int,

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceMemoryError
+from gpu_engine.jit import numba
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.records import Cache, DeviceInfo
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from gpu_engine.jit import numba
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.chunk_products import SentChunk
 from gpu_engine.multigpu.packed_stretches import STRETCH

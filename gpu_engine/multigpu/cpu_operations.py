@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
 from gpu_engine.cpms.layout import group_size
+from gpu_engine.jit import numba
 from gpu_engine.multigpu import cpu_chunks
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.operations import Operations, Update

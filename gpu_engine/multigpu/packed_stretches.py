@@ -5,8 +5,9 @@ Every stretch is packed by itself, so that all cores pack at once, and what two 
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from gpu_engine.jit import numba
 
 STRETCH = 2**15
 """Entries with the same base of their columns; a multiple of the kernels' tiles that a core's own cache holds."""

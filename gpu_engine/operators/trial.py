@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-import numba
-
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError
 from gpu_engine.experiment import CASE_ERRORS
@@ -13,6 +11,7 @@ from gpu_engine.findings import units
 from gpu_engine.formats import find_kernel
 from gpu_engine.formats.base import Launch, check_room
 from gpu_engine.formats.csc import CscLayout
+from gpu_engine.jit import numba
 from gpu_engine.measure import Bench, Timed, open_bench
 from gpu_engine.operators import kept
 from gpu_engine.operators.choice import SHARED, Choice, candidates

@@ -10,8 +10,9 @@ the rank of dangling pages.
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
+
+from gpu_engine.jit import numba
 
 STRIP = 1024
 """Rows whose sums wait in the first-level cache."""

@@ -97,7 +97,7 @@ def test_a_file_that_cannot_be_opened_is_bad_input(tmp_path: Path, monkeypatch: 
 
 
 def test_a_sparse_matrix_is_sent_as_the_file_of_scipy() -> None:
-    names: list[str] = []
+    names: list[bytes] = []
     sent: list[Any] = []
 
     def keep(request: httpx.Request) -> httpx.Response:

@@ -5,12 +5,12 @@ Source: batched SpMV paper, §3.4. The CUDA kernel is csr/vector's, with the lan
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import POINTERS, Kernel, Launch, lanes_for, launch
 from gpu_engine.formats.csr.layout import CsrLayout
+from gpu_engine.jit import numba
 
 LANES = (1, 2, 4, 8, 16, 32)
 SOURCE = CudaSource(

@@ -6,12 +6,12 @@ The batched paper gives a row 32 lanes (`vector`), the PELLR paper 16 (`vector16
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import POINTERS, Kernel, Launch, launch
 from gpu_engine.formats.csr.layout import CsrLayout
+from gpu_engine.jit import numba
 
 LANES = (16, 32)
 SOURCE = CudaSource(
