@@ -135,6 +135,9 @@ def sweep(parent: Path) -> None:
             found = folder.lstat()
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
                 continue
+            # Empty, where a worker was killed before it could lock it; one that is about to makes another.
+            with suppress(OSError):
+                folder.rmdir()
             with (folder / LOCK).open("r+") as lock:
                 if not take(lock):
                     continue

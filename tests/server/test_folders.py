@@ -121,6 +121,16 @@ def test_the_folder_of_a_killed_worker_is_removed_by_the_next_and_that_of_a_livi
     assert sorted(path.name for path in place.iterdir()) == ["sparsight-link", "sparsight-other"]
 
 
+def test_the_folder_of_a_worker_killed_before_it_locked_it_is_removed(place: Path) -> None:
+    (place / "sparsight-abandone").mkdir()
+    kept = place / "sparsight-foreign1" / "file"
+    kept.parent.mkdir()
+    kept.touch()
+    with worker_folder() as folder:
+        assert set(place.iterdir()) == {folder, kept.parent}
+    assert kept.exists()
+
+
 def test_a_place_too_deep_for_sockets_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deep = place / ("x" * 30)
     deep.mkdir()

@@ -26,7 +26,7 @@ print([name for name in ("numba", "ray", "fastapi", "sqlalchemy", "plotly") if n
 
 from gpu_engine.formats import FORMATS
 from gpu_engine.csr_matrix import CsrMatrix
-csr = next(f for f in FORMATS if f.title == "csr")
+csr = next(f for f in FORMATS if f.name == "csr")
 layout = csr.from_csr(CsrMatrix.from_scipy(scipy.sparse.eye_array(3)))
 try:
     csr.kernels[0].bound("cpu", layout)(numpy.ones(3), numpy.ones(3))

@@ -114,14 +114,14 @@ def test_what_is_installed_has_the_constrained_version_and_hashes(name: str) -> 
 
 def test_the_locked_extras_are_those_of_the_project_and_hold_all_that_it_names() -> None:
     project = tomllib.loads((TOOLS.parent / "pyproject.toml").read_text())["project"]
-    # Never installed by itself; what `test` needs as well.
-    extras = project["optional-dependencies"].keys() - {"cugraph", "pandas"}
+    # Never installed by itself; what `test` needs as well; what `base` has.
+    extras = project["optional-dependencies"].keys() - {"cugraph", "pandas", "server"}
     assert {path.stem for path in LOCKED.iterdir()} == {"base", "build", *extras}
     base = {pin.partition("==")[0] for pin in locked("base")}
     for name, needed in {"base": project["dependencies"], **project["optional-dependencies"]}.items():
-        if name in {"base", *extras}:
+        if name in {"base", "server", *extras}:
             names = {re.split(r"[\[>=<;]", requirement)[0] for requirement in needed}
-            assert names - base - {pin.partition("==")[0] for pin in locked(name)} == set()
+            assert names - base - {pin.partition("==")[0] for pin in locked("base" if name == "server" else name)} == set()
 
 
 def test_the_bill_of_materials_names_every_package_that_is_installed() -> None:
