@@ -31,6 +31,7 @@ QUOTE_LIMIT = 80
 Hint = Literal[
     "choose_direction",
     "choose_duplicates",
+    "choose_field",
     "delete_with_results",
     "generate_matrix",
     "list_jobs",

@@ -27,7 +27,8 @@ def list_of(item: type[Any]) -> Any:
 class Problem(TypedDict):
     """RFC 9457: `code` is stable and for programs, `detail` a sentence for people; `line` of a matrix file.
 
-    `hint`: what to do, where its words depend on the tool in hand; `hint_code` is its stable name.
+    `hint`: what to do, where its words depend on the tool in hand; `hint_code` is its stable name. `asks`: the
+    fields of an upload that say what the file leaves open.
     """
 
     type: str
@@ -38,6 +39,7 @@ class Problem(TypedDict):
     hint_code: NotRequired[str]
     hint: NotRequired[str]
     line: NotRequired[int]
+    asks: NotRequired[list[str]]
 
 
 class Advice(TypedDict):
@@ -76,11 +78,13 @@ class Matrix(TypedDict):
 class Preview(TypedDict):
     """What would be read from a file; `reciprocal` is the share of entries with one across the diagonal.
 
-    `needs_direction`: an edge list that cannot be uploaded without `directed`. First entries: row, column, value.
+    `asks`: the fields that an upload of it needs, guessed for the preview; `needs_direction`: `directed` is among them.
+    First entries: row, column, value.
     """
 
     format: str
     needs_direction: bool
+    asks: list[str]
     n_rows: int
     n_cols: int
     nnz: int

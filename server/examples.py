@@ -64,6 +64,7 @@ EXAMPLES: dict[Any, Any] = {
     documents.Preview: {
         "format": "edge list",
         "needs_direction": True,
+        "asks": ["directed", "weights", "duplicates"],
         "n_rows": 2,
         "n_cols": 2,
         "nnz": 1,

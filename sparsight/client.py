@@ -86,7 +86,7 @@ class Client:
         """Sends a matrix file as a stream and returns its matrix, which may still be `ingesting`.
 
         on_read  is told the number of bytes of every block that is sent
-        options  fields of ReadOptions, of an edge list: `directed=True`, `weights="ignore"`
+        options  fields of ReadOptions, of what it leaves open: `directed=True`, `weights="ignore"`, `field="real"`
         Raises ParameterError for an option that is none, InputError where the file cannot be opened, MatrixFileError
         where it is not a matrix.
         """

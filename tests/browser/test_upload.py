@@ -95,7 +95,7 @@ def test_every_file_of_a_drop_is_taken(lab: Lab, open_page: Open, tmp_path: Path
     expect(sent.nth(1)).to_contain_text("bad.mtx: ", timeout=LIMIT_MS)
     expect(sent.nth(0)).to_contain_text("circle ready")
     # What leaves something open comes last.
-    expect(page.locator("[data-edges-of]")).to_have_text("(friends.csv)", timeout=LIMIT_MS)
+    expect(page.locator("[data-asked-of]")).to_have_text("(friends.csv)", timeout=LIMIT_MS)
     page.get_by_label("Direction").select_option("false")
     page.get_by_role("button", name="Upload").click()
     expect(sent.nth(2)).to_contain_text("friends ready", timeout=LIMIT_MS)
