@@ -104,6 +104,42 @@ class Prediction(TypedDict):
     bytes: int
 
 
+class CollectionEntry(TypedDict):
+    """A matrix of the SuiteSparse Matrix Collection; null stands for what the index here does not say.
+
+    `nnz`: without explicit zeros, `entries` with them; `spd`: symmetric and positive definite; `about_bytes`: of its
+    archive.
+    """
+
+    id: str
+    group: str
+    name: str
+    rows: int | None
+    cols: int | None
+    nnz: int | None
+    entries: int | None
+    real: bool | None
+    binary: bool | None
+    spd: bool | None
+    symmetric: bool | None
+    kind: str | None
+    about_bytes: int | None
+
+
+class CollectionIndex(TypedDict):
+    """The list of what can be fetched: `count` matrices; where from, its sha256 and when, once it is complete.
+
+    `is_on`: whether this server fetches matrices at all.
+    """
+
+    is_complete: bool
+    is_on: bool
+    count: int
+    address: str | None
+    sha256: str | None
+    fetched_at: str | None
+
+
 class JobInterim(TypedDict):
     """The time of a case by its rounds so far, in seconds with its 95 % interval: provisional, and no verdict."""
 

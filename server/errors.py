@@ -69,7 +69,7 @@ def problem(status: int, code: str, detail: str, hint: Hint | None = None, **mem
     `asks` names the fields of an upload that would answer the hint.
     """
     hints: dict[str, Any] = {"hint_code": hint, "hint": HINTS[hint]} if hint else {}
-    if hint in QUESTIONS:
+    if hint and hint in QUESTIONS:
         hints["asks"] = list(QUESTIONS[hint].options)
     return {
         "type": "about:blank",

@@ -26,10 +26,11 @@ def preview(path: Path, limits: ReadLimits, options: ReadOptions) -> dict[str, A
     try:
         result = reader.read(path, limits)
     except MatrixFileError as error:
-        if error.hint not in QUESTIONS or not QUESTIONS[error.hint].guesses:
+        question = QUESTIONS.get(error.hint) if error.hint else None
+        if question is None or not question.guesses:
             raise
-        asks = QUESTIONS[error.hint].options
-        result, guessed = _guessed(path, limits, options, QUESTIONS[error.hint])
+        asks = question.options
+        result, guessed = _guessed(path, limits, options, question)
     matrix = result.matrix
     symmetric, reciprocal = _symmetry(matrix)
     return {
