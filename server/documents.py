@@ -137,7 +137,7 @@ class CollectionIndex(TypedDict):
     count: int
     address: str | None
     sha256: str | None
-    fetched_at: str | None
+    fetched_at: Time | None
 
 
 class JobInterim(TypedDict):

@@ -13,7 +13,7 @@ import httpx
 
 from gpu_engine.differences import Difference, compare_kernels, compare_results
 from gpu_engine.errors import InputError, UnavailableError, quote
-from server.documents import AuditEntry, Device, Job, Matrix, StorageFormat, Study
+from server.documents import AuditEntry, CollectionEntry, CollectionIndex, Device, Job, Matrix, StorageFormat, Study
 from server.result_documents import Results
 from sparsight.addresses import with_scheme
 from sparsight.problems import PYTHON, Hints, error_of
@@ -104,6 +104,28 @@ class Client:
         """Has the server generate a matrix, which may still be `ingesting`; the same call again is the same matrix."""
         body = {"family": family, "name": name, **parameters}
         return cast(Matrix, self._call("POST", "/matrices/generate", json=body))
+
+    def fetch(self, name: str) -> Matrix:
+        """Has the server fetch a matrix of the SuiteSparse Matrix Collection, `HB/bcsstk16`; it may be `ingesting`.
+
+        Raises NotFoundError with near names, and ConflictError where the server fetches none.
+        """
+        return cast(Matrix, self._call("POST", "/matrices/fetch", json={"name": name}))
+
+    def collection(self, q: str = "", where: str = "", sort: str = "name") -> Iterator[CollectionEntry]:
+        """What can be fetched by name, as far as the server knows, page by page.
+
+        where  a condition, `nnz > 1e6 and spd`; sort: `name`, `nnz` or `-nnz`
+        """
+        return self._pages("/collection", {"q": q, "where": where, "sort": sort})
+
+    def collection_index(self) -> CollectionIndex:
+        """Where the server's list of the collection comes from."""
+        return cast(CollectionIndex, self._call("GET", "/collection/index"))
+
+    def fetch_collection_index(self) -> CollectionIndex:
+        """Has the server fetch the list of all matrices; raises UnavailableError where it reaches nobody."""
+        return cast(CollectionIndex, self._call("POST", "/collection/index"))
 
     def matrices(self, q: str = "", sort: str = "-created_at", recorded: bool = False) -> Iterator[Matrix]:
         """The matrices whose name contains `q`, page by page; recorded ones, which have no values, only if told so."""

@@ -21,6 +21,7 @@ import httpx
 from gpu_engine import release
 from gpu_engine.errors import NotFoundError, SparsightError, TooLargeError, UnavailableError, quote
 from gpu_engine.findings import units
+from server.times import Time, time_of
 
 log = logging.getLogger(__name__)
 
@@ -44,12 +45,12 @@ INTERRUPTED = "The fetch was stopped. Fetch it again: what has come is kept."
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file that has come whole: where from, the sha256 (hex) of its bytes, and when (UTC, ISO 8601)."""
+    """A file that has come whole: where from, the sha256 (hex) of its bytes, and when."""
 
     address: str
     sha256: str
     size: int
-    fetched_at: str
+    fetched_at: Time
 
 
 class _LaterError(Exception):
@@ -161,7 +162,7 @@ class _Attempts:
         with self._part.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         self._about.unlink(missing_ok=True)
-        return Download(address, digest, self._size(), datetime.now(UTC).isoformat(timespec="seconds"))
+        return Download(address, digest, self._size(), time_of(time.time()))
 
     def _answer(self, address: str, ranged: Mapping[str, str]) -> httpx.Response:
         """The answer at the end of the redirections."""

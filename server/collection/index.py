@@ -39,7 +39,7 @@ NEAR = 3
 class Origin:
     """Where an index comes from; empty for the one of the wheel.
 
-    fetched_at  UTC, ISO 8601; sha256: of the list as it came
+    sha256  of the list as it came, hex; fetched_at: a Time
     """
 
     address: str = ""

@@ -71,7 +71,7 @@ def get_collection_index(fetcher: FetcherDep) -> Response:
     responses=response_docs(documents.CollectionIndex, 409),
     dependencies=[SUBMIT],
 )
-def refresh_collection_index(fetcher: FetcherDep) -> Response:
+def fetch_collection_index(fetcher: FetcherDep) -> Response:
     """Fetches the list of all matrices of the collection, at most once a minute."""
     return JSONResponse(_index_document(fetcher, fetcher.refresh()))
 

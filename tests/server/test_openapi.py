@@ -29,7 +29,20 @@ from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 
 CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25)
-VERBS = {"list", "get", "create", "preview", "upload", "generate", "delete", "cancel", "retry", "stream", "check"}
+VERBS = {
+    "list",
+    "fetch",
+    "get",
+    "create",
+    "preview",
+    "upload",
+    "generate",
+    "delete",
+    "cancel",
+    "retry",
+    "stream",
+    "check",
+}
 
 LISTS = {
     "matrices": documents.Matrix,
