@@ -33,6 +33,7 @@ Hint = Literal[
     "choose_duplicates",
     "choose_field",
     "delete_with_results",
+    "fetch_matrix",
     "generate_matrix",
     "list_jobs",
     "list_matrices",

@@ -50,6 +50,7 @@ HINTS: Mapping[Hint, str] = {
     "choose_duplicates": "Send duplicates=sum or duplicates=last.",
     "choose_field": "Send field=real or field=pattern.",
     "delete_with_results": "Add ?with_results=true to delete them with it.",
+    "fetch_matrix": "POST /api/v1/matrices/fetch brings it with its values; measure that one.",
     "generate_matrix": "POST /api/v1/matrices/generate makes it with its values; measure that one.",
     "list_jobs": "GET /api/v1/jobs lists them.",
     "list_matrices": "GET /api/v1/matrices lists them.",

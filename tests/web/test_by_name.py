@@ -73,6 +73,15 @@ def test_the_form_suggests_names_and_says_how_many_are_known(site: Site, client:
     assert known == "71 matrices are known here."
 
 
+def test_a_recorded_matrix_is_fetched_by_a_button(site: Site, client: TestClient, database: Database) -> None:
+    with database.write() as session:
+        source = {"kind": "collection", "name": "HB/bcsstk16"}
+        session.add(MatrixRow(id="r", name="b", state=MatrixState.RECORDED, sha256="x", source=source, created_at=1.0))
+    page = client.get("/matrices/r", headers=HTML)
+    assert (page.context["fetch"], "Fetch it here" in page.text) == ("HB/bcsstk16", True)
+    assert "It is HB/bcsstk16 of the SuiteSparse Matrix Collection." in words(page.text)
+
+
 def test_where_nothing_is_fetched_nothing_offers_it(client: TestClient, database: Database) -> None:
     with database.write() as session:
         source = {"kind": "collection", "name": "T/web"}
