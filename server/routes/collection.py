@@ -78,7 +78,7 @@ def fetch_collection_index(fetcher: FetcherDep) -> Response:
 
 def take_fetch(fetcher: Fetcher, caller: Caller, name: str) -> tuple[MatrixRow, bool]:
     """The matrix of that name, and whether it is new: an upload of about as many bytes as its archive has."""
-    entry = fetcher.find(name)
+    entry = fetcher.find(name.strip())
     quotas.charge_upload(fetcher.ingestor.database, caller, fetcher.bytes_of(entry))
     added = intake.add_fetched(fetcher, entry)
     return added.row, added.created

@@ -1,6 +1,7 @@
 """A matrix by its name in a browser: suggested, fetched by keyboard, refused with a sentence, without scripts too."""
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from fastapi import FastAPI
 from playwright.sync_api import Browser, expect
 
@@ -19,6 +20,7 @@ def site(app: FastAPI) -> Site:
 
 def test_a_name_is_suggested_and_fetched_by_keyboard(site: Site, open_page: Open) -> None:
     page = open_page("/matrices")
+    assert Axe().run(page).response["violations"] == []
     field = page.get_by_label("Matrix of the SuiteSparse Matrix Collection")
     field.press_sequentially("bcsstk1")
     options = page.locator("#collection-names option")

@@ -181,7 +181,7 @@ def test_the_first_name_that_the_wheel_does_not_know_has_the_list_fetched(
         ("HB/..", 422, "is not the name of a matrix"),
         ("HB/bcsstk16/../x", 422, "is not the name of a matrix"),
         ("http://127.0.0.1/x", 422, "is not the name of a matrix"),
-        ("HB/bcsstk16\n", 422, "is not the name of a matrix"),
+        ("HB/bcsstk\n16", 422, "is not the name of a matrix"),
         ("x" * 10_000, 422, "is not the name of a matrix"),
     ],
 )

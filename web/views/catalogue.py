@@ -1,6 +1,7 @@
 """`/matrices`: what is there, found by name and facets, with the kernel that leads; upload and generators."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from urllib.parse import urlencode
 
 from sqlalchemy import select
@@ -12,8 +13,6 @@ from gpu_engine.studies import STUDIES
 from server import catalogue, devices, intake, recorded_results
 from server.collection.entries import Entry
 from server.collection.fetcher import Fetcher
-from server.collection.index import search
-from server.collection.where import parse_where
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.forms import form_fields
 from web.matrix_contexts import ByName, CatalogueLine, Family, MatricesPage
@@ -144,7 +143,7 @@ def _facet(name: str, chosen: str) -> Choices:
 
 def _by_name(fetcher: Fetcher) -> ByName:
     index = fetcher.shelf.index()
-    entries = search(index, "", parse_where(""), "name", SUGGESTED, None).items
+    entries = islice(index.entries.values(), SUGGESTED)
     known = f"{units.count(len(index.entries))} matrices are known here"
     more = "" if index.origin.address else "; the first other name has the list of all fetched"
     return ByName(tuple(Choice(entry.id, _suggestion(entry)) for entry in entries), f"{known}{more}.")
