@@ -27,7 +27,8 @@ COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"ab": ab, "kernel": ke
 """What is no study, by its name: from arguments to an exit code."""
 
 HINTS: dict[str | None, str] = {
-    "choose_direction": "This command takes no direction: upload the list to a server, or write that line before it."
+    "choose_direction": "This command takes no direction: upload the list to a server, or write that line before it.",
+    "choose_field": "This command takes no field: upload the file to a server, or write the field into that line.",
 }
 """What to do, in the words of this command."""
 

@@ -31,7 +31,9 @@ QUOTE_LIMIT = 80
 Hint = Literal[
     "choose_direction",
     "choose_duplicates",
+    "choose_field",
     "delete_with_results",
+    "fetch_matrix",
     "generate_matrix",
     "list_jobs",
     "list_matrices",

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from server.access import Access
+from server.collection.fetcher import Fetcher
 from server.db import Database
 from server.ingest import Ingestor
 from server.settings import Settings
@@ -39,8 +40,14 @@ async def _ingestor(request: Request) -> Ingestor:
     return ingestor
 
 
+async def _fetcher(request: Request) -> Fetcher:
+    fetcher: Fetcher = request.app.state.fetcher
+    return fetcher
+
+
 SettingsDep = Annotated[Settings, Depends(_settings)]
 AccessDep = Annotated[Access, Depends(_access)]
 DatabaseDep = Annotated[Database, Depends(_database)]
 StoreDep = Annotated[Store, Depends(_store)]
+FetcherDep = Annotated[Fetcher, Depends(_fetcher)]
 IngestorDep = Annotated[Ingestor, Depends(_ingestor)]

@@ -27,7 +27,8 @@ def list_of(item: type[Any]) -> Any:
 class Problem(TypedDict):
     """RFC 9457: `code` is stable and for programs, `detail` a sentence for people; `line` of a matrix file.
 
-    `hint`: what to do, where its words depend on the tool in hand; `hint_code` is its stable name.
+    `hint`: what to do, where its words depend on the tool in hand; `hint_code` is its stable name. `asks`: the
+    fields of an upload that say what the file leaves open.
     """
 
     type: str
@@ -38,6 +39,7 @@ class Problem(TypedDict):
     hint_code: NotRequired[str]
     hint: NotRequired[str]
     line: NotRequired[int]
+    asks: NotRequired[list[str]]
 
 
 class Advice(TypedDict):
@@ -86,11 +88,13 @@ class MatrixSet(TypedDict):
 class Preview(TypedDict):
     """What would be read from a file; `reciprocal` is the share of entries with one across the diagonal.
 
-    `needs_direction`: an edge list that cannot be uploaded without `directed`. First entries: row, column, value.
+    `asks`: the fields that an upload of it needs, guessed for the preview; `needs_direction`: `directed` is among them.
+    First entries: row, column, value.
     """
 
     format: str
     needs_direction: bool
+    asks: list[str]
     n_rows: int
     n_cols: int
     nnz: int
@@ -108,6 +112,42 @@ class Prediction(TypedDict):
     params: dict[str, Any]
     nnz: int
     bytes: int
+
+
+class CollectionEntry(TypedDict):
+    """A matrix of the SuiteSparse Matrix Collection; null stands for what the index here does not say.
+
+    `nnz`: without explicit zeros, `entries` with them; `spd`: symmetric and positive definite; `about_bytes`: of its
+    archive.
+    """
+
+    id: str
+    group: str
+    name: str
+    rows: int | None
+    cols: int | None
+    nnz: int | None
+    entries: int | None
+    real: bool | None
+    binary: bool | None
+    spd: bool | None
+    symmetric: bool | None
+    kind: str | None
+    about_bytes: int | None
+
+
+class CollectionIndex(TypedDict):
+    """The list of what can be fetched: `count` matrices; where from, its sha256 and when, once it is complete.
+
+    `is_on`: whether this server fetches matrices at all.
+    """
+
+    is_complete: bool
+    is_on: bool
+    count: int
+    address: str | None
+    sha256: str | None
+    fetched_at: Time | None
 
 
 class JobInterim(TypedDict):

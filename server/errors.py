@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 
 from gpu_engine import errors
 from gpu_engine.errors import Hint, LimitError, MatrixFileError, SparsightError, quote
+from gpu_engine.matrix_io.options import QUESTIONS
 from server.db import AWAY
 from server.methods import allowed
 
@@ -47,7 +48,9 @@ CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 HINTS: Mapping[Hint, str] = {
     "choose_direction": "Send directed=true if it is the edge u → v, directed=false if it stands for both.",
     "choose_duplicates": "Send duplicates=sum or duplicates=last.",
+    "choose_field": "Send field=real or field=pattern.",
     "delete_with_results": "Add ?with_results=true to delete them with it.",
+    "fetch_matrix": "POST /api/v1/matrices/fetch brings it with its values; measure that one.",
     "generate_matrix": "POST /api/v1/matrices/generate makes it with its values; measure that one.",
     "list_jobs": "GET /api/v1/jobs lists them.",
     "list_matrices": "GET /api/v1/matrices lists them.",
@@ -62,8 +65,13 @@ def status_of(error: SparsightError) -> int:
 
 
 def problem(status: int, code: str, detail: str, hint: Hint | None = None, **members: Any) -> dict[str, Any]:
-    """An RFC 9457 problem document; `code` and `hint_code` are stable, `detail` and `hint` are for people."""
-    hints = {"hint_code": hint, "hint": HINTS[hint]} if hint else {}
+    """An RFC 9457 problem document; `code` and `hint_code` are stable, `detail` and `hint` are for people.
+
+    `asks` names the fields of an upload that would answer the hint.
+    """
+    hints: dict[str, Any] = {"hint_code": hint, "hint": HINTS[hint]} if hint else {}
+    if hint and hint in QUESTIONS:
+        hints["asks"] = list(QUESTIONS[hint].options)
     return {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,

@@ -5,9 +5,10 @@ import json
 import logging
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,6 +50,7 @@ class Ingestor:
         self._lock = threading.Lock()
         self._futures: dict[str, Future[None]] = {}
         self._processes: dict[str, Fork] = {}
+        self._unwanted: set[str] = set()
         self._closing = threading.Event()
         self._presence: IO[bytes] | None = None
 
@@ -97,6 +99,33 @@ class Ingestor:
         """Starts to generate this matrix; the future raises what went wrong."""
         return self._start(matrix_id, self._task(family=family, params=params))
 
+    def run(self, matrix_id: str, pool: ThreadPoolExecutor, work: Callable[[], None]) -> Future[None]:
+        """Starts what makes this matrix ready in a pool; it is running until the future is done."""
+        with self._lock:
+            future = pool.submit(work)
+            self._futures[matrix_id] = future
+        future.add_done_callback(lambda _: self._forget(matrix_id, future))
+        return future
+
+    @contextmanager
+    def ending(self, matrix_id: str) -> Iterator[None]:
+        """A block of an ingest: what goes wrong in it ends the ingest, and is said of the matrix."""
+        try:
+            yield
+        except SparsightError as error:
+            self._end(matrix_id, error)
+            raise
+        except Exception as error:
+            log.exception("the matrix cannot be stored")
+            unavailable = UnavailableError("The matrix cannot be stored now; the log says why. Try again later.")
+            self._end(matrix_id, unavailable)
+            raise unavailable from error
+
+    def is_wanted(self, matrix_id: str) -> bool:
+        """Whether an ingest that runs is to go on: the matrix was not deleted, the service does not end."""
+        with self._lock:
+            return not self._closing.is_set() and matrix_id not in self._unwanted
+
     def running(self, matrix_id: str) -> Future[None] | None:
         """The future of an ingest of this process that has not ended."""
         with self._lock:
@@ -120,6 +149,9 @@ class Ingestor:
             sandbox.kill(process)
         elif future is not None and future.cancel():
             (self.uploads / matrix_id).unlink(missing_ok=True)
+        elif future is not None and not future.done():
+            with self._lock:
+                self._unwanted.add(matrix_id)
 
     def _task(self, **what: Any) -> sandbox.SandboxTask:
         s = self.settings
@@ -127,37 +159,26 @@ class Ingestor:
         return sandbox.SandboxTask(memory_bytes=s.ingest_memory_bytes, seconds=s.ingest_seconds, limits=limits, **what)
 
     def _start(self, matrix_id: str, task: sandbox.SandboxTask) -> Future[None]:
-        with self._lock:
-            future = self._pool.submit(self._ingest, matrix_id, task)
-            self._futures[matrix_id] = future
-        future.add_done_callback(lambda _: self._forget(matrix_id, future))
-        return future
+        return self.run(matrix_id, self._pool, partial(self._ingest, matrix_id, task))
 
     def _forget(self, matrix_id: str, future: Future[None]) -> None:
         with self._lock:
             if self._futures.get(matrix_id) is future:
                 del self._futures[matrix_id]
+            self._unwanted.discard(matrix_id)
 
     def _ingest(self, matrix_id: str, task: sandbox.SandboxTask) -> None:
         with logs.about(matrix=matrix_id):
             self._take_in(matrix_id, task)
 
     def _take_in(self, matrix_id: str, task: sandbox.SandboxTask) -> None:
-        try:
+        with self.ending(matrix_id):
             with self.store.stage() as folder:
                 self._produce(matrix_id, task, folder)
                 # An ingest whose row was lost may have left some.
                 self.store.delete(matrix_id)
                 self.store.commit(matrix_id, folder)
             self._written(lambda: self._finish(matrix_id))
-        except SparsightError as error:
-            self._end(matrix_id, error)
-            raise
-        except Exception as error:
-            log.exception("the matrix cannot be stored")
-            unavailable = UnavailableError("The matrix cannot be stored now; the log says why. Try again later.")
-            self._end(matrix_id, unavailable)
-            raise unavailable from error
         # Only now: what a row waits for that nobody could write is found by this file at the next start.
         (self.uploads / matrix_id).unlink(missing_ok=True)
 

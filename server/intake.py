@@ -1,4 +1,4 @@
-"""How a matrix comes in, uploaded or generated, and goes."""
+"""How a matrix comes in, uploaded, generated or fetched, and goes."""
 
 import asyncio
 import dataclasses
@@ -19,9 +19,12 @@ from starlette.concurrency import run_in_threadpool
 from gpu_engine.errors import ConflictError, NotFoundError
 from gpu_engine.generators import allowed_params, generator
 from gpu_engine.matrix_io.options import chosen
+from gpu_engine.recordings import collected
 from gpu_engine.records import dumps
 from server import recorded_results
 from server.catalogue import clean_name, get_matrix
+from server.collection.entries import Entry
+from server.collection.fetcher import Fetcher
 from server.db import clock
 from server.ingest import Ingestor, emit_state
 from server.jobs.queue import list_jobs
@@ -77,6 +80,14 @@ def add_generated(ingestor: Ingestor, family: str, params: Mapping[str, Any], na
     digest = hashlib.sha256(dumps(["generated", family, full]).encode()).hexdigest()
     row, created, wanted = _claim(ingestor, digest, clean_name(name) or _generated_name(family, full), source)
     return Added(row, created, ingestor.generate(row.id, family, full) if wanted else ingestor.running(row.id))
+
+
+def add_fetched(fetcher: Fetcher, entry: Entry) -> Added:
+    """Starts to fetch a matrix of the collection, or finds it; a failed one is fetched again. Raises LimitError."""
+    fetcher.check_room()
+    ingestor, digest = fetcher.ingestor, hashlib.sha256(dumps(["collection", entry.id]).encode()).hexdigest()
+    row, created, wanted = _claim(ingestor, digest, entry.name, collected(entry.id))
+    return Added(row, created, fetcher.start(row.id, entry) if wanted else ingestor.running(row.id))
 
 
 def predict_generated(family: str, params: Mapping[str, Any], nnz_max: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from gpu_engine import release
 from server.access import Access
 from server.audit import Audit
+from server.collection.fetcher import Fetcher
 from server.db import Database
 from server.errors import install_error_handlers
 from server.guard import Guard
@@ -19,13 +20,13 @@ from server.methods import HeadAsGet
 from server.metrics import Measured, Metrics
 from server.openapi import COMMON, describe, operation_id, problem_docs
 from server.roles import READ
-from server.routes import audit, devices, events, formats, health, jobs, matrices, sets, studies
+from server.routes import audit, collection, devices, events, formats, health, jobs, matrices, sets, studies
 from server.settings import Settings
 from server.store import Store
 from web import api as figures
 from web import pages
 
-ROUTERS = (matrices, sets, jobs, events, devices, studies, formats, figures, audit)
+ROUTERS = (matrices, sets, collection, jobs, events, devices, studies, formats, figures, audit)
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -46,6 +47,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.access = Access(app.state.database, settings.token)
     app.state.store = Store(settings.resolved_store)
     app.state.ingestor = Ingestor(settings, app.state.database, app.state.store)
+    app.state.fetcher = Fetcher(settings, app.state.ingestor)
     app.state.streams = events.Streams()
     metrics.watch(app.state.database, app.state.ingestor, app.state.streams)
     install_error_handlers(app)
@@ -69,5 +71,7 @@ def create_app(settings: Settings) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(app.state.ingestor.open)
     yield
+    app.state.fetcher.stop()
     await run_in_threadpool(app.state.ingestor.close)
+    await run_in_threadpool(app.state.fetcher.close)
     app.state.database.close()

@@ -58,7 +58,7 @@ class MatrixRow(Base):
     #: sha256 of the canonical CSR; empty until ready
     fingerprint: Mapped[str] = mapped_column(String(64), default="", index=True)
     #: {"kind": "upload", "filename", "bytes", …}, {"kind": "generated", "family", "params"}, or of a recorded one
-    #: {"kind": "collection", "name"}
+    #: {"kind": "collection", "name"}, of a fetched one also {"address", "sha256", "bytes", "fetched_at"}
     source: Mapped[dict[str, Any]] = mapped_column(default=dict)
     n_rows: Mapped[int] = mapped_column(BigInteger, default=0)
     n_cols: Mapped[int] = mapped_column(BigInteger, default=0)

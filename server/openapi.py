@@ -64,6 +64,7 @@ TAGS = {
     "matrices": "What is measured: upload, generate, list, delete.",
     "jobs": "Queue a study, follow it, read its results.",
     "events": "What happens, as it happens.",
+    "collection": "What can be fetched by name.",
     "devices": "What is measured on.",
     "studies": "The questions that a job can answer.",
     "formats": "Storage formats and their kernels.",

@@ -160,9 +160,7 @@ def refusal(row: MatrixRow) -> ConflictError:
     why = f"The matrix {row.id} came with recorded results and has no values; it can be neither measured nor deleted."
     if kind_of(row.source) != "generated":
         name = row.source.get("name")
-        return ConflictError(
-            f"{why} Download {name} from the SuiteSparse Matrix Collection and upload it, then measure it here."
-        )
+        return ConflictError(f"{why} It is {name} of the SuiteSparse Matrix Collection.", hint="fetch_matrix")
     params = row.source["params"].items()
     values = ",".join(f"{name}={value if isinstance(value, str) else dumps(value)}" for name, value in params)
     return ConflictError(f"{why} It is {row.source['family']}:{values}.", hint="generate_matrix")

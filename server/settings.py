@@ -47,6 +47,11 @@ class Settings(BaseSettings):
     requests_per_minute: int = Field(
         default=3000, ge=0, description="Most calls of one token in a minute; 0: any number."
     )
+    collection_url: str = Field(
+        default="https://sparse.tamu.edu",
+        pattern=r"^(https?://[^\s/?#@]+(/[^\s?#]*)?)?$",
+        description="Address of the SuiteSparse Matrix Collection or a mirror; empty: nothing is fetched by name.",
+    )
     host: str = Field(default="127.0.0.1", description="Address that the server binds.")
     hosts: str = Field(
         default="", description="Further host names that the server answers to, comma-separated; *: any."

@@ -17,6 +17,7 @@ from server import logs
 from sparsight import (
     backup_commands,
     compare_command,
+    fetch_commands,
     job_commands,
     matrix_commands,
     server_commands,
@@ -37,6 +38,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+matrix_commands.app.command(epilog="Example: sparsight matrix fetch HB/bcsstk16")(fetch_commands.fetch)
+matrix_commands.app.command()(fetch_commands.index)
+matrix_commands.app.add_typer(fetch_commands.app, name="collection")
 app.add_typer(matrix_commands.app, name="matrix")
 app.add_typer(job_commands.app, name="jobs")
 app.add_typer(token_commands.app, name="token")

@@ -8,19 +8,29 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote as escape
 
 import httpx
 
 from gpu_engine.differences import compare_kernels, compare_results
 from gpu_engine.errors import InputError, NotFoundError, UnavailableError, quote
-from server.documents import AuditEntry, Device, Job, Matrix, MatrixSet, StorageFormat, Study
+from server.documents import (
+    AuditEntry,
+    CollectionEntry,
+    CollectionIndex,
+    Device,
+    Job,
+    Matrix,
+    MatrixSet,
+    StorageFormat,
+    Study,
+)
 from server.result_documents import Results
 from sparsight.addresses import with_scheme
 from sparsight.problems import PYTHON, Hints, error_of
 from sparsight.tables import Differences, frame
-from sparsight.uploads import opened
+from sparsight.uploads import Counted, fields_of, opened
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -96,19 +106,41 @@ class Client:
 
         matrix   the path of a file, or a sparse matrix of SciPy, CuPy or PyTorch
         on_read  is told the number of bytes of every block that is sent
-        options  fields of ReadOptions, of an edge list: `directed=True`, `weights="ignore"`
+        options  fields of ReadOptions, of what it leaves open: `directed=True`, `weights="ignore"`, `field="real"`
         Raises ParameterError for an option or a matrix that is none, InputError where the file cannot be opened,
         MatrixFileError where it is not a matrix.
         """
-        fields = _form(options) | ({"name": name} if name else {})
+        fields = fields_of(options) | ({"name": name} if name else {})
         with opened(matrix) as (filename, file):
-            sent = _Counted(file, on_read or (lambda _: None))
+            sent = Counted(file, on_read or (lambda _: None))
             return cast(Matrix, self._call("POST", "/matrices", files={"file": (filename, sent)}, data=fields))
 
     def generate(self, family: str, name: str = "", **parameters: Any) -> Matrix:
         """Has the server generate a matrix, which may still be `ingesting`; the same call again is the same matrix."""
         body = {"family": family, "name": name, **parameters}
         return cast(Matrix, self._call("POST", "/matrices/generate", json=body))
+
+    def fetch(self, name: str) -> Matrix:
+        """Has the server fetch a matrix of the SuiteSparse Matrix Collection, `HB/bcsstk16`; it may be `ingesting`.
+
+        Raises NotFoundError with near names, and ConflictError where the server fetches none.
+        """
+        return cast(Matrix, self._call("POST", "/matrices/fetch", json={"name": name}))
+
+    def collection(self, q: str = "", where: str = "", sort: str = "name") -> Iterator[CollectionEntry]:
+        """What can be fetched by name, as far as the server knows, page by page.
+
+        where  a condition, `nnz > 1e6 and spd`; sort: `name`, `nnz` or `-nnz`
+        """
+        return self._pages("/collection", {"q": q, "where": where, "sort": sort})
+
+    def collection_index(self) -> CollectionIndex:
+        """Where the server's list of the collection comes from."""
+        return cast(CollectionIndex, self._call("GET", "/collection/index"))
+
+    def fetch_collection_index(self) -> CollectionIndex:
+        """Has the server fetch the list of all matrices; raises UnavailableError where it reaches nobody."""
+        return cast(CollectionIndex, self._call("POST", "/collection/index"))
 
     def matrices(self, q: str = "", sort: str = "-created_at", recorded: bool = False) -> Iterator[Matrix]:
         """The matrices whose name contains `q`, page by page; recorded ones, which have no values, only if told so."""
@@ -302,31 +334,3 @@ class Client:
         if answer.is_error:
             raise error_of(document, answer.status_code, self._hints)
         return dict(document)
-
-
-def _form(options: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of ReadOptions as form fields; raises ParameterError."""
-    if not options:
-        return {}
-    # The readers take seconds to import.
-    from gpu_engine.matrix_io.options import ReadOptions, chosen
-    from gpu_engine.parameters import parse_params
-
-    parsed = chosen(parse_params(ReadOptions, options))
-    return {name: json.dumps(value) if isinstance(value, bool) else str(value) for name, value in parsed.items()}
-
-
-class _Counted:
-    """A file that tells how many bytes are read from it."""
-
-    def __init__(self, file: BinaryIO, on_read: Callable[[int], None]) -> None:
-        self._file = file
-        self._on_read = on_read
-
-    def read(self, size: int = -1) -> bytes:
-        block = self._file.read(size)
-        self._on_read(len(block))
-        return block
-
-    def fileno(self) -> int:
-        return self._file.fileno()

@@ -65,7 +65,7 @@ def add(
     if (file is None) == (not generate):
         raise InputError("Give either a file or --generate FAMILY:NAME=VALUE,….")
     if generate and options:
-        raise InputError(f"A generated matrix is no edge list; leave --{' --'.join(options)} out.")
+        raise InputError(f"A generated matrix leaves nothing open; leave --{' --'.join(options)} out.")
     with connect(server) as client:
         task = Task(client, messages(), out())
         if file is not None:

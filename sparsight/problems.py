@@ -23,7 +23,9 @@ Hints = Mapping[Hint | Literal["name_server"], str]
 PYTHON: Hints = {
     "choose_direction": "Pass directed=True if it is the edge u → v, directed=False if it stands for both.",
     "choose_duplicates": "Pass duplicates='sum' or duplicates='last'.",
+    "choose_field": "Pass field='real' or field='pattern'.",
     "delete_with_results": "Pass with_results=True to delete them with it.",
+    "fetch_matrix": "Client.fetch brings it with its values; measure that one.",
     "generate_matrix": "Client.generate makes it with its values; measure that one.",
     "list_jobs": "Client.jobs() lists them.",
     "list_matrices": "Client.matrices() lists them.",
@@ -33,7 +35,9 @@ PYTHON: Hints = {
 COMMAND: Hints = {
     "choose_direction": "Give --directed true if it is the edge u → v, --directed false if it stands for both.",
     "choose_duplicates": "Give --duplicates sum or --duplicates last.",
+    "choose_field": "Give --field real or --field pattern.",
     "delete_with_results": "Give --with-results to delete them with it.",
+    "fetch_matrix": "`sparsight matrix fetch` brings it with its values; measure that one.",
     "generate_matrix": "`sparsight matrix add --generate` makes it with its values; measure that one.",
     "list_jobs": "`sparsight jobs ls` lists them.",
     "list_matrices": "`sparsight matrix ls` lists them.",

@@ -38,7 +38,9 @@ def _flags() -> list[Any]:
 
 def _flag(name: str, hint: Any, description: str) -> Parameter:
     choices = hint if get_origin(hint) is Literal else SWITCH
-    option = typer.Option(help=description, callback=_keep, expose_value=False, rich_help_panel="Edge lists")
+    option = typer.Option(
+        help=description, callback=_keep, expose_value=False, rich_help_panel="What a file leaves open"
+    )
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[choices | None, option])
 
 

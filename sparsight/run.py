@@ -80,7 +80,7 @@ class Task:
     def upload(self, file: Path, name: str = "", **options: Any) -> Matrix:
         """Uploads the file and waits until the server has read it; raises what is wrong with it.
 
-        options  fields of ReadOptions, of an edge list
+        options  fields of ReadOptions, of what the file leaves open
         """
         return self.settle(self._send(file, name, options))
 

@@ -39,13 +39,13 @@ class Source:
 def find_sources(texts: Sequence[str], options: Mapping[str, Any]) -> list[Source]:
     """The sources that are named; no server is asked. Each error says which of them is refused.
 
-    options  of the edge lists among the files
-    Raises InputError and its kinds for what is nothing of the kind, a file that is no matrix, an edge list without a
-    direction, options without an edge list, and more matrices than a job takes.
+    options  of the files among them that leave something open, such as edge lists
+    Raises InputError and its kinds for what is nothing of the kind, a file that is no matrix, one of which something
+    has yet to be said, options that no file leaves open, and more matrices than a job takes.
     """
     found = [source for text in texts for source in _sources(text, options)]
-    if options and not any(source.options for source in found):
-        raise ParameterError(f"None of these is an edge list; leave --{' --'.join(options)} out.")
+    if superfluous := [name for name in options if not any(name in source.options for source in found)]:
+        raise ParameterError(f"None of these files leaves that open; leave --{' --'.join(superfluous)} out.")
     if len(found) > MATRICES_MAX:
         raise ParameterError(f"A job takes at most {MATRICES_MAX} matrices, and these are {len(found)}.")
     return found
@@ -98,14 +98,14 @@ def _sources(text: str, options: Mapping[str, Any]) -> list[Source]:
 
 
 def _file(text: str, path: Path, options: Mapping[str, Any]) -> Source:
-    """The file, with the options if it is an edge list; its head says which format it has."""
-    from gpu_engine.matrix_io import ReadLimits, ReadOptions, find_reader
-    from gpu_engine.matrix_io.edge_list import CHOOSE, EdgeList
+    """The file, with the options of what it leaves open, as its head says."""
+    from gpu_engine.matrix_io import ReadLimits, ReadOptions, read_head, reader_of
 
     with naming(text):
-        reader = find_reader(path, ReadLimits(), ReadOptions())
-        if not isinstance(reader, EdgeList):
-            return Source(text, path)
-        if options.get("directed") is None:
-            raise MatrixFileError(f"{CHOOSE} {COMMAND['choose_direction']}")
-        return Source(text, path, options)
+        head = read_head(path, ReadLimits())
+        reader = reader_of(head)
+        own = {name: value for name, value in options.items() if name in reader.leaves_open(head)}
+        refusal = reader.told(ReadOptions(**own)).refusal(head)
+        if refusal and refusal.hint:
+            raise MatrixFileError(f"{refusal.message} {COMMAND[refusal.hint]}")
+        return Source(text, path, own)

@@ -1,7 +1,8 @@
 """What is sent as a matrix file: a file, or a sparse matrix of another library as the .npz file of SciPy."""
 
+import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -46,3 +47,31 @@ def _on_host(array: Any) -> Any:
     if hasattr(array, "get"):
         return array.get()
     return array.detach().cpu().numpy() if hasattr(array, "detach") else array
+
+
+def fields_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of ReadOptions as form fields; raises ParameterError."""
+    if not options:
+        return {}
+    # The readers take seconds to import.
+    from gpu_engine.matrix_io.options import ReadOptions, chosen
+    from gpu_engine.parameters import parse_params
+
+    parsed = chosen(parse_params(ReadOptions, options))
+    return {name: json.dumps(value) if isinstance(value, bool) else str(value) for name, value in parsed.items()}
+
+
+class Counted:
+    """A file that tells how many bytes are read from it."""
+
+    def __init__(self, file: BinaryIO, on_read: Callable[[int], None]) -> None:
+        self._file = file
+        self._on_read = on_read
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._file.read(size)
+        self._on_read(len(block))
+        return block
+
+    def fileno(self) -> int:
+        return self._file.fileno()

@@ -34,6 +34,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 ADDRESS = "http://127.0.0.1:8000"
 
+# No test reaches out of this machine; those of fetching bring a collection of their own.
+os.environ["SPARSIGHT_COLLECTION_URL"] = ""
+
 AddMatrix = Callable[..., str]
 
 TOGETHER = "tests/browser/"
@@ -146,12 +149,12 @@ def home(tmp_path: Path, migrated: Path) -> Path:
 
 @pytest.fixture
 def settings(home: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """The defaults in that home, whatever the environment says."""
+    """The defaults in that home, whatever the environment says; nothing is fetched from elsewhere."""
     from server.settings import Settings
 
     for name in [name for name in os.environ if name.startswith("SPARSIGHT_")]:
         monkeypatch.delenv(name)
-    return Settings(home=home, ingest_memory_bytes=4 * 2**30)
+    return Settings(home=home, ingest_memory_bytes=4 * 2**30, collection_url="")
 
 
 @pytest.fixture

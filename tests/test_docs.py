@@ -133,13 +133,20 @@ def test_every_call_has_its_row(tmp_path: Path) -> None:
     assert set(rows) == calls
 
 
+def inner_commands(app: Any) -> list[str]:
+    """The commands of groups and of groups within them, with the names of these before them."""
+    found = []
+    for group in app.registered_groups:
+        own = [str(command.callback.__name__) for command in group.typer_instance.registered_commands]
+        found += [f"{group.name} {name}" for name in [*own, *inner_commands(group.typer_instance)]]
+    return found
+
+
 def test_every_command_and_exit_code_has_its_row() -> None:
     rows = first_cells(section("README.md", "### Commands"))
     codes_begin = rows.index("exit code")
     commands = [str(command.callback.__name__) for command in app.registered_commands if command.callback]
-    for group in app.registered_groups:
-        inner = group.typer_instance.registered_commands if group.typer_instance else []
-        commands += [f"{group.name} {command.callback.__name__}" for command in inner if command.callback]
+    commands += inner_commands(app)
     assert rows[1:codes_begin] == [f"sparsight {name}" for name in commands]
     assert rows[codes_begin + 1 :] == [str(int(code)) for code in Exit]
 

@@ -24,6 +24,8 @@ class Service:
         self.folder = folder
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARSIGHT_")}
         self.environment |= {"SPARSIGHT_HOME": str(folder / "home"), "PYTHONUNBUFFERED": "1"}
+        # Made-up requests and tests reach nobody else.
+        self.environment["SPARSIGHT_COLLECTION_URL"] = ""
         self.environment |= {f"SPARSIGHT_{name.upper()}": value for name, value in settings.items()}
         self.log = (folder / "log").open("w+")
         command = [sys.executable, "-P", "-m", "sparsight", "serve", "--port", "0", *options]

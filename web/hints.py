@@ -8,7 +8,9 @@ from gpu_engine.errors import Hint
 HINTS: Mapping[Hint, str] = {
     "choose_direction": "Choose the direction and press Upload.",
     "choose_duplicates": "Choose what becomes of repeated edges and press Upload.",
+    "choose_field": "Choose the field and press Upload.",
     "delete_with_results": "Confirm on the page of the matrix that its jobs are deleted with it.",
+    "fetch_matrix": "Fetch it by name on the page Matrices; that one has values and can be measured.",
     "generate_matrix": "Generate it on the page Matrices; that one has values and can be measured.",
     "list_jobs": "The page Jobs lists them.",
     "list_matrices": "The page Matrices lists them.",

@@ -43,9 +43,18 @@ class MatrixSet:
 
 
 @dataclass(frozen=True, slots=True)
-class MatricesPage:
-    """`/matrices`: the catalogue, upload and generators.
+class ByName:
+    """The form that fetches a matrix of the collection: some names for a start, and how many are known."""
 
+    names: tuple[Choice, ...]
+    known: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatricesPage:
+    """`/matrices`: the catalogue, upload, generators and the collection.
+
+    by_name   None where nothing is fetched
     sources   mine, recorded, all; source: as the address has it; filtered: whether it asks for less than everything
     sets      the newest that were saved; set: the one shown, None: the whole catalogue
     studies   that the chosen matrices can be measured by; devices: those alive
@@ -63,6 +72,7 @@ class MatricesPage:
     matrices: tuple[CatalogueLine, ...]
     first: str
     next: str
+    by_name: ByName | None
     families: tuple[Family, ...]
     sets: tuple[Link, ...]
     set: MatrixSet | None
@@ -99,6 +109,7 @@ class Origin:
 class MatrixPage:
     """`/matrices/{id}`: features, advice, pictures, results so far, the button that measures; origin of a recorded one.
 
+    fetch    its name in the collection where it can be fetched, or fetched again
     advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
     form     measures it; None where it has no values
     history  over the jobs that compared its formats
@@ -109,6 +120,7 @@ class MatrixPage:
     matrix: MatrixLine
     source: str
     error: str
+    fetch: str
     facts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     advice: Table | None

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from gpu_engine.errors import NotFoundError
 from server.catalogue import get_matrix
 from server.db import Database
-from server.deps import DatabaseDep, StoreDep
+from server.deps import DatabaseDep, FetcherDep, StoreDep
 from server.events import newest_id
 from server.roles import READ
 from server.routes.devices import list_devices
@@ -81,19 +81,22 @@ def show_sign_in(request: Request) -> Response:
 
 
 @router.get("/matrices")
-def show_matrices(request: Request, database: DatabaseDep) -> Response:
+def show_matrices(request: Request, database: DatabaseDep, fetcher: FetcherDep) -> Response:
     """The catalogue."""
     options = parse_options(request.query_params.multi_items(), catalogue.OPTIONS)
     with reading(request, database) as session:
-        return render(request, "matrices.html", catalogue.page(session, options))
+        return render(request, "matrices.html", catalogue.page(session, options, fetcher))
 
 
 @router.get("/matrices/{matrix_id}")
-def show_matrix(matrix_id: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
+def show_matrix(
+    matrix_id: str, request: Request, database: DatabaseDep, store: StoreDep, fetcher: FetcherDep
+) -> Response:
     """One matrix."""
     followed = parse_selection(request.query_params.multi_items(), ("kernel", "cache"))
     with reading(request, database) as session:
-        return render(request, "matrix.html", matrices.matrix_page(session, store, matrix_id, followed))
+        page = matrices.matrix_page(session, store, matrix_id, followed, fetcher.is_on)
+        return render(request, "matrix.html", page)
 
 
 @router.get("/matrices/{matrix_id}/spy.png")

@@ -11,11 +11,12 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generator
 from gpu_engine.studies import STUDIES, study
 from server import matrix_sets
-from server.deps import AccessDep, DatabaseDep, IngestorDep, SettingsDep
+from server.deps import AccessDep, DatabaseDep, FetcherDep, IngestorDep, SettingsDep
 from server.devices import AUTO
 from server.guard import COOKIE, SIGN_IN, client_of, cookie_of
 from server.jobs import queue
 from server.roles import READ, SUBMIT, CallerDep
+from server.routes.collection import take_fetch
 from server.routes.matrices import take_call, take_upload
 from server.tokens import SESSION_S
 from web.forms import values_of
@@ -53,6 +54,13 @@ def generate(fields: FieldsDep, ingestor: IngestorDep, caller: CallerDep) -> Res
     given = {"family": "", "name": ""} | dict(fields)
     params = values_of(generator(given["family"]).Params, fields, but=("family", "name"))
     row, _ = take_call(ingestor, caller, given["family"], params, given["name"])
+    return to(f"/matrices/{row.id}")
+
+
+@router.post("/matrices/fetch", dependencies=[SUBMIT])
+def fetch(fields: FieldsDep, fetcher: FetcherDep, caller: CallerDep) -> Response:
+    """Fetches a matrix of the collection by its `name` and shows it."""
+    row, _ = take_fetch(fetcher, caller, dict(fields).get("name", ""))
     return to(f"/matrices/{row.id}")
 
 

@@ -13,7 +13,7 @@ from gpu_engine.matrix_io.harwell_boeing import HarwellBoeing
 from gpu_engine.matrix_io.matlab import MatlabFile
 from gpu_engine.matrix_io.matrix_market import MatrixMarket
 from gpu_engine.matrix_io.npz import SciPyNpz
-from gpu_engine.matrix_io.options import ReadOptions, chosen
+from gpu_engine.matrix_io.options import EDGES, ReadOptions, chosen
 from gpu_engine.matrix_io.write import market_text, write_matrix_market
 
 __all__ = [
@@ -24,7 +24,9 @@ __all__ = [
     "Reader",
     "find_reader",
     "market_text",
+    "read_head",
     "read_matrix",
+    "reader_of",
     "write_matrix_market",
 ]
 
@@ -54,20 +56,31 @@ def read_matrix(path: Path, limits: ReadLimits | None = None, options: ReadOptio
 
 def find_reader(path: Path, limits: ReadLimits, options: ReadOptions) -> Reader:
     """The reader of the file's format, with these options; raises as `read_matrix`."""
+    head = read_head(path, limits)
+    reader = reader_of(head)
+    _check_asked(reader, reader.leaves_open(head), options)
+    return reader.told(options)
+
+
+def read_head(path: Path, limits: ReadLimits) -> bytes:
+    """The decompressed bytes by which the format of a file is known."""
     with closing(content_blocks(path, limits)) as blocks:
         head = b""
         while len(head) < HEAD_BYTES and (block := next(blocks, None)) is not None:
             head += block
+    return head
+
+
+def reader_of(head: bytes) -> Reader:
+    """The reader of files that begin so; raises MatrixFileError where there is none."""
     for reader in READERS:
         if reader.recognises(head):
-            return _with(reader, options)
+            return reader
     raise MatrixFileError(explain_head(head[:EXPLAINED_BYTES]), 1)
 
 
-def _with(reader: Reader, options: ReadOptions) -> Reader:
-    """The reader with the options; raises ParameterError where its format has none."""
-    if isinstance(reader, EdgeList):
-        return EdgeList(options)
-    if superfluous := ", ".join(chosen(options)):
-        raise ParameterError(f"The file is {reader.name}, not an edge list; leave {superfluous} out.")
-    return reader
+def _check_asked(reader: Reader, left_open: tuple[str, ...], options: ReadOptions) -> None:
+    """Raises ParameterError for options of which the file leaves nothing open."""
+    if superfluous := [name for name in chosen(options) if name not in left_open]:
+        what = "not an edge list" if superfluous[0] in EDGES else "and no Matrix Market file without a field"
+        raise ParameterError(f"The file is {reader.name}, {what}; leave {', '.join(superfluous)} out.")

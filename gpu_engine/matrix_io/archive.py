@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.matrix_io.base import MIB, ReadLimits, ReadResult
+from gpu_engine.matrix_io.base import MIB, Complete, ReadLimits, ReadResult
 from gpu_engine.matrix_io.decompress import content_blocks
 from gpu_engine.matrix_io.matrix_market import COMMENTS, read_market
 from gpu_engine.matrix_io.stream import ByteStream
@@ -39,7 +39,7 @@ END = bytes(tarfile.BLOCKSIZE)
 Member = tuple[tarfile.TarInfo, Iterator[bytes]]
 
 
-class SuiteSparseArchive:
+class SuiteSparseArchive(Complete):
     """The reader of tar archives with one matrix, `Name/Name.mtx`; they may be compressed."""
 
     name = "SuiteSparse archive"
@@ -61,7 +61,7 @@ class SuiteSparseArchive:
                     raise MatrixFileError(f"The archive holds two matrices, {names}; send one of them.")
                 else:
                     lines = Lines(content, limits, COMMENTS)
-                    found.append((member.name, read_market(lines, member.size, limits)))
+                    found.append((member.name, _read(lines, member.size, limits)))
         if not found:
             raise MatrixFileError(
                 "The archive has no member Name/Name.mtx, as Matrix Market archives of the SuiteSparse collection do."
@@ -70,6 +70,16 @@ class SuiteSparseArchive:
         left_out = f"; {others} other files were left out" if others else ""
         notes = (f"Read from {quote(name)} of the archive{left_out}.", *result.notes)
         return ReadResult(result.matrix, notes, result.duplicates)
+
+
+def _read(lines: Lines, text_bytes: int, limits: ReadLimits) -> ReadResult:
+    """The matrix of a member."""
+    try:
+        return read_market(lines, text_bytes, limits)
+    except MatrixFileError as error:
+        # What a member leaves open is nobody's to choose: the archive itself says everything.
+        error.hint = None
+        raise
 
 
 def is_archive(head: bytes) -> bool:

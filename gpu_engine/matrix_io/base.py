@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
-from gpu_engine.errors import TooLargeError, quote
+from gpu_engine.errors import MatrixFileError, TooLargeError, quote
+from gpu_engine.matrix_io.options import ReadOptions
 
 GIB = 2**30
 MIB = 2**20
@@ -56,9 +57,37 @@ class Reader(Protocol):
         """Whether a file whose decompressed content begins so is of this format."""
         ...
 
-    def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+    def leaves_open(self, head: bytes) -> tuple[str, ...]:
+        """Which fields of ReadOptions a file of this format that begins so leaves to its sender."""
         ...
+
+    def told(self, options: ReadOptions) -> "Reader":
+        """The reader that reads what is left open so."""
+        ...
+
+    def refusal(self, head: bytes) -> MatrixFileError | None:
+        """The error of a file that begins so while what it leaves open is not said; its hint asks for that."""
+        ...
+
+    def read(self, path: Path, limits: ReadLimits) -> ReadResult:
+        """The matrix of the file; raises TooLargeError, and MatrixFileError, whose hint asks for what is left open."""
+        ...
+
+
+class Complete:
+    """What readers share whose files say everything themselves."""
+
+    def leaves_open(self, head: bytes) -> tuple[str, ...]:  # noqa: ARG002
+        """Nothing."""
+        return ()
+
+    def told(self, options: ReadOptions) -> Self:  # noqa: ARG002
+        """The same reader."""
+        return self
+
+    def refusal(self, head: bytes) -> MatrixFileError | None:  # noqa: ARG002
+        """None: nothing has to be said."""
+        return None
 
 
 def check_shape(n_rows: int, n_cols: int, entries: int, limits: ReadLimits, the: str = "The") -> None:

@@ -19,7 +19,7 @@ from gpu_engine.matrix_io.decimals import nearest
 from gpu_engine.matrix_io.decompress import BLOCK_BYTES, content_blocks
 from gpu_engine.matrix_io.explain import explain_value
 from gpu_engine.matrix_io.named_edges import EdgeChunk, NamedEdges, are_names
-from gpu_engine.matrix_io.options import ReadOptions
+from gpu_engine.matrix_io.options import EDGES, ReadOptions
 from gpu_engine.matrix_io.text import Lines, comment_lines
 
 EDGE_BYTES = 4
@@ -55,10 +55,22 @@ class EdgeList:
         first, second = _first_lines(head)
         return bool(EDGE.fullmatch(first)) or _names_columns(first, second) or are_names(first, second)
 
+    def leaves_open(self, head: bytes) -> tuple[str, ...]:  # noqa: ARG002
+        """What a line of an edge stands for."""
+        return EDGES
+
+    def told(self, options: ReadOptions) -> "EdgeList":
+        """The reader of lists that are read so."""
+        return EdgeList(options)
+
+    def refusal(self, head: bytes) -> MatrixFileError | None:  # noqa: ARG002
+        """The error of a list without a direction."""
+        return MatrixFileError(CHOOSE, hint="choose_direction") if self.options.directed is None else None
+
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
         """The matrix of the file; raises TooLargeError, and MatrixFileError, also where no direction was chosen."""
-        if self.options.directed is None:
-            raise MatrixFileError(CHOOSE, hint="choose_direction")
+        if refusal := self.refusal(b""):
+            raise refusal
         with closing(content_blocks(path, limits)) as blocks:
             lines = Lines(blocks, limits, COMMENTS)
             edges = (NamedEdges if _has_names(path, limits) else _Edges)(lines, self.options, limits)

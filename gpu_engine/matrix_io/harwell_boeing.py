@@ -18,7 +18,7 @@ import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.findings import units
-from gpu_engine.matrix_io.base import ReadLimits, ReadResult, check_shape
+from gpu_engine.matrix_io.base import Complete, ReadLimits, ReadResult, check_shape
 from gpu_engine.matrix_io.compressed import Compressed, build
 from gpu_engine.matrix_io.decimals import exact, nearest
 from gpu_engine.matrix_io.decompress import content_blocks
@@ -55,7 +55,7 @@ INDEX_DIGITS_MAX = 18
 BLANKS = re.compile(rb"[ \t]+")
 
 
-class HarwellBoeing:
+class HarwellBoeing(Complete):
     """The reader of real, integer and pattern matrices by columns (RUA, RSA, PUA, PSA and so on)."""
 
     name = "Harwell-Boeing"

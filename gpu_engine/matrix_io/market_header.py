@@ -24,7 +24,10 @@ SYMMETRIES = {"general": tokenizer.GENERAL, "symmetric": tokenizer.SYMMETRIC, "s
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself; `entries` counts its entry lines, `line` is the number of the size line."""
+    """What a file says of itself; `entries` counts its entry lines, `line` is the number of the size line.
+
+    chosen  the field that somebody else had to name; empty: the banner has it
+    """
 
     coordinate: bool
     kind: int
@@ -33,6 +36,7 @@ class Header:
     n_cols: int
     entries: int
     line: int
+    chosen: str = ""
 
     @property
     def entry_bytes(self) -> int:
@@ -46,30 +50,46 @@ def is_banner(head: bytes) -> bool:
     return head.removeprefix(UTF8_BOM)[: len(BANNER)].lower() == BANNER
 
 
-def read_header(lines: Lines, text_bytes: int, limits: ReadLimits) -> Header:
+def lacks_field(head: bytes) -> bool:
+    """Whether the first line of a text lacks the field alone, as in files of ORNL."""
+    return _lacks_field(_words(first_line(head))[0])
+
+
+def first_line(head: bytes) -> bytes:
+    """The first line of a text, without its end."""
+    return head.partition(b"\n")[0].removesuffix(b"\r")
+
+
+def read_header(lines: Lines, text_bytes: int, limits: ReadLimits, field: str = "named") -> Header:
     """The header, checked against the most bytes that the text can have; `lines` stands behind it.
 
+    field  what a banner without one means; `named`: that is refused, with the hint to choose one
     Raises MatrixFileError for what it cannot mean and TooLargeError for more than the limits.
     """
-    coordinate, kind, symmetry = _parse_banner(lines.next_line() or b"")
+    line = lines.next_line() or b""
+    coordinate, kind, symmetry = parse_banner(line, field)
     sizes = _parse_sizes(_size_line(lines), coordinate, lines.number)
     if symmetry != tokenizer.GENERAL and sizes[0] != sizes[1]:
         shape = f"{quote(sizes[0])} × {quote(sizes[1])}"
         raise MatrixFileError(f"A symmetric matrix must be square, not {shape}.", lines.number)
     entries = sizes[2] if coordinate else _array_entries(sizes[0], sizes[1], symmetry)
-    header = Header(coordinate, kind, symmetry, sizes[0], sizes[1], entries, lines.number)
+    chosen = field if lacks_field(line) else ""
+    header = Header(coordinate, kind, symmetry, sizes[0], sizes[1], entries, lines.number, chosen)
     _check_plausible(header, text_bytes)
     _check_limits(header, limits)
     return header
 
 
-def _parse_banner(line: bytes) -> tuple[bool, int, int]:
-    """(coordinate, kind, symmetry) of the first line."""
+def parse_banner(line: bytes, chosen: str) -> tuple[bool, int, int]:
+    """(coordinate, kind, symmetry) of the first line; chosen: as `read_header`.
+
+    Raises MatrixFileError, with the hint to choose a field where that alone is missing.
+    """
     if b"\r" in line:
         raise MatrixFileError("The lines end with CR alone; save the file with LF or CRLF line ends.", 1)
-    text = line.removeprefix(UTF8_BOM).decode("utf-8", "backslashreplace").strip(" \t")
-    # Blanks and tabs alone part words, and ASCII letters alone have two cases, as in every other reader.
-    words = re.split(r"[ \t]+", text.lower() if text.isascii() else text)
+    words, text = _words(line)
+    if _lacks_field(words) and chosen != "named":
+        words.insert(3, chosen)
     _check_words(words, quote(text))
     _, kind_of_object, layout, field, symmetry = words
     _check_word("object", kind_of_object, ("matrix",))
@@ -87,16 +107,28 @@ def _parse_banner(line: bytes) -> tuple[bool, int, int]:
     return layout == "coordinate", KINDS[field], SYMMETRIES[symmetry]
 
 
+def _words(line: bytes) -> tuple[list[str], str]:
+    """The words of a first line, and the line as text."""
+    text = line.removeprefix(UTF8_BOM).decode("utf-8", "backslashreplace").strip(" \t")
+    # Blanks and tabs alone part words, and ASCII letters alone have two cases, as in every other reader.
+    return re.split(r"[ \t]+", text.lower() if text.isascii() else text), text
+
+
+def _lacks_field(words: list[str]) -> bool:
+    return len(words) == 4 and words[2] in LAYOUTS and words[3] in SYMMETRIES
+
+
 def _check_words(words: list[str], shown: str) -> None:
     """Raises MatrixFileError unless the banner has its five words; says which one is missing."""
     form = "expected '%%MatrixMarket matrix coordinate real general' or the like"
     if words[0].encode() != BANNER or len(words) > 5:
         raise MatrixFileError(f"{shown} is no first line of Matrix Market; {form}.", 1)
-    if len(words) == 4 and words[2] in LAYOUTS and words[3] in SYMMETRIES:
+    if _lacks_field(words):
         raise MatrixFileError(
-            f"{shown} lacks the field before {words[3]!r}; {form}. Put real there where the lines have a value, "
+            f"{shown} lacks the field before {words[3]!r}; {form}. The field is real where the lines have a value, "
             "pattern where they have none.",
             1,
+            "choose_field",
         )
     if len(words) == 4 and words[2] in LAYOUTS and words[3] in KINDS:
         raise MatrixFileError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.findings import units
-from gpu_engine.matrix_io.base import MIB, ReadLimits, ReadResult
+from gpu_engine.matrix_io.base import MIB, Complete, ReadLimits, ReadResult
 from gpu_engine.matrix_io.compressed import Compressed, build, whole
 from gpu_engine.matrix_io.decompress import check_effort, content_blocks
 from gpu_engine.matrix_io.stream import ByteStream
@@ -36,7 +36,7 @@ VARIABLES_MAX = 1000
 V73 = "This is a MATLAB v7.3 (HDF5) file; save it again with save(file, variable, '-v7')."
 
 
-class MatlabFile:
+class MatlabFile(Complete):
     """The reader of `Problem.A`, as SuiteSparse names it, or of the one sparse variable."""
 
     name = "MATLAB .mat v5"

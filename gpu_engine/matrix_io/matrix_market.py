@@ -15,7 +15,8 @@ from gpu_engine.matrix_io.base import ReadLimits, ReadResult
 from gpu_engine.matrix_io.decimals import exact, nearest
 from gpu_engine.matrix_io.decompress import BLOCK_BYTES, content_blocks, content_bytes_max
 from gpu_engine.matrix_io.explain import explain_line
-from gpu_engine.matrix_io.market_header import Header, is_banner, read_header
+from gpu_engine.matrix_io.market_header import Header, first_line, is_banner, lacks_field, parse_banner, read_header
+from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.matrix_io.text import Lines
 
 MIRROR = {tokenizer.GENERAL: 0.0, tokenizer.SYMMETRIC: 1.0, tokenizer.SKEW: -1.0}
@@ -28,22 +29,43 @@ class MatrixMarket:
 
     name = "Matrix Market"
 
+    def __init__(self, options: ReadOptions | None = None) -> None:
+        self.options = options or ReadOptions()
+
     def recognises(self, head: bytes) -> bool:
         """Whether the text begins with the banner."""
         return is_banner(head)
 
+    def leaves_open(self, head: bytes) -> tuple[str, ...]:
+        """The field, where the banner lacks it."""
+        return ("field",) if lacks_field(head) else ()
+
+    def told(self, options: ReadOptions) -> "MatrixMarket":
+        """The reader of files whose missing field is the one chosen."""
+        return MatrixMarket(options)
+
+    def refusal(self, head: bytes) -> MatrixFileError | None:
+        """The error of a banner without a field."""
+        try:
+            parse_banner(first_line(head), self.options.field)
+        except MatrixFileError as error:
+            return error if error.hint else None
+        return None
+
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
         """The matrix of the file; raises MatrixFileError or TooLargeError."""
         with closing(content_blocks(path, limits)) as blocks:
-            return read_market(Lines(blocks, limits, COMMENTS), content_bytes_max(path, limits), limits)
+            lines = Lines(blocks, limits, COMMENTS)
+            return read_market(lines, content_bytes_max(path, limits), limits, self.options.field)
 
 
-def read_market(lines: Lines, text_bytes: int, limits: ReadLimits) -> ReadResult:
+def read_market(lines: Lines, text_bytes: int, limits: ReadLimits, field: str = "named") -> ReadResult:
     """The matrix of a text of at most that many bytes, which is read to its end.
 
+    field  of the values where the banner lacks one; `named`: that is refused
     Raises MatrixFileError or TooLargeError.
     """
-    header = read_header(lines, text_bytes, limits)
+    header = read_header(lines, text_bytes, limits, field)
     entries = _Entries(header, lines, limits)
     chunks = list(entries.chunks())
     matrix, duplicates = assemble(header.n_rows, header.n_cols, chunks, MIRROR[header.symmetry])
@@ -154,6 +176,8 @@ def _array_places(header: Header, number: Any) -> tuple[Any, Any]:
 
 
 def _notes(header: Header, entries: _Entries, duplicates: int) -> Iterator[str]:
+    if header.chosen:
+        yield f"The first line names no field; the entries were read as {header.chosen}, as was chosen."
     if header.kind == tokenizer.PATTERN:
         yield "The file has no values; every entry is 1."
     if header.symmetry != tokenizer.GENERAL:

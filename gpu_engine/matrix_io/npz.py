@@ -19,7 +19,7 @@ import numpy as np
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.findings import units
 from gpu_engine.matrix_io.assemble import Chunk
-from gpu_engine.matrix_io.base import ReadLimits, ReadResult
+from gpu_engine.matrix_io.base import Complete, ReadLimits, ReadResult
 from gpu_engine.matrix_io.compressed import Compressed, build, build_entries, checked_indices, whole
 from gpu_engine.matrix_io.decompress import check_effort
 
@@ -44,7 +44,7 @@ TEXT_BYTES_MAX = 1024
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 
 
-class SciPyNpz:
+class SciPyNpz(Complete):
     """The reader of sparse matrices saved by SciPy as csr, csc or coo."""
 
     name = "SciPy .npz"

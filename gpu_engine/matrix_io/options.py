@@ -1,11 +1,11 @@
-"""ReadOptions: what a file leaves open and its sender has to say."""
+"""ReadOptions: what a file leaves open and its sender has to say; QUESTIONS: which hint of a reader asks for what."""
 
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gpu_engine.errors import ParameterError, quote
+from gpu_engine.errors import Hint, ParameterError, quote
 from gpu_engine.parameters import parameter, parse_params
 
 DIRECTIONS = {"true": True, "false": False, "": None}
@@ -13,9 +13,10 @@ DIRECTIONS = {"true": True, "false": False, "": None}
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read an edge list; every other format says all of this itself.
+    """How to read what a file leaves open: all of this an edge list, the field a Matrix Market file without one.
 
-    A list without a direction is refused: a wrong guess gives another graph and other ranks without a sign of it.
+    A list without a direction is refused: a wrong guess gives another graph and other ranks without a sign of it. A
+    first line without a field is refused too, until somebody says which one it is.
     """
 
     directed: bool | None = parameter(
@@ -27,6 +28,40 @@ class ReadOptions:
     duplicates: Literal["sum", "last", "refuse"] = parameter(
         "sum", "A repeated edge: add the values up, keep the last one, or refuse the file."
     )
+    field: Literal["named", "real", "pattern"] = parameter(
+        "named",
+        "named: by the first line of a Matrix Market file; real or pattern: where that names none, whether the entries "
+        "have values.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a reader asks the sender of a file.
+
+    options  fields of ReadOptions that answer it
+    guesses  answers with which a preview is read meanwhile, the first that fits, each with what the preview says of it
+    """
+
+    options: tuple[str, ...]
+    guesses: tuple[tuple[Mapping[str, Any], str], ...] = ()
+
+
+EDGES = ("directed", "weights", "duplicates")
+QUESTIONS: Mapping[Hint, Question] = {
+    "choose_direction": Question(
+        EDGES, (({"directed": True}, "No direction was chosen; this is the directed reading."),)
+    ),
+    "choose_duplicates": Question(EDGES),
+    "choose_field": Question(
+        ("field",),
+        (
+            ({"field": "real"}, "No field was chosen; this is the reading as real."),
+            ({"field": "pattern"}, "No field was chosen; this is the reading as pattern."),
+        ),
+    ),
+}
+"""Hint of a MatrixFileError → what would answer it."""
 
 
 def parse_options(fields: Mapping[str, str]) -> ReadOptions:

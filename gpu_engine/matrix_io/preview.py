@@ -7,30 +7,36 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import MatrixFileError
 from gpu_engine.matrix_io import find_reader
-from gpu_engine.matrix_io.base import ReadLimits
-from gpu_engine.matrix_io.edge_list import EdgeList
-from gpu_engine.matrix_io.options import ReadOptions
+from gpu_engine.matrix_io.base import ReadLimits, ReadResult
+from gpu_engine.matrix_io.options import QUESTIONS, Question, ReadOptions
 
 ENTRIES_SHOWN = 20
-UNCHOSEN = "No direction was chosen; this is the directed reading."
 
 
 def preview(path: Path, limits: ReadLimits, options: ReadOptions) -> dict[str, Any]:
     """The file's format, shape, symmetry, first entries (row and column from 0) and notes, as plain JSON values.
 
-    An edge list without a direction is shown as a directed one. Raises as `read_matrix`.
+    What its sender has yet to say is in `asks`, and guessed meanwhile. Raises as `read_matrix`.
     """
     reader = find_reader(path, limits, options)
-    needs_direction = isinstance(reader, EdgeList) and options.directed is None
-    if needs_direction:
-        reader = EdgeList(replace(options, directed=True))
-    result = reader.read(path, limits)
+    asks: tuple[str, ...] = ()
+    guessed = ""
+    try:
+        result = reader.read(path, limits)
+    except MatrixFileError as error:
+        question = QUESTIONS.get(error.hint) if error.hint else None
+        if question is None or not question.guesses:
+            raise
+        asks = question.options
+        result, guessed = _guessed(path, limits, options, question)
     matrix = result.matrix
     symmetric, reciprocal = _symmetry(matrix)
     return {
         "format": reader.name,
-        "needs_direction": needs_direction,
+        "needs_direction": "directed" in asks,
+        "asks": list(asks),
         "n_rows": matrix.n_rows,
         "n_cols": matrix.n_cols,
         "nnz": matrix.nnz,
@@ -38,8 +44,21 @@ def preview(path: Path, limits: ReadLimits, options: ReadOptions) -> dict[str, A
         "reciprocal": reciprocal,
         "duplicates": result.duplicates,
         "first_entries": _first(matrix),
-        "notes": [*result.notes, *([UNCHOSEN] if needs_direction else [])],
+        "notes": [*result.notes, *filter(None, [guessed])],
     }
+
+
+def _guessed(path: Path, limits: ReadLimits, options: ReadOptions, question: Question) -> tuple[ReadResult, str]:
+    """The file by the first guess that fits, and the sentence of that; raises what is wrong with it by the first."""
+    wrong: MatrixFileError | None = None
+    for guess, sentence in question.guesses:
+        told = replace(options, **guess)
+        try:
+            return find_reader(path, limits, told).read(path, limits), sentence
+        except MatrixFileError as error:
+            wrong = wrong or error
+    assert wrong
+    raise wrong
 
 
 def _first(matrix: CsrMatrix) -> list[list[int | float]]:

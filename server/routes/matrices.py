@@ -39,7 +39,7 @@ FORM = {
 UPLOAD_SCHEMA = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}}
 
 THERE = {200: "It was there already.", 201: "It is ready.", 202: "It is being read; ask again for it."}
-ADDED = response_docs(documents.Matrix, 404, 413, 507, success=201, also=THERE)
+ADDED = response_docs(documents.Matrix, 404, 409, 413, 507, success=201, also=THERE)
 CALLS: dict[str, Example] = {
     "stencil": {"value": {"family": "stencil", "points": 27, "nx": 32, "ny": 32, "nz": 32, "name": "cube"}}
 }
@@ -82,7 +82,7 @@ class DeleteQuery(BaseModel):
 @router.post("/matrices", status_code=201, openapi_extra=UPLOAD_SCHEMA, responses=ADDED, dependencies=[SUBMIT])
 async def upload_matrix(request: Request, ingestor: IngestorDep, caller: CallerDep) -> Response:
     """Takes in a matrix file: 201 when it was read within ten seconds, else 202; the same bytes again: 200."""
-    return _answer(*await take_upload(request, ingestor, caller))
+    return answer_added(*await take_upload(request, ingestor, caller))
 
 
 @router.post(
@@ -103,7 +103,7 @@ def generate_matrix(
 ) -> Response:
     """Generates a matrix: `family`, its parameters, optionally `name`; the same call again: the same matrix."""
     family, name = (_take_text(call, key) for key in ("family", "name"))
-    return _answer(*take_call(ingestor, caller, family, call, name))
+    return answer_added(*take_call(ingestor, caller, family, call, name))
 
 
 @router.post(
@@ -196,7 +196,7 @@ async def _receive(request: Request, ingestor: Ingestor, caller: Caller) -> Asyn
         yield received
 
 
-def _answer(row: MatrixRow, created: bool) -> Response:
+def answer_added(row: MatrixRow, created: bool) -> Response:
     """201 or 200 with a matrix that is there, 202 with one that is on its way."""
     there = row.state != MatrixState.INGESTING
     headers = {"Location": catalogue.matrix_path(row.id)} | ({} if there else {"Retry-After": POLL_AFTER_S})

@@ -83,6 +83,22 @@ def test_an_edge_list_of_names_reaches_a_result(worker: None, open_page: Open, t
     measure(page)
 
 
+def test_a_file_without_a_field_asks_for_it_and_reaches_a_result(worker: None, open_page: Open, tmp_path: Path) -> None:
+    page = open_page("/matrices")
+    drag(page, [file(tmp_path, "ornl.mtx", CIRCLE.replace(" real", ""))])
+    expect(page.locator("[data-upload] [role=alert]")).to_contain_text("lacks the field", timeout=LIMIT_MS)
+    expect(page.locator("[data-upload] [role=alert]")).to_contain_text("Choose the field and press Upload.")
+    # What is asked comes from the answer: nothing of an edge list.
+    expect(page.get_by_label("Direction")).to_be_hidden()
+    page.get_by_label("Field").select_option("pattern")
+    expect(page.locator("[data-upload] [role=alert]")).to_contain_text("expected 2: 'row column'", timeout=LIMIT_MS)
+    page.get_by_label("Field").select_option("real")
+    page.get_by_text("Matrix Market: 40 × 40, 40 nonzeros").wait_for(timeout=LIMIT_MS)
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/matrices/*", timeout=LIMIT_MS)
+    measure(page)
+
+
 def test_every_file_of_a_drop_is_taken(lab: Lab, open_page: Open, tmp_path: Path) -> None:
     page = open_page("/matrices")
     paths = [
@@ -95,7 +111,7 @@ def test_every_file_of_a_drop_is_taken(lab: Lab, open_page: Open, tmp_path: Path
     expect(sent.nth(1)).to_contain_text("bad.mtx: ", timeout=LIMIT_MS)
     expect(sent.nth(0)).to_contain_text("circle ready")
     # What leaves something open comes last.
-    expect(page.locator("[data-edges-of]")).to_have_text("(friends.csv)", timeout=LIMIT_MS)
+    expect(page.locator("[data-asked-of]")).to_have_text("(friends.csv)", timeout=LIMIT_MS)
     page.get_by_label("Direction").select_option("false")
     page.get_by_role("button", name="Upload").click()
     expect(sent.nth(2)).to_contain_text("friends ready", timeout=LIMIT_MS)

@@ -55,6 +55,7 @@ def test_wrong_options_are_refused(client: TestClient, content: bytes, fields: d
         assert answer.status_code == 422
         assert words in answer.json()["detail"]
         assert fields or answer.json()["hint_code"] == "choose_direction"
+        assert fields or answer.json()["asks"] == ["directed", "weights", "duplicates"]
     assert client.get("/api/v1/matrices").json()["items"] == []
 
 
@@ -66,6 +67,7 @@ def test_a_preview_says_what_would_be_read_and_keeps_nothing(
     assert answer.json() == {
         "format": "edge list",
         "needs_direction": True,
+        "asks": ["directed", "weights", "duplicates"],
         "n_rows": 3,
         "n_cols": 3,
         "nnz": 3,
@@ -82,6 +84,7 @@ def test_a_preview_says_what_would_be_read_and_keeps_nothing(
         ],
     }
     chosen = post(client, "/preview", directed="false").json()
+    assert chosen["asks"] == []
     assert [chosen[key] for key in ("needs_direction", "symmetric", "reciprocal", "nnz")] == [False, True, 1.0, 6]
     market = post(client, "/preview", MARKET).json()
     assert [market[key] for key in ("format", "needs_direction", "symmetric", "nnz")] == [
@@ -93,6 +96,29 @@ def test_a_preview_says_what_would_be_read_and_keeps_nothing(
     assert store.ids() == set()
     assert list(Path(settings.home / "uploads").iterdir()) == []
     assert client.get("/api/v1/matrices").json()["items"] == []
+
+
+def test_a_file_without_a_field_asks_for_it_and_is_then_read(client: TestClient, store: Store) -> None:
+    content = MARKET.replace(b" real", b"")
+    refused = post(client, content=content)
+    assert refused.status_code == 422
+    assert {key: refused.json()[key] for key in ("line", "hint_code", "hint", "asks")} == {
+        "line": 1,
+        "hint_code": "choose_field",
+        "hint": "Send field=real or field=pattern.",
+        "asks": ["field"],
+    }
+    shown = post(client, "/preview", content).json()
+    assert (shown["format"], shown["asks"], shown["needs_direction"]) == ("Matrix Market", ["field"], False)
+    assert shown["first_entries"][:2] == [[0, 0, 3.0], [0, 1, -1.5]]
+    assert shown["notes"][-1] == "No field was chosen; this is the reading as real."
+    read = post(client, content=content, field="real")
+    assert (read.status_code, read.json()["source"]["options"]) == (201, {"field": "real"})
+    assert store.load(read.json()["id"]).to_scipy().toarray().tolist() == [[3.0, -1.5], [-1.5, 0.0]]
+    links = b"%%MatrixMarket matrix coordinate general\n2 2 1\n2 1\n"
+    shown = post(client, "/preview", links).json()
+    assert (shown["asks"], shown["notes"][-1]) == (["field"], "No field was chosen; this is the reading as pattern.")
+    assert post(client, content=links, field="pattern").status_code == 201
 
 
 def test_a_preview_of_a_bad_file_is_its_problem(client: TestClient) -> None:

@@ -31,6 +31,7 @@ from tests.conftest import AddMatrix
 CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25)
 VERBS = {
     "list",
+    "fetch",
     "get",
     "create",
     "preview",

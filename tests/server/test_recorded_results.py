@@ -94,7 +94,7 @@ def test_a_recorded_matrix_is_listed_as_such(client: TestClient, imported: Path)
     ("matrix_id", "remedy"),
     [
         (GRID_ID, "It is stencil:points=5,nx="),
-        (WEB_ID, "Download T/web from the SuiteSparse Matrix Collection and upload it, then measure it here."),
+        (WEB_ID, "It is T/web of the SuiteSparse Matrix Collection."),
     ],
 )
 def test_what_needs_values_is_refused_with_the_way_to_get_them(

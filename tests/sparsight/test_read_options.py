@@ -79,13 +79,13 @@ def test_every_read_option_is_a_flag_with_its_choices(command: tuple[str, ...]) 
 
 def test_flags_of_an_edge_list_do_not_go_with_a_generated_matrix() -> None:
     ended = run("matrix", "add", "--generate", "stencil:points=5", "--directed", "true")
-    assert str(ended.exception) == "A generated matrix is no edge list; leave --directed out."
+    assert str(ended.exception) == "A generated matrix leaves nothing open; leave --directed out."
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"direction": True}, "no parameter 'direction'; known: directed, weights, duplicates"),
+        ({"direction": True}, "no parameter 'direction'; known: directed, weights, duplicates, field"),
         ({"directed": "yes"}, "directed is 'yes'; expected true or false"),
         ({"weights": "double"}, "expected one of auto, ignore"),
     ],

@@ -33,6 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (many / "a.mtx").write_text(MARKET.replace("2.5", "3.5"))
     (many / "edges.txt").write_text("1 2\n2 3\n")
     (many.parent / "none").mkdir()
+    (many.parent / "ornl.mtx").write_text(MARKET.replace(" real", ""))
     (many.parent / "letter.txt").write_text("Dear reader,\n")
     monkeypatch.chdir(many.parent)
     return many.parent
@@ -52,6 +53,15 @@ def test_each_text_is_what_it_looks_like(folder: Path) -> None:
     ]
 
 
+def test_each_file_has_the_options_of_what_it_leaves_open(folder: Path) -> None:
+    options = {"directed": False, "field": "real"}
+    assert [source.options for source in find_sources(["ornl.mtx", "many/edges.txt", "many/b.mtx"], options)] == [
+        {"field": "real"},
+        {"directed": False},
+        {},
+    ]
+
+
 def test_a_file_comes_before_an_id_and_a_call_of_the_same_name(folder: Path) -> None:
     for name in ("5f0c6a1e", "rmat:scale=5"):
         Path(name).write_text(MARKET)
@@ -66,7 +76,19 @@ def test_a_file_comes_before_an_id_and_a_call_of_the_same_name(folder: Path) -> 
         (["none"], {}, InputError, "'none': There is no file in this folder"),
         (["many"], {}, MatrixFileError, "'many/edges.txt': This looks like an edge list.* Give --directed true if it"),
         (["many/b.mtx", "letter.txt"], {}, MatrixFileError, "^'letter.txt': Line 1: The file begins with 'Dear"),
-        (["many/b.mtx"], {"directed": True}, ParameterError, "None of these is an edge list; leave --directed out"),
+        (
+            ["many/b.mtx"],
+            {"directed": True},
+            ParameterError,
+            "None of these files leaves that open; leave --directed out",
+        ),
+        (
+            ["ornl.mtx"],
+            {},
+            MatrixFileError,
+            "^'ornl.mtx': Line 1: .* lacks the field .* Give --field real or --field pat",
+        ),
+        (["many/b.mtx"], {"field": "real"}, ParameterError, "None of these files leaves that open; leave --field out"),
         (["rmat:scale=5,size=1"], {}, ParameterError, "'rmat:scale=5,size=1': There is no parameter 'size'; known: sc"),
         (["rmat:scale"], {}, ParameterError, "'rmat:scale': 'scale' is not name=value"),
         (["rmut:scale=5"], {}, ParameterError, "'rmut:scale=5': There is no generator 'rmut'; known: stencil"),
@@ -91,7 +113,7 @@ def test_a_file_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("gpu_engine.matrix_io.find_reader", refuse)
+    monkeypatch.setattr("gpu_engine.matrix_io.read_head", refuse)
     with pytest.raises(InputError, match=r"'many/b\.mtx': It cannot be read: Permission denied\."):
         find_sources(["many/b.mtx"], {})
 

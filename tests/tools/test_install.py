@@ -121,7 +121,9 @@ def test_the_locked_extras_are_those_of_the_project_and_hold_all_that_it_names()
     for name, needed in {"base": project["dependencies"], **project["optional-dependencies"]}.items():
         if name in {"base", "server", *extras}:
             names = {re.split(r"[\[>=<;]", requirement)[0] for requirement in needed}
-            assert names - base - {pin.partition("==")[0] for pin in locked("base" if name == "server" else name)} == set()
+            assert (
+                names - base - {pin.partition("==")[0] for pin in locked("base" if name == "server" else name)} == set()
+            )
 
 
 def test_the_bill_of_materials_names_every_package_that_is_installed() -> None:

@@ -1,18 +1,16 @@
 // Upload of matrix files, dropped anywhere on the page or picked, one after the other, with progress. The content decides
-// what a file is: an edge list is previewed, so that its direction is chosen and not guessed; any other goes up at once.
+// what a file is, and the service's answer asks for what it leaves open: nothing of that is guessed here.
 import { words } from "./problems.js";
 
 // Endings of formats that leave nothing open. Any other file is previewed before it goes up.
 const COMPLETE = /\.(mtx|mm|tar\.gz|tgz|npz|mat|hb|rb|[rp][sua]a)(\.(gz|bz2))?$/i;
 
-// What only an edge list leaves open.
-const OPEN = ["choose_direction", "choose_duplicates"];
-
 export function wireUpload() {
   const form = document.querySelector("[data-upload]");
   if (!form) return;
   const input = form.querySelector("input[type=file]");
-  const edges = form.querySelector("[data-edges]");
+  const asked = form.querySelector("[data-asked]");
+  const options = asked.querySelectorAll("[data-option]");
   const place = form.querySelector("[data-preview]");
   const skip = form.querySelector("[data-skip]");
   const sent = form.querySelector("[data-sent]");
@@ -22,10 +20,15 @@ export function wireUpload() {
   let total = 0;
   let ready = [];
 
-  const ask = (wanted) => {
-    edges.hidden = edges.disabled = !wanted;
+  // Shows the fields of these options, and no others; what is not shown is not sent.
+  const ask = (names) => {
+    asked.hidden = asked.disabled = !names.length;
+    for (const option of options) {
+      option.hidden = !names.includes(option.dataset.option);
+      for (const select of option.querySelectorAll("select")) select.disabled = option.hidden;
+    }
     skip.hidden = total < 2;
-    form.querySelector("[data-edges-of]").textContent = wanted && total > 1 ? `(${picked.name})` : "";
+    form.querySelector("[data-asked-of]").textContent = names.length && total > 1 ? `(${picked.name})` : "";
   };
   const called = () => (total > 1 ? `${picked.name}, ${total - waiting.length} of ${total}` : picked.name);
   const upload = () => send(form, picked, called(), "", uploaded, refused);
@@ -34,12 +37,10 @@ export function wireUpload() {
     send(form, picked, called(), "/preview", previewed, refused);
   };
   const previewed = (answer) => {
-    if (answer.format !== "edge list") {
-      upload();
-      return;
-    }
-    ask(true);
-    show(place, answer);
+    // A change of what was asked is previewed too, and asks for nothing more: its reader has to press the button.
+    if (answer.asks.length) ask(answer.asks);
+    if (asked.hidden) upload();
+    else show(place, answer);
   };
   const uploaded = (answer) => {
     const page = `/matrices/${answer.id}`;
@@ -59,10 +60,10 @@ export function wireUpload() {
     next();
   };
   const refused = (problem, sentence) => {
-    if (OPEN.includes(problem.hint_code)) {
-      ask(true);
+    if (problem.asks?.length) {
+      ask(problem.asks);
       complain(form, sentence);
-    } else if (total > 1 && edges.hidden) {
+    } else if (total > 1 && asked.hidden) {
       note(`${picked.name}: `, sentence);
       next();
     } else complain(form, sentence);
@@ -74,9 +75,9 @@ export function wireUpload() {
     sent.hidden = false;
   };
   const next = () => {
-    ask(false);
+    ask([]);
     place.replaceChildren();
-    for (const select of edges.querySelectorAll("select")) select.selectedIndex = 0;
+    for (const select of asked.querySelectorAll("select")) select.selectedIndex = 0;
     picked = waiting.shift() ?? null;
     if (!picked) return;
     hold(input, picked);
@@ -93,10 +94,10 @@ export function wireUpload() {
     next();
   };
 
-  ask(false);
+  ask([]);
   input.multiple = true;
   form.querySelector("[data-scripted]").hidden = false;
-  form.querySelector("[name=directed]").required = true;
+  for (const name of ["directed", "field"]) form.querySelector(`[name=${name}]`).required = true;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (picked) upload();
@@ -109,7 +110,7 @@ export function wireUpload() {
   input.addEventListener("click", () => (input.value = ""));
   input.addEventListener("cancel", () => picked && hold(input, picked));
   input.addEventListener("change", () => input.files.length && take(input.files));
-  edges.addEventListener("change", () => picked && preview());
+  asked.addEventListener("change", () => picked && preview());
   // Files that wait would be lost without a word.
   addEventListener("beforeunload", (event) => waiting.length && event.preventDefault());
   wireDrop(form, take);
@@ -172,7 +173,7 @@ function textIn(tag, text) {
 function formBody(form, file) {
   const body = new FormData();
   body.append("file", file, file.name);
-  for (const field of form.querySelectorAll("[data-edges] select")) {
+  for (const field of form.querySelectorAll("[data-asked] select")) {
     if (!field.matches(":disabled")) body.append(field.name, field.value);
   }
   return body;

@@ -1,6 +1,7 @@
 """`/matrices`: what is there, found by name and facets, with the kernel that leads; upload and generators."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from urllib.parse import urlencode
 
 from sqlalchemy import select
@@ -10,10 +11,12 @@ from gpu_engine.findings import units
 from gpu_engine.generators import GENERATORS, Generator
 from gpu_engine.studies import STUDIES
 from server import catalogue, devices, intake, matrix_sets, recorded_results
+from server.collection.entries import Entry
+from server.collection.fetcher import Fetcher
 from server.documents import MATRICES_MAX
 from server.models import JobRow, MatrixRow, MatrixState, MeasurementRow, RecordedResultsRow, RecordingRow
 from web.forms import form_fields
-from web.matrix_contexts import CatalogueLine, Family, MatricesPage, MatrixSet
+from web.matrix_contexts import ByName, CatalogueLine, Family, MatricesPage, MatrixSet
 from web.parts import Choice, Choices, Column, Link, LinkSwitch
 from web.recorded import recorded_formats
 from web.results import device_names, results_of
@@ -23,6 +26,7 @@ from web.studies.formats import FORMATS
 from web.views.lines import matrix_line, study_url
 
 PAGE = 50
+SUGGESTED = 100
 COLUMNS = (
     ("name", "name", False),
     ("n_rows", "rows × columns", True),
@@ -49,7 +53,7 @@ OPTIONS = ("q", "sort", "cursor", "source", *FACETS, "set", "family")
 SETS_SHOWN = 12
 
 
-def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
+def page(session: Session, options: Mapping[str, str], fetcher: Fetcher) -> MatricesPage:
     """The matrices that the options (OPTIONS, empty ones unset) ask for; raises ParameterError for an unknown value."""
     order = options["sort"] or catalogue.SORT_DEFAULT
     view = {name: options[name] for name in OPTIONS if name not in ("cursor", "family")}
@@ -83,6 +87,7 @@ def page(session: Session, options: Mapping[str, str]) -> MatricesPage:
         matrices=_lines(session, rows.items),
         first=_url(view) if options["cursor"] else "",
         next=_url(view | {"cursor": rows.next}) if rows.next else "",
+        by_name=_by_name(fetcher) if fetcher.is_on else None,
         families=tuple(_family(f, f is family) for f in GENERATORS),
         sets=_sets(session, options["set"]),
         set=chosen,
@@ -162,6 +167,19 @@ def _facet(name: str, chosen: str) -> Choices:
     label, values = FACETS[name]
     options = (("", "any"), *values.items())
     return Choices(name, name, label, tuple(Choice(value, text, value == chosen) for value, text in options))
+
+
+def _by_name(fetcher: Fetcher) -> ByName:
+    index = fetcher.shelf.index()
+    entries = islice(index.entries.values(), SUGGESTED)
+    known = f"{units.count(len(index.entries))} matrices are known here"
+    more = "" if index.origin.address else "; the first other name has the list of all fetched"
+    return ByName(tuple(Choice(entry.id, _suggestion(entry)) for entry in entries), f"{known}{more}.")
+
+
+def _suggestion(entry: Entry) -> str:
+    """What stands beside a suggested name; static/suggest.js says the same."""
+    return f"{units.count(entry.nnz)} nonzeros" if entry.nnz is not None else ""
 
 
 def _family(family: Generator, chosen: bool) -> Family:

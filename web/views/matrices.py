@@ -53,8 +53,11 @@ FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
 )
 
 
-def matrix_page(session: Session, store: Store, matrix_id: str, followed: Selection) -> MatrixPage:
-    """One matrix; followed: kernels and cache states over time; raises NotFoundError."""
+def matrix_page(session: Session, store: Store, matrix_id: str, followed: Selection, can_fetch: bool) -> MatrixPage:
+    """One matrix; followed: kernels and cache states over time; raises NotFoundError.
+
+    can_fetch  whether matrices of the collection can be fetched
+    """
     row = catalogue.get_matrix(session, matrix_id)
     known = row.state in (MatrixState.READY, MatrixState.RECORDED)
     seen = picture(store, row) if known else None
@@ -67,8 +70,9 @@ def matrix_page(session: Session, store: Store, matrix_id: str, followed: Select
         matrix=matrix_line(row),
         source=_source(row.source),
         error=hints.words(row.error),
+        fetch=str(row.source["name"]) if can_fetch and _lacks_values(row) else "",
         facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
-        notes=seen.notes if seen else (),
+        notes=(*_fetched(row.source), *(seen.notes if seen else ())),
         advice=_advice(row),
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
@@ -150,6 +154,19 @@ def _charts(row: MatrixRow) -> tuple[Chart, ...]:
         Chart("spy", f"/api/v1/figures/spy?{query}", row.fingerprint[:12], spy),
         Chart("row-lengths", f"/api/v1/figures/row-lengths?{query}", row.fingerprint[:12], lengths),
     )
+
+
+def _lacks_values(row: MatrixRow) -> bool:
+    """Whether it is a matrix of the collection that came without values, or was not got."""
+    return kind_of(row.source) == "collection" and row.state in (MatrixState.RECORDED, MatrixState.FAILED)
+
+
+def _fetched(source: dict[str, Any]) -> tuple[str, ...]:
+    """Where the file of a matrix was fetched from, as a sentence."""
+    if "fetched_at" not in source:
+        return ()
+    day, size = source["fetched_at"][:10], units.size(source["bytes"])
+    return (f"Fetched from {source['address']} on {day}: {size}, sha256 {source['sha256']}.",)
 
 
 def _source(source: dict[str, Any]) -> str:
