@@ -69,9 +69,11 @@ class Counted:
         self._on_read = on_read
 
     def read(self, size: int = -1) -> bytes:
+        """The next block, told of."""
         block = self._file.read(size)
         self._on_read(len(block))
         return block
 
     def fileno(self) -> int:
+        """Of the file, whose length is asked of the system."""
         return self._file.fileno()
