@@ -72,7 +72,7 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         hidden=_hidden(asked, ("matrix", *own_fields)),
         conclusions=conclusions,
         figures=figures,
-        few=_few(figures) if findings else "",
+        few=_few(study, results) if findings else "",
         cases_note=study.cases_note,
         sections=below,
         structure=_pictures(pictured, results, study.features.picture),
@@ -167,7 +167,7 @@ def _figures(
 
 def contents(figure: Figure[Any], data: StudyData, version: int, matrices: int) -> tuple[str, Table | None, int]:
     """The caption and the numbers of a figure, and its version: 0 where there is nothing to draw."""
-    if matrices < figure.matrices_min:
+    if matrices < figure.matrices_min or len({m.device for m in data.measurements}) < figure.devices_min:
         return "", None, 0
     info = figure.info(data)
     table = figure.table(info) if figure.table else None
@@ -176,10 +176,16 @@ def contents(figure: Figure[Any], data: StudyData, version: int, matrices: int) 
     return figure.summary(info), table, version
 
 
-def _few(figures: Sequence[FigureSection]) -> str:
-    """A sentence on the figures that need more matrices than are chosen."""
-    hidden = [f"“{figure.heading}”" for figure in figures if figure.chart.version == "0" and not figure.note]
-    return f"{join(hidden)} compare matrices: choose two or more to see them." if hidden else ""
+def _few(study: StudyPage, results: Results) -> str:
+    """Sentences on the figures that need more matrices or devices than are chosen."""
+    matrices, devices = ({getattr(m, name) for m in results.measurements} for name in ("matrix_id", "device"))
+    of_matrices = [f"“{figure.title}”" for figure in study.figures if len(matrices) < figure.matrices_min]
+    of_devices = [f"“{f.title}”" for f in study.figures if len(devices) < f.devices_min <= len(results.devices)]
+    said = (
+        f"{join(of_matrices)} compare matrices: choose two or more to see them." if of_matrices else "",
+        f"{join(of_devices)} compares devices: choose all of them to see it." if of_devices and not of_matrices else "",
+    )
+    return " ".join(filter(None, said))
 
 
 def _pictured(session: Session, results: Results) -> dict[str, MatrixRow]:
