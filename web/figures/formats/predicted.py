@@ -11,7 +11,7 @@ from gpu_engine.advisor.gpus import Gpu, gpu_named
 from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.tables import Head, Table
-from gpu_engine.records import Cache, Measurement
+from gpu_engine.records import Measurement
 from web.figures import marks
 from web.figures.base import blank, caption, escape, log_axis
 from web.figures.formats.groups import Groups, Panels, Place, by_place, nearest, place_in_words, quiet
@@ -148,14 +148,14 @@ def _found(panel: Panel) -> str:
 def _panel(place: Place, gpu: Gpu, groups: Groups, data: StudyData) -> Panel:
     every: dict[str, list[Point]] = {}
     for matrix_id, group in groups.items():
-        for point in _points(group, data.matrix(matrix_id), gpu, place[1]):
+        for point in _points(group, data.matrix(matrix_id), gpu):
             every.setdefault(point.measurement.kernel, []).append(point)
     times = [{m.kernel: m.median_s for m in group if m.median_s and m.kernel in every} for group in groups.values()]
     return Panel(place, gpu, {kernel: tuple(every[kernel]) for kernel in nearest(times)})
 
 
-def _points(group: Sequence[Measurement], matrix: MatrixFeatures, gpu: Gpu, cache: Cache) -> list[Point]:
-    predicted = {kernel: prediction.seconds for kernel, prediction in rank(matrix.stored, gpu, cache)}
+def _points(group: Sequence[Measurement], matrix: MatrixFeatures, gpu: Gpu) -> list[Point]:
+    predicted = {kernel: prediction.seconds for kernel, prediction in rank(matrix.stored, gpu, group[0].cache)}
     timed = (m for m in group if m.median_s and m.kernel in predicted)
     return [Point(matrix.name, m, predicted[m.kernel]) for m in timed]
 
