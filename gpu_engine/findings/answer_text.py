@@ -110,15 +110,15 @@ def buckets(answer: Answer, near: Sequence[Standing], rest: Sequence[Standing]) 
     elsewhere = [own for own in rest if own not in tried]
     found = (
         (f"{len(near)} more within {NEAR_PERCENT}{units.THIN}% of {first.label}", [*near]),
-        (f"{_counted(behind)} {NEAR_PERCENT} to {FAR_PERCENT}{units.THIN}% slower", behind),
-        (f"{_counted(far)} more than {FAR_PERCENT}{units.THIN}% slower: {_span(far)}", far),
-        (f"{_counted(elsewhere)} not tried on all {answer.what}: {_span(elsewhere)}", elsewhere),
+        (f"{_are(behind)} {NEAR_PERCENT} to {FAR_PERCENT}{units.THIN}% slower", behind),
+        (f"{_are(far)} more than {FAR_PERCENT}{units.THIN}% slower: {_span(far)}", far),
+        (f"{_are(elsewhere, 'was', 'were')} not tried on all {answer.what}: {_span(elsewhere)}", elsewhere),
     )
     return [(summary, own) for summary, own in found if own]
 
 
-def _counted(standings: Sequence[Standing]) -> str:
-    return "1 kernel is" if len(standings) == 1 else f"{len(standings)} kernels are"
+def _are(standings: Sequence[Standing], of_one: str = "is", of_more: str = "are") -> str:
+    return f"1 kernel {of_one}" if len(standings) == 1 else f"{len(standings)} kernels {of_more}"
 
 
 def _span(standings: Sequence[Standing]) -> str:

@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.ranking import join
 from gpu_engine.findings.tables import Table
 from server import catalogue
 from server.models import MatrixRow
@@ -20,7 +19,7 @@ from web.results import Results, available, results_of, with_traces
 from web.selection import NAMES, VALUES_MAX, Selection
 from web.studies import PAGES
 from web.studies.base import Section, StudyPage, by_sigma
-from web.views import answer, tables
+from web.views import answer, shown, tables
 from web.views.lines import finding_lines, study_url
 
 CHOICES_MAX = 24
@@ -43,7 +42,8 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
     data = with_traces(session, results) if study.with_traces else results.data
     findings = finding_lines(study, results)
     answered = study.answers(results.data)
-    figures = _figures(study, results, data, asked, kernels.drawn(study, answered, asked))
+    drawn = kernels.drawn(study, answered, asked)
+    figures = _figures(study, results, data, asked, drawn)
     sections, selects = _Sections(data), _selects(study, results)
     pictured = _pictured(session, results) if study.features.picture else {}
     conclusions = next(iter(sections.of([study.conclusions] if study.conclusions else [])), None)
@@ -59,6 +59,7 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         invitation=study.invitation,
         elsewhere=() if findings else _elsewhere(session, study, asked),
         answers=answer.sections(study, answered, results),
+        says=shown.says(study, results, drawn),
         kernels=chooser,
         contents=_contents(figures, conclusions, below, study) if findings else (),
         overview=tuple(study.overview(data)),
@@ -68,11 +69,11 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         selects=selects,
         matrices=_matrices(results),
         every=_every(asked, results),
-        shown=_shown(results),
+        shown=shown.matrices(results),
         hidden=_hidden(asked, ("matrix", *own_fields)),
         conclusions=conclusions,
         figures=figures,
-        few=_few(study, results) if findings else "",
+        few=shown.few(study, results) if findings else "",
         cases_note=study.cases_note,
         sections=below,
         structure=_pictures(pictured, results, study.features.picture),
@@ -176,18 +177,6 @@ def contents(figure: Figure[Any], data: StudyData, version: int, matrices: int) 
     return figure.summary(info), table, version
 
 
-def _few(study: StudyPage, results: Results) -> str:
-    """Sentences on the figures that need more matrices or devices than are chosen."""
-    matrices, devices = ({getattr(m, name) for m in results.measurements} for name in ("matrix_id", "device"))
-    of_matrices = [f"“{figure.title}”" for figure in study.figures if len(matrices) < figure.matrices_min]
-    of_devices = [f"“{f.title}”" for f in study.figures if len(devices) < f.devices_min <= len(results.devices)]
-    said = (
-        f"{join(of_matrices)} compare matrices: choose two or more to see them." if of_matrices else "",
-        f"{join(of_devices)} compares devices: choose all of them to see it." if of_devices and not of_matrices else "",
-    )
-    return " ".join(filter(None, said))
-
-
 def _pictured(session: Session, results: Results) -> dict[str, MatrixRow]:
     """The matrices shown, by ascending sigma, that are here with their values: themselves, or as another one."""
     found: dict[str, MatrixRow] = {}
@@ -267,11 +256,6 @@ def _every(asked: Selection, results: Results) -> tuple[Link, ...]:
     """All matrices measured, as far as an address holds them."""
     number = min(VALUES_MAX, len(results.matrices))
     return (Link(f"all {number}", study_url(results.study, asked.with_(matrix=()))),) if asked.matrix else ()
-
-
-def _shown(results: Results) -> str:
-    of, chosen = len({*results.matrices, *results.selection.matrix}), len(results.selection.matrix)
-    return f"all {of}" if chosen == of else f"{chosen} of {of}"
 
 
 def _contents(

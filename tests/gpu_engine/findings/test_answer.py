@@ -120,7 +120,7 @@ def test_what_is_folded_says_how_far_behind_it_is() -> None:
         (f"1 more within 2 % of {A}", [B]),
         ("2 kernels are 2 to 10 % slower", [C, "ell/thread"]),
         ("2 kernels are more than 10 % slower: 1.11 × to 3.00 × the best time", ["jad/thread", "hyb/k"]),
-        ("1 kernel is not tried on all matrices: 1.20 × the best time", ["csc/atomic"]),
+        ("1 kernel was not tried on all matrices: 1.20 × the best time", ["csc/atomic"]),
     ]
 
 

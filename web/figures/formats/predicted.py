@@ -129,7 +129,7 @@ def summary(info: Panels[Panel]) -> str:
         return NOTHING
     return caption(
         "Measured over predicted time of each kernel, a dot a matrix: right of the band it takes longer than the "
-        f"advisor said from the features alone. The band is ± {round(100 * (WITHIN - 1))}{units.THIN}%.",
+        f"advisor said from the features alone. The band is ±{units.THIN}{round(100 * (WITHIN - 1))}{units.THIN}%.",
         map(_found, info.panels),
         ("Libraries are not predicted.",),
     )

@@ -98,7 +98,7 @@ def draw(info: Panels[Panel]) -> go.Figure:
         rates = [end for p in panel.points for m in p.fastest.values() for end in rate_of(m).interval]
         gains = [gain for p in panel.points for d in panel.others for gain in (p.gain(d), p.bandwidth(d)) if gain]
         figure.update_yaxes(**log_axis(rates).settings, title_text="GFLOP/s", row=row)
-        figure.update_yaxes(**log_axis([*gains, 1.0]).settings, title_text="times as fast", row=row + 1)
+        figure.update_yaxes(**log_axis(gains).settings, title_text="times as fast", row=row + 1)
     figure.update_xaxes(**log_axis([p.matrix.nnz for panel in info.panels for p in panel.points]).settings)
     return figure.update_xaxes(title_text="nnz", title_standoff=4, row=2 * len(info.panels), col=1)
 

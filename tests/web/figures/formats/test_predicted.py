@@ -92,4 +92,4 @@ def test_a_busy_machine_judges_nobody() -> None:
     found = predicted.info(StudyData(wide, {"m1": known("A")}))
     assert found.panels == ()
     assert titles(predicted.draw(found)) == [predicted.NOTHING]
-    assert predicted.summary(found) == regret.summary(regret.info(StudyData())) == predicted.NOTHING
+    assert (predicted.summary(found), regret.summary(regret.info(StudyData()))) == (predicted.NOTHING, "")
