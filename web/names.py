@@ -32,8 +32,8 @@ def in_code(sentence: str, names: Collection[str]) -> Markup:
 
 
 def breakable(name: str) -> Markup:
-    """The name of a kernel as HTML, escaped, whose lines may end after its parts and nowhere in them."""
-    return Markup(re.sub(r"(?<=\w)([/+])(?=\w)", r"\1<wbr>", str(escape(name))))
+    """The name of a kernel as HTML, escaped, whose lines may end before how its values are stored."""
+    return Markup(str(escape(name)).replace("+", "+<wbr>"))
 
 
 @lru_cache

@@ -129,3 +129,16 @@ def test_a_batch_of_a_matrix_with_too_many_rows_is_refused_before_it_is_asked_fo
     expect(page.locator("[data-outlook][data-family=batched]")).to_have_text(refusal)
     page.get_by_role("button", name="Measure", exact=True).click()
     expect(page.locator("form.measure [role=alert]").first).to_have_text(refusal)
+
+
+def test_none_takes_all_ticks_away_and_the_next_one_is_shown_alone(lab: Lab, open_page: Open) -> None:
+    page = open_page("/formats?job=j1")
+    menu = page.locator("#matrices")
+    menu.locator("summary").click()
+    expect(menu.locator("input:checked")).to_have_count(2)
+    menu.get_by_role("button", name="none").click()
+    expect(menu.locator("input:checked")).to_have_count(0)
+    assert page.url.endswith("/formats?job=j1")
+    menu.get_by_text("cnr-2000").click()
+    page.wait_for_url("**/formats?job=j1&matrix=m1*")
+    expect(menu.locator("input:checked")).to_have_count(1)
