@@ -20,18 +20,18 @@ ANNOUNCE = """(sentences) => import(document.querySelector('script[type=module]'
 TITLES = """[...document.querySelectorAll('.plot')].filter((plot) => plot.checkVisibility()).flatMap((plot) => {
     const frame = plot.getBoundingClientRect();
     const box = (e) => e.getBoundingClientRect();
-    const labels = [...plot.querySelectorAll('.ytick > text, [class$=ytick] > text')].map(box);
+    const labels = [...plot.querySelectorAll('[class^=y][class$=tick] > text')].map(box);
     const titles = [...plot.querySelectorAll('.infolayer text')].filter((e) => /^[xy]\\d*title$/.test(e.classList[0]));
     return titles.map((title) => {
         const { left, right, top, bottom } = box(title);
         const over = /^y/.test(title.classList[0]) &&
-            labels.some((l) => l.left < right && left < l.right && l.top < bottom && top < l.bottom);
+            labels.some((l) => l.left < right + 2 && left < l.right + 2 && l.top < bottom && top < l.bottom);
         const beside = left < frame.left - 1 || right > frame.right + 1;
         const cut = beside || top < frame.top - 1 || bottom > frame.bottom + 1;
         return { text: title.textContent, figure: plot.closest('figure').id, over, cut };
     });
 })"""
-"""The titles of all axes: whether one is cut by its drawing, and whether it lies over labels of the axis."""
+"""The titles of all axes: whether one is cut by its drawing, and whether it lies over labels or touches them."""
 
 
 def test_what_a_choice_has_made_of_the_page_is_said(lab: Lab, open_page: Open) -> None:
