@@ -59,6 +59,7 @@ class StudyPage:
     elsewhere    pages of other studies that have results of the chosen matrices, where this one has none
     query        what the address says
     answers      first of all; overview: more sentences on all findings together; caveat: what times there do not say
+    says         what the figures show, in words
     kernels      the choice of them, None where there is none; contents: the parts of the page
     switches     links, selects: fields of the form beside the matrices; hidden: what else the address says
     every        the same page of every matrix measured, empty where the reader has chosen none
@@ -79,6 +80,7 @@ class StudyPage:
     invitation: str
     elsewhere: tuple[Link, ...]
     answers: tuple[AnswerSection, ...]
+    says: str
     kernels: KernelChooser | None
     contents: tuple[Link, ...]
     overview: tuple[str, ...]

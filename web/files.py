@@ -38,15 +38,16 @@ LEADING = "Bold: the fastest, and what is the same by its verdict."
 def _csv(tables: Sequence[TitledTable]) -> str:
     """One block a table with an empty line between; numbers as programs read them, a missing one empty.
 
-    Of several the first column is their heading, which says what sets them apart, such as the device.
+    What holds for all rows of a table, such as the device, comes first; of several tables before that their heading.
     """
-    return "\n".join(_csv_block(_headed(each) if len(tables) > 1 else each.table) for each in tables)
+    return "\n".join(_csv_block(_keyed(each, several=len(tables) > 1)) for each in tables)
 
 
-def _headed(each: TitledTable) -> Table:
-    """The same with its heading as the first column."""
-    heads = (Head("table", numeric=False), *each.table.heads)
-    return Table(heads, tuple((each.heading, *row) for row in each.table.rows))
+def _keyed(each: TitledTable, several: bool) -> Table:
+    """The same with what holds for all of its rows as columns."""
+    keys = ((("table", each.heading),) if several else ()) + each.keys
+    heads = (*(Head(name, numeric=False) for name, _ in keys), *each.table.heads)
+    return Table(heads, tuple((*(value for _, value in keys), *row) for row in each.table.rows))
 
 
 def _csv_block(table: Table) -> str:
@@ -81,8 +82,13 @@ def _latex(tables: Sequence[TitledTable]) -> str:
 
 def _float(each: TitledTable) -> str:
     caption = "".join(LATEX_ESCAPE_RULES.get(sign, sign) for sign in f"{each.heading}{_note(each)}")
-    head = f"% \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n\\caption{{{caption}}}"
-    return f"{head}\n{_written(each, 'latex_booktabs')}\n\\end{{table}}"
+    label = re.sub(r"[^a-z0-9]+", "-", each.heading.lower()).strip("-")
+    head = f"% \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n\\caption{{{caption}}}\n\\label{{tab:{label}}}"
+    lines = _written(each, "latex_booktabs").splitlines()
+    if each.means:
+        # The last two lines end the table.
+        lines.insert(-2 - each.means, r"\midrule")
+    return "\n".join((head, *lines, r"\end{table}"))
 
 
 def _note(each: TitledTable) -> str:

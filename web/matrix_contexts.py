@@ -92,6 +92,15 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
+class Predicted:
+    """What was predicted beside what was measured, where both are known; said: sentences on the first choice."""
+
+    chart: Chart
+    table: Table | None
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """How a recorded matrix gets its values here; each empty where it does not apply.
 
@@ -111,6 +120,7 @@ class MatrixPage:
 
     fetch    its name in the collection where it can be fetched, or fetched again
     advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
+    beside   these beside what was measured
     form     measures it; None where it has no values
     history  over the jobs that compared its formats
     """
@@ -124,6 +134,7 @@ class MatrixPage:
     facts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     advice: Table | None
+    beside: Predicted
     charts: tuple[Chart, ...]
     histogram: tuple[tuple[str, str], ...]
     findings: tuple[FindingLine, ...]

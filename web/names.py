@@ -31,6 +31,11 @@ def in_code(sentence: str, names: Collection[str]) -> Markup:
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
+def breakable(name: str) -> Markup:
+    """The name of a kernel as HTML, escaped, whose lines may end before how its values are stored."""
+    return Markup(str(escape(name)).replace("+", "+<wbr>"))
+
+
 @lru_cache
 def _any_of(names: frozenset[str]) -> re.Pattern[str]:
     """Each of the names where it stands by itself; as a group."""

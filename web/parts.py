@@ -72,11 +72,18 @@ class FindingLine:
 
 @dataclass(frozen=True, slots=True)
 class TitledTable:
-    """A table and its heading; leading: (row, column) of cells that are the fastest, or the same by their verdict."""
+    """A table and its heading.
+
+    leading  (row, column) of cells that are the fastest, or the same by their verdict
+    keys     (column, value) that hold for all rows, which a file of rows has as columns of its own
+    means    how many rows at the end sum up the others
+    """
 
     heading: str
     table: Table
     leading: frozenset[tuple[int, int]] = frozenset()
+    keys: tuple[tuple[str, str], ...] = ()
+    means: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ def _titled(place: str, findings: Sequence[Finding], columns: Columns) -> Titled
     every = list(dict.fromkeys(row.label for finding in findings for row in finding.rows))
     labels = [label for _, own in here for label in own if label in every] or every
     rows = [(finding.title, *_cells(finding, labels)) for finding in findings]
-    rows += [_means(answer, labels) for answer, _ in here if answer.standings and _number(answer) == len(findings)]
+    means = [_means(answer, labels) for answer, _ in here if answer.standings and _number(answer) == len(findings)]
+    rows += means
     busy = sum(not finding.leaders and any(_times(finding)) for finding in findings)
     heading = (
         f"Time over that of the fastest kernel · {place}",
@@ -53,7 +54,8 @@ def _titled(place: str, findings: Sequence[Finding], columns: Columns) -> Titled
         for column, label in enumerate(labels, start=2)
         if label in finding.leaders
     )
-    return TitledTable(" · ".join(filter(None, heading)), Table(heads, tuple(rows)), leading)
+    keys = ("device", findings[0].device), ("cache", findings[0].cache)
+    return TitledTable(" · ".join(filter(None, heading)), Table(heads, tuple(rows)), leading, keys, len(means))
 
 
 def _number(answer: Answer) -> int:

@@ -13,7 +13,7 @@ from server.roles import LOCAL
 from web import assets
 from web.documents import href, linked
 from web.hints import HINTS
-from web.names import as_code, in_code, labels
+from web.names import as_code, breakable, in_code, labels
 from web.snippets import archive_of, snippet
 from web.studies import PAGES, page_of
 from web.words import explained, named, said
@@ -44,7 +44,7 @@ def _templates() -> Jinja2Templates:
         "reads_recordings": import_recordings.is_running,
     }
     environment.filters |= {
-        f.__name__: f for f in (archive_of, as_code, explained, in_code, labels, linked, named, snippet)
+        f.__name__: f for f in (archive_of, as_code, breakable, explained, in_code, labels, linked, named, snippet)
     }
     return Jinja2Templates(env=environment)
 

@@ -1,7 +1,7 @@
 """The answer of a study: which kernel is nearest to the best over all matrices, batches or graphs, and how surely."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,14 @@ from gpu_engine.verdict import compare
 NEAR = 1.02
 """A kernel that takes less than this times as long as the leader is as good: nobody would act on the difference."""
 
+FAR = 1.10
+"""One that takes more than this times as long is out of the question where time is what counts."""
+
 FIRST = 5
 """The kernels that are shown beside the baseline where the reader has chosen none."""
+
+TRIED_MIN = 0.5
+"""These were tried on such a share of the contests at least; the leader on as many as any."""
 
 DRAWS, LEVEL, SEED = 2000, 95.0, 0
 """Of the bootstrap over the contests."""
@@ -132,14 +138,19 @@ class Answer:
 
     @property
     def best(self) -> tuple[str, ...]:
-        """Labels of the FIRST nearest to the best, and of the baseline."""
-        return tuple(dict.fromkeys((*(own.label for own in self.standings[:FIRST]), *filter(None, [self.baseline]))))
+        """Labels of the leader, of the nearest to the best that were tried on TRIED_MIN, and of the baseline."""
+        return self._first(())
 
     @property
     def apart(self) -> tuple[str, ...]:
         """The same without those that are as good as the leader."""
-        near = {own.label for own in self.near}
-        first = [own.label for own in self.standings if own.label not in near][:FIRST]
+        return self._first([own.label for own in self.near])
+
+    def _first(self, without: Collection[str]) -> tuple[str, ...]:
+        """What was tried on fewer contests stands among the others by its own mean, which is over those."""
+        tried = (own for own in self.standings if own.absent <= (1 - TRIED_MIN) * self.contests)
+        nearest = [own.label for own in sorted(tried, key=lambda own: own.mean) if own.label not in without]
+        first = list(dict.fromkeys((*(own.label for own in self.standings[:1]), *nearest)))[:FIRST]
         return tuple(dict.fromkeys((*first, *filter(None, [self.baseline]))))
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 from gpu_engine.findings import units
-from gpu_engine.findings.answer import Answer, Standing
+from gpu_engine.findings.answer import FAR, NEAR, Answer, Standing
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.tables import Head, Table
+
+NEAR_PERCENT, FAR_PERCENT = (round(100 * (bound - 1)) for bound in (NEAR, FAR))
 
 NAMED_SHORT = 2
 """Most names in a line."""
@@ -94,3 +96,33 @@ def shown(answer: Answer, wanted: Iterable[str]) -> tuple[list[Standing], list[S
     near = [own for own in answer.near if own.label not in labels]
     first = [own for own in answer.standings if own.label in labels]
     return first, near, [own for own in answer.standings if own.label not in labels and own not in near]
+
+
+def buckets(answer: Answer, near: Sequence[Standing], rest: Sequence[Standing]) -> list[tuple[str, list[Standing]]]:
+    """What is not shown, by how far it is behind the leader: what a fold is called, and what is in it.
+
+    near  less than NEAR behind; rest: all others
+    """
+    first = answer.standings[0]
+    tried = [own for own in rest if own.absent <= first.absent]
+    behind = [own for own in tried if own.mean <= FAR * first.mean]
+    far = [own for own in tried if own not in behind]
+    elsewhere = [own for own in rest if own not in tried]
+    found = (
+        (f"{len(near)} more within {NEAR_PERCENT}{units.THIN}% of {first.label}", [*near]),
+        (f"{_are(behind)} {NEAR_PERCENT} to {FAR_PERCENT}{units.THIN}% slower", behind),
+        (f"{_are(far)} more than {FAR_PERCENT}{units.THIN}% slower: {_span(far)}", far),
+        (f"{_are(elsewhere, 'was', 'were')} not tried on all {answer.what}: {_span(elsewhere)}", elsewhere),
+    )
+    return [(summary, own) for summary, own in found if own]
+
+
+def _are(standings: Sequence[Standing], of_one: str = "is", of_more: str = "are") -> str:
+    return f"1 kernel {of_one}" if len(standings) == 1 else f"{len(standings)} kernels {of_more}"
+
+
+def _span(standings: Sequence[Standing]) -> str:
+    """`1.30 × to 4.00 × the best time`."""
+    means = [own.mean for own in standings] or [1.0]
+    ends = units.ratio(means[0]) if len(means) == 1 else f"{units.ratio(min(means))} to {units.ratio(max(means))}"
+    return f"{ends} the best time"

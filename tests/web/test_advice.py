@@ -4,10 +4,12 @@ import re
 
 from fastapi.testclient import TestClient
 
-from gpu_engine.advisor import advise
+from gpu_engine.advisor import advise, rank
+from gpu_engine.advisor.gpus import gpu_named
 from gpu_engine.features import features
+from gpu_engine.findings.units import ratio, seconds
 from server.models import MatrixRow
-from tests.web.conftest import Lab, sample_matrix, words
+from tests.web.conftest import ON_GPU, Lab, get, sample_matrix, words
 
 
 def part(client: TestClient, matrix: str) -> str:
@@ -50,3 +52,28 @@ def test_features_from_before_are_no_error(client: TestClient, lab: Lab) -> None
 def test_a_matrix_that_is_still_read_has_no_prediction(client: TestClient, lab: Lab) -> None:
     assert "Which kernel" in part(client, lab.matrix)
     assert words(part(client, lab.ingesting)).strip() == ""
+
+
+def test_what_was_measured_on_a_gpu_stands_beside_what_was_predicted_of_it(client: TestClient, lab: Lab) -> None:
+    gpu = gpu_named(ON_GPU)
+    assert gpu
+    predicted = {kernel: found.seconds for kernel, found in rank(features(sample_matrix()), gpu)}
+    measured = {"csr/vector": 8e-6, "coo/segmented": 9e-6, "csr/scalar": 10e-6}
+    page = get(client, f"/matrices/{lab.matrix}")
+    table = page.context["beside"].table
+    assert [row[:1] + row[2:6] + row[7:] for row in table.rows] == [
+        (kernel, ON_GPU, "warm", seconds(predicted[kernel]), seconds(time_s), ratio(time_s / predicted[kernel]))
+        for kernel, time_s in measured.items()
+    ]
+    first = min(measured, key=lambda kernel: predicted[kernel])
+    (said,) = page.context["beside"].said
+    assert said.startswith(f"On {ON_GPU}, warm, the advisor’s first choice, {first}, ")
+    assert words(said) in words(page.text)
+    drawn = client.get(page.context["beside"].chart.url).json()
+    assert [trace["y"] for trace in drawn["data"]] == [list(measured)]
+
+
+def test_nothing_stands_beside_the_prediction_of_what_only_a_processor_measured(client: TestClient, lab: Lab) -> None:
+    beside = get(client, f"/matrices/{lab.hostile}").context["beside"]
+    assert (beside.table, beside.said, beside.chart.version) == (None, (), "0")
+    assert "Predicted beside measured</h2>" not in get(client, f"/matrices/{lab.hostile}").text

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 
 import plotly.io
 import pytest
@@ -52,8 +53,24 @@ def test_tables_as_files_say_what_tables_say() -> None:
     tex = WRITERS[".tex"]([TABLE])
     for wanted in (r"kernel\_name", r"\textbf{1\,234}", r"50 \%", r"time (\textmu{}s)", r"\toprule"):
         assert wanted in tex
-    assert "\\caption{A \\& B. Bold: the fastest, and what is the same by its verdict.}\n\\begin{tabular}{lr}\n" in tex
+    caption = r"\caption{A \& B. Bold: the fastest, and what is the same by its verdict.}"
+    assert f"{caption}\n\\label{{tab:a-b}}\n\\begin{{tabular}}{{lr}}\n" in tex
     assert tex.endswith("\\end{tabular}\n\\end{table}\n")
+    assert tex.count("rule") == 3
+
+
+def test_means_of_a_table_have_a_rule_above_them_and_keys_are_columns_of_its_csv() -> None:
+    summed = replace(TABLE, keys=(("device", "cpu"),), means=1)
+    lines = WRITERS[".tex"]([summed]).splitlines()
+    assert [line for line in lines if "rule" in line or "50" in line] == [
+        r"\toprule",
+        r"\midrule",
+        r"\midrule",
+        lines[-4],
+        r"\bottomrule",
+    ]
+    assert "50" in lines[-4]
+    assert WRITERS[".csv"]([summed]).splitlines() == ["device,kernel_name,time (µs)", "cpu,a|b,1234", "cpu,50 %,"]
 
 
 def test_tables_of_one_csv_are_told_apart_by_their_headings() -> None:
@@ -74,6 +91,7 @@ def test_kernels_by_matrices(client: TestClient, lab: Lab) -> None:
     times = {m.kernel: m.median_s for m in study_of("m1") if m.cache == "warm" and m.median_s}
     fastest = min(times.values())
     (own,) = (row for row in rows if row["matrix"] == "cnr-2000")
+    assert (own["device"], own["cache"]) == ("cpu", "warm")
     assert float(own["fastest (µs)"]) == pytest.approx(1e6 * fastest, rel=1e-3)
     assert {k: float(own[k]) for k in times} == pytest.approx({k: t / fastest for k, t in times.items()}, abs=0.01)
 

@@ -6,9 +6,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from gpu_engine.findings.units import THIN
+from server.models import JobState
 from tests.conftest import AddMatrix
-from tests.samples.formats import HOSTILE, timed
-from tests.web.conftest import Lab, add_measurement, get, sample_matrix, words
+from tests.samples.formats import HOSTILE, study_of, timed
+from tests.web.conftest import Lab, add_job, add_measurement, get, sample_matrix, words
 from web import parts
 from web.kernels import PRESETS
 
@@ -61,12 +62,26 @@ def test_a_lone_matrix_has_no_pair_to_choose(client: TestClient, lab: Lab) -> No
     assert [field.id for field in context["selects"]] == ["baseline"]
     assert context["few"] == (
         "“All kernels side by side”, “How far from the fastest”, “How often the best”, “How near the roof”, "
-        "“One format against another”, “One format against another by imbalance”, “PELLR’s equation (1) on trial” "
-        "and “Rate by size” compare matrices: choose two or more to see them."
+        "“What the advisor’s first choice costs”, “One format against another”, “One format against another by "
+        "imbalance”, “PELLR’s equation (1) on trial”, “Device beside device” and “Rate by size” compare matrices: "
+        "choose two or more to see them."
     )
     assert [answer.sentence for answer in context["answers"]] == [
         f"csr/vector is fastest of cnr-2000 on cpu: 800{THIN}µs."
     ]
+
+
+def test_devices_stand_beside_each_other_where_two_are_chosen(client: TestClient, lab: Lab) -> None:
+    add_job(lab.database, "j9", "cuda:0", JobState.SUCCEEDED, study_of(lab.hostile, "cuda:0", 0.02))
+
+    def seen(query: str) -> tuple[str, bool, str]:
+        context = get(client, f"/formats?{query}").context
+        (systems,) = (figure for figure in context["figures"] if figure.name == "systems")
+        return systems.chart.version, systems.table is not None, context["few"]
+
+    assert seen("device=cpu") == ("0", False, "“Device beside device” compares devices: choose all of them to see it.")
+    version, has_table, few = seen("device=cpu&device=cuda:0")
+    assert (version != "0", has_table, few) == (True, True, "")
 
 
 def test_the_address_chooses_the_pair_and_the_baseline(client: TestClient, lab: Lab) -> None:

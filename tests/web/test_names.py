@@ -3,7 +3,7 @@ import pytest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats import findings
 from tests.samples.formats import timed
-from web.names import as_code
+from web.names import as_code, breakable
 
 FOUND = findings(StudyData([timed(kernel, 1e-3) for kernel in ("csr/vector", "csr/vector+rcm", "pCSR/p*", "a<b")]))
 
@@ -23,3 +23,8 @@ def test_names_of_kernels_are_code_and_nothing_else_is(sentence: str, html: str)
 
 def test_without_findings_a_sentence_is_escaped_text() -> None:
     assert as_code("csr/vector <i>", ()) == "csr/vector &lt;i&gt;"
+
+
+def test_lines_end_between_the_parts_of_a_name() -> None:
+    assert breakable("split/tile+refined64") == "split/tile+<wbr>refined64"
+    assert breakable("a<b/c") == "a&lt;b/c"

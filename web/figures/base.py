@@ -49,7 +49,7 @@ class Figure(Generic[Info]):
 
     info          what it shows, from the data of the study
     draw          the Plotly figure; summary: what there is to see, as `caption` has it; table: its numbers
-    matrices_min  with fewer matrices it says nothing
+    matrices_min  with fewer matrices it says nothing; devices_min: with fewer devices
     """
 
     name: str
@@ -58,6 +58,7 @@ class Figure(Generic[Info]):
     summary: Callable[[Info], str]
     table: Callable[[Info], Table] | None = None
     matrices_min: int = 1
+    devices_min: int = 1
     info: Callable[[StudyData], Info] = field(kw_only=True)
 
 

@@ -1,4 +1,5 @@
 // Moves between views of one page without losing the place: the server renders, this swaps what differs.
+import { announce, changed } from "./announce.js";
 import { caption, drawCharts } from "./charts.js";
 import { say } from "./connection.js";
 import { replaceContents } from "./tables.js";
@@ -35,25 +36,27 @@ async function show(url) {
     location.assign(url);
     return false;
   }
-  for (const part of parts) swap(part, fresh.getElementById(part.id));
-  document.body.dataset.topics = fresh.body.dataset.topics ?? "";
+  const differing = parts.filter((part) => swap(part, fresh.getElementById(part.id)));
+  const { topics = "", says = "" } = fresh.body.dataset;
+  const sentence = says === document.body.dataset.says ? changed(differing) : says;
+  if (differing.length && sentence) announce(sentence);
+  Object.assign(document.body.dataset, { topics, says });
   return true;
 }
 
+// Whether there was something to replace.
 function swap(part, fresh) {
-  if (fresh.hasAttribute("data-figure")) {
-    swapFigure(part, fresh);
-    return;
-  }
+  if (fresh.hasAttribute("data-figure")) return swapFigure(part, fresh);
   const html = fresh.innerHTML;
   const version = fresh.dataset.version;
-  if (version === undefined ? shown.get(part) === html : part.dataset.version === version) return;
+  if (version === undefined ? shown.get(part) === html : part.dataset.version === version) return false;
   shown.set(part, html);
   if (version !== undefined) part.dataset.version = version;
   const focused = part.contains(document.activeElement) ? selector(document.activeElement) : "";
   replaceContents(part, fresh.childNodes);
   if (focused) part.querySelector(focused)?.focus();
   drawCharts(part);
+  return true;
 }
 
 // What finds the same control again after a swap.
@@ -71,9 +74,10 @@ function swapFigure(part, fresh) {
   part.hidden = fresh.hidden;
   part.dataset.figure = fresh.dataset.figure;
   part.dataset.version = fresh.dataset.version;
-  if (same) return;
+  if (same) return false;
   caption(part, [...fresh.querySelector("figcaption").childNodes]);
   drawCharts(part.parentElement);
+  return true;
 }
 
 // Shows another view; one that cannot be had is asked for again until it comes, or another is wanted.
@@ -121,7 +125,16 @@ export function wireNavigation() {
     event.preventDefault();
     go(formUrl(event.target));
   });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-untick]");
+    if (button) untick(button.closest("fieldset"));
+  });
   window.addEventListener("popstate", () => go(location.href, () => {}));
+}
+
+// Takes all ticks away: nothing else changes until the reader ticks one, for an address without any has all.
+function untick(fieldset) {
+  for (const box of fieldset.querySelectorAll("input:checked")) box.checked = false;
 }
 
 // Empty fields say nothing and stay out of the address.

@@ -11,7 +11,21 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import CACHES
 from gpu_engine.studies.formats import FormatsStudy
 from web.figures.base import Figure
-from web.figures.formats import bars, conversion, heatmap, iterations, products, profile, rate, ratio, roofline, share
+from web.figures.formats import (
+    bars,
+    conversion,
+    heatmap,
+    iterations,
+    predicted,
+    products,
+    profile,
+    rate,
+    ratio,
+    regret,
+    roofline,
+    share,
+    systems,
+)
 from web.figures.formats.groups import by_place, formats_of
 from web.parts import Choice, Field, TitledTable
 from web.results import Results
@@ -66,6 +80,23 @@ FIGURES = (
         info=products.info,
     ),
     Figure(
+        "predicted",
+        "Predicted beside measured",
+        predicted.draw,
+        predicted.summary,
+        predicted.table,
+        info=predicted.info,
+    ),
+    Figure(
+        "regret",
+        "What the advisor’s first choice costs",
+        regret.draw,
+        regret.summary,
+        regret.table,
+        info=regret.info,
+        matrices_min=2,
+    ),
+    Figure(
         "ratio",
         "One format against another",
         ratio.draw,
@@ -91,6 +122,16 @@ FIGURES = (
         iterations.table,
         info=iterations.info,
         matrices_min=2,
+    ),
+    Figure(
+        "systems",
+        "Device beside device",
+        systems.draw,
+        systems.summary,
+        systems.table,
+        info=systems.info,
+        matrices_min=2,
+        devices_min=systems.DEVICES_MIN,
     ),
     Figure("rate", "Rate by size", rate.draw, rate.summary, rate.table, info=rate.info, matrices_min=2),
 )
@@ -200,7 +241,7 @@ FORMATS = StudyPage(
     job_figures=("formats",),
     contests=contests,
     of_paper=_of_paper,
-    alone=("roofline",),
+    alone=("roofline", "predicted"),
     named=("side-by-side", "performance-profile", "rate"),
     switches=(
         Switch("cache", "Cache", lambda _: (*CACHES, BOTH), _caches, values={BOTH: CACHES}),

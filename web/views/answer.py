@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from gpu_engine.findings.answer import Answer, Standing
-from gpu_engine.findings.answer_text import sentence, short, shown, table
-from gpu_engine.findings.units import ratio
+from gpu_engine.findings.answer import TRIED_MIN, Answer
+from gpu_engine.findings.answer_text import buckets, sentence, short, shown, table
+from gpu_engine.findings.units import percent
 from web.kernels import PRESETS, preset, wanted
 from web.parts import AnswerSection, Choice, FoldedTable, KernelChooser, Link
 from web.results import Results
@@ -14,7 +14,8 @@ from web.studies.base import StudyPage
 from web.views.lines import study_url
 
 PENALTY_NOTE = "What has no time counts as twice the slowest there."
-ABSENT_NOTE = "What was not tried everywhere comes last."
+ABSENT_NOTE = "What was not tried everywhere comes last, with its mean over where it was tried."
+FIVE_NOTE = f"Best five: the leader and the nearest to the best of what was tried on {percent(TRIED_MIN)} or more."
 
 
 def sections(study: StudyPage, answers: Sequence[Answer], results: Results) -> tuple[AnswerSection, ...]:
@@ -36,40 +37,24 @@ def chooser(study: StudyPage, results: Results, asked: Selection) -> KernelChoos
 
 
 def _section(study: StudyPage, answer: Answer, every: Sequence[Answer], results: Results) -> AnswerSection:
-    first, near, far = shown(answer, wanted(study, answer, preset(results.selection)))
+    first, near, rest = shown(answer, wanted(study, answer, preset(results.selection)))
     colors = [study.swatch(own.measurement) for own in first]
     return AnswerSection(
         sentence(answer),
         short(answer, every),
         tuple(own.label for own in answer.standings),
         table(answer, first) if first else None,
-        tuple(_folded(answer, first, near, far)),
+        tuple(FoldedTable(summary, table(answer, own)) for summary, own in buckets(answer, near, rest)),
         strips(first, colors, answer.what) if answer.contests > 1 and answer.level else None,
         _note(answer, results),
     )
-
-
-def _folded(
-    answer: Answer, first: Sequence[Standing], near: Sequence[Standing], far: Sequence[Standing]
-) -> list[FoldedTable]:
-    folded = []
-    if near:
-        folded.append(FoldedTable(f"{len(near)} more within 2 % of {first[0].label}", table(answer, near)))
-    if far:
-        means = [own.mean for own in far]
-        ends = ratio(means[0]) if len(far) == 1 else f"{ratio(min(means))} to {ratio(max(means))}"
-        what = "1 more kernel" if len(far) == 1 else f"{len(far)} more kernels"
-        absent = sum(own.absent > first[0].absent for own in far)
-        part = f"{absent} of them " if absent < len(far) else ""
-        tried = f", {part}not tried on all {answer.what}" if absent else ""
-        folded.append(FoldedTable(f"{what}{tried}: {ends} the best time", table(answer, far)))
-    return folded
 
 
 def _note(answer: Answer, results: Results) -> str:
     chosen = results.selection.matrix
     known = [matrix for matrix in chosen if matrix in results.matrices]
     more, lacking = len(results.matrices) - len(known), len(chosen) - len(known)
+    lacks = any(own.absent > answer.standings[0].absent for own in answer.standings)
     said = (
         f"Of {len(chosen)} matrices chosen {lacking} {'has' if lacking == 1 else 'have'} no results here."
         if lacking
@@ -79,6 +64,7 @@ def _note(answer: Answer, results: Results) -> str:
         else "",
         f"Only the {len(results.selection.kernel)} chosen kernels are compared." if results.selection.kernel else "",
         PENALTY_NOTE if any(own.failed for own in answer.standings) else "",
-        ABSENT_NOTE if any(own.absent > answer.standings[0].absent for own in answer.standings) else "",
+        ABSENT_NOTE if lacks else "",
+        FIVE_NOTE if lacks and preset(results.selection) == "best" else "",
     )
     return " ".join(filter(None, said))

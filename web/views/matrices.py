@@ -1,6 +1,6 @@
 """`/matrices/{id}`: one matrix with its structure and results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -17,16 +17,19 @@ from server.jobs import queue
 from server.models import MatrixRow, MatrixState
 from server.store import Store
 from web import hints
+from web.figures.formats import regret
 from web.figures.history import HISTORY, summary, table
 from web.history import history_of
-from web.matrix_contexts import History, MatrixPage, Origin
+from web.matrix_contexts import History, MatrixPage, Origin, Predicted
 from web.parts import Chart, Choice, FindingLine, Link, LinkSwitch
 from web.pictures import bin_label, picture
 from web.results import CACHE_DEFAULT, Results, results_of
 from web.selection import Selection
 from web.studies import PAGES
+from web.studies.formats import FORMATS
 from web.views.lines import finding_lines, job_lines, matrix_line
 from web.views.measure import Wanted, form
+from web.views.study import chart, contents
 
 JOBS_SHOWN = 10
 
@@ -63,6 +66,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str, followed: Select
     seen = picture(store, row) if known else None
     jobs = queue.list_jobs(session, matrix_id=row.id, limit=JOBS_SHOWN).items
     waiting = row.state == MatrixState.INGESTING
+    results = {page.name: _results(session, page.name, row.id) for page in PAGES}
     watched = [f"matrix:{row.id}"] if waiting else [f"job:{job.id}" for job in jobs if job.finished_at is None]
     return MatrixPage(
         title=row.name,
@@ -74,9 +78,10 @@ def matrix_page(session: Session, store: Store, matrix_id: str, followed: Select
         facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
         notes=(*_fetched(row.source), *(seen.notes if seen else ())),
         advice=_advice(row),
+        beside=_beside(results[FORMATS.name]),
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
-        findings=_findings(session, row.id),
+        findings=_findings(results, row.id),
         history=_history(session, row, followed),
         jobs=job_lines(session, jobs),
         form=form(session, Wanted(STUDIES[0], matrices=(row.id,)), row) if row.state == MatrixState.READY else None,
@@ -99,9 +104,18 @@ def _advice(row: MatrixRow) -> Table | None:
     )
 
 
-def _findings(session: Session, matrix_id: str) -> tuple[FindingLine, ...]:
+def _beside(results: Results) -> Predicted:
+    """What the advisor said beforehand of each kernel that was measured, and what its first choice costs."""
+    figure = FORMATS.figure("predicted")
+    caption, table, version = contents(figure, results.data, len(results.measurements), figure.matrices_min)
+    every = results.selection.with_(kernels="all")
+    said = tuple(regret.said(panel) for panel in regret.info(results.data).panels)
+    return Predicted(chart(figure.name, every, version, caption), table, said)
+
+
+def _findings(results: Mapping[str, Results], matrix_id: str) -> tuple[FindingLine, ...]:
     """What every study says of a matrix, on every device."""
-    lines = (finding_lines(page, _results(session, page.name, matrix_id)) for page in PAGES)
+    lines = (finding_lines(page, results[page.name]) for page in PAGES)
     return tuple(line for of_study in lines for line in of_study if line.finding.matrix_id == matrix_id)
 
 

@@ -8,9 +8,8 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.ranking import join
 from gpu_engine.findings.tables import Table
-from server import catalogue, matrix_sets
+from server import catalogue
 from server.models import MatrixRow
 from web import contexts, kernels
 from web.figures.base import Figure
@@ -20,7 +19,7 @@ from web.results import Results, available, results_of, with_traces
 from web.selection import VALUES_MAX, Selection
 from web.studies import PAGES
 from web.studies.base import Section, StudyPage, by_sigma
-from web.views import answer, tables
+from web.views import answer, shown, tables
 from web.views.lines import finding_lines, study_url
 
 CHOICES_MAX = 24
@@ -43,7 +42,8 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
     data = with_traces(session, results) if study.with_traces else results.data
     findings = finding_lines(study, results)
     answered = study.answers(results.data)
-    figures = _figures(study, results, data, asked, kernels.drawn(study, answered, asked))
+    drawn = kernels.drawn(study, answered, asked)
+    figures = _figures(study, results, data, asked, drawn)
     sections, selects = _Sections(data), _selects(study, results)
     pictured = _pictured(session, results) if study.features.picture else {}
     conclusions = next(iter(sections.of([study.conclusions] if study.conclusions else [])), None)
@@ -59,6 +59,7 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         invitation=study.invitation,
         elsewhere=() if findings else _elsewhere(session, study, asked),
         answers=answer.sections(study, answered, results),
+        says=shown.says(study, results, drawn),
         kernels=chooser,
         contents=_contents(figures, conclusions, below, study) if findings else (),
         overview=tuple(study.overview(data)),
@@ -68,11 +69,11 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         selects=selects,
         matrices=_matrices(results),
         every=_every(asked, results),
-        shown=_shown(session, asked, results),
+        shown=shown.matrices(session, asked, results),
         hidden=_hidden(asked, ("matrix", "set", *own_fields)),
         conclusions=conclusions,
         figures=figures,
-        few=_few(figures) if findings else "",
+        few=shown.few(study, results) if findings else "",
         cases_note=study.cases_note,
         sections=below,
         structure=_pictures(pictured, results, study.features.picture),
@@ -167,19 +168,13 @@ def _figures(
 
 def contents(figure: Figure[Any], data: StudyData, version: int, matrices: int) -> tuple[str, Table | None, int]:
     """The caption and the numbers of a figure, and its version: 0 where there is nothing to draw."""
-    if matrices < figure.matrices_min:
+    if matrices < figure.matrices_min or len({m.device for m in data.measurements}) < figure.devices_min:
         return "", None, 0
     info = figure.info(data)
     table = figure.table(info) if figure.table else None
     if table is not None and not table.rows:
         return figure.summary(info), None, 0
     return figure.summary(info), table, version
-
-
-def _few(figures: Sequence[FigureSection]) -> str:
-    """A sentence on the figures that need more matrices than are chosen."""
-    hidden = [f"“{figure.heading}”" for figure in figures if figure.chart.version == "0" and not figure.note]
-    return f"{join(hidden)} compare matrices: choose two or more to see them." if hidden else ""
 
 
 def _pictured(session: Session, results: Results) -> dict[str, MatrixRow]:
@@ -261,14 +256,6 @@ def _every(asked: Selection, results: Results) -> tuple[Link, ...]:
     """All matrices measured, as far as an address holds them."""
     number = min(VALUES_MAX, len(results.matrices))
     return (Link(f"all {number}", study_url(results.study, asked.with_(matrix=()))),) if asked.matrix else ()
-
-
-def _shown(session: Session, asked: Selection, results: Results) -> str:
-    """How many matrices are shown, of a set its name."""
-    if asked.set:
-        return matrix_sets.get_set(session, asked.set[0]).name
-    of, chosen = len({*results.matrices, *results.selection.matrix}), len(results.selection.matrix)
-    return f"all {of}" if chosen == of else f"{chosen} of {of}"
 
 
 def _contents(

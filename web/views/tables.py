@@ -108,7 +108,8 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
     for line in finding_lines(study, results):
         finding = line.finding
         title = f"{finding.title} · {finding.device} · {finding.cache}"
-        yield f"cases-{line.id}", NamedTables(title, (TitledTable(title, finding.table),), line)
+        keys = ("matrix", finding.title), ("device", finding.device), ("cache", finding.cache)
+        yield f"cases-{line.id}", NamedTables(title, (TitledTable(title, finding.table, keys=keys),), line)
     for figure in study.figures:
         if figure.table and name == f"{figure.name}-numbers":
             yield name, NamedTables(figure.title, (TitledTable(figure.title, figure.table(figure.info(data))),))

@@ -103,7 +103,7 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
     full = group.fastest_full
     leaders = {m.case for m in ranking.leaders}
     if right:
-        under = f" with {group.parameters}" if group.parameters else ""
+        under = f", {group.parameters}" if group.parameters else ""
         facts = [f"{units.seconds(ranking.measurements[0].median_s)} to convergence"]
         first = ranking.sentence(lambda m: labels[m.case], f"on {group.device}{under}", facts)
     else:

@@ -18,6 +18,9 @@ SCHEDULE = ("first", "near", "stall")
 PARAMETERS = tuple(field.name for field in fields(PageRankParams))
 """The axes that are parameters of PageRank itself; all others say how a kernel went about it."""
 
+SYMBOLS = {"damping": "δ", "epsilon": "ε"}
+"""Parameters that have one."""
+
 FP64, FREE = "fp64", "free"
 UNFUSED = "unfused-"
 """What the precisions of kernels begin with that launch every thing by itself, as the paper does."""
@@ -48,6 +51,13 @@ def segments_of(precision: str) -> int:
 def triangles(part: str) -> str:
     """What of the graphs ran where it is not all of them: `lower triangles`; else empty."""
     return "" if part == "full" else f"{part} triangles"
+
+
+def in_words(parameter: str, value: str) -> str:
+    """A parameter of PageRank that differs from its default: `lower triangle`, `δ 0.9`, `dangling ignore`."""
+    if parameter == "part":
+        return f"{value} triangle"
+    return f"{SYMBOLS.get(parameter, parameter.replace('_', ' '))} {value}"
 
 
 def place_of(device: str, part: str) -> str:
@@ -99,8 +109,8 @@ class Run:
 
     @property
     def parameters(self) -> str:
-        """Parameters of PageRank that differ from their defaults: `part=lower`; runs compare where these are equal."""
-        return ", ".join(f"{name}={value}" for name, value in self.measurement.axes.items() if name in PARAMETERS)
+        """Parameters of PageRank that differ from their defaults, in words; runs compare where these are equal."""
+        return ", ".join(in_words(name, value) for name, value in self.measurement.axes.items() if name in PARAMETERS)
 
     def array(self, name: str) -> tuple[float, ...]:
         """An array of the trace; empty where it has none."""

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_engine.findings import batched, formats, pagerank, products, scaling, units
 from gpu_engine.findings.answer import Answer, Contest, answers, of_findings
-from gpu_engine.findings.answer_text import sentence, shown, table
+from gpu_engine.findings.answer_text import buckets, sentence, shown, table
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.ranking import rank
 from tests.samples.formats import timed, untimed
@@ -108,6 +108,30 @@ def test_what_is_within_two_percent_is_folded_with_the_leader_and_what_is_behind
     assert [own.label for own in far] == ["csc/atomic"]
     assert answer.best == (A, B, C, "ell/thread", "jad/thread", "x/y")
     assert [own.label for own in shown(answer, [B])[0]] == [A, B, "x/y"]
+
+
+def test_what_is_folded_says_how_far_behind_it_is() -> None:
+    times = {A: 100, B: 101, C: 105, "ell/thread": 109, "jad/thread": 111, "hyb/k": 300}
+    answer = the_answer([contest(f"m{i}", times) for i in range(5)] + [contest("m5", {**times, "csc/atomic": 120})])
+    _, near, rest = shown(answer, [])
+    assert [
+        (text.replace(units.THIN, " "), [own.label for own in own]) for text, own in buckets(answer, near, rest)
+    ] == [
+        (f"1 more within 2 % of {A}", [B]),
+        ("2 kernels are 2 to 10 % slower", [C, "ell/thread"]),
+        ("2 kernels are more than 10 % slower: 1.11 × to 3.00 × the best time", ["jad/thread", "hyb/k"]),
+        ("1 kernel was not tried on all matrices: 1.20 × the best time", ["csc/atomic"]),
+    ]
+
+
+def test_the_best_five_hold_what_was_tried_on_half_of_all_and_the_leader_what_was_tried_on_all() -> None:
+    everywhere = {A: 100, B: 150, C: 160, "ell/thread": 170, "jad/thread": 500}
+    contests = [contest(f"m{i}", everywhere) for i in range(3)]
+    contests += [contest(f"n{i}", {**everywhere, "hyb/k": 100.5}) for i in range(2)]
+    contests += [contest("o", {**everywhere, "hyb/k": 100.5, "x/y": 101})]
+    answer = the_answer(contests)
+    assert answer.standings[0].label == A
+    assert answer.best == answer.apart == (A, "hyb/k", B, C, "ell/thread")
 
 
 def test_busy_machines_do_not_count_and_most_of_them_leave_no_leader() -> None:

@@ -1,6 +1,6 @@
 """Ratios of several graphs as points: a row a kernel, a point a graph, and the geometric mean of all."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import geometric_mean
 
@@ -13,6 +13,9 @@ from web.figures.pagerank.facets import Panels, Row, axis_end, mark_fp64
 from web.figures.panels import Legend, panels
 
 ROW_PX = 20
+ROWS_MAX = 20
+"""In a panel, those with the highest means: more is not read."""
+
 GRAPH, MEAN = "a graph", "geometric mean"
 
 
@@ -36,7 +39,7 @@ class Dot:
 def draw(info: Panels[Row], dots: Callable[[Row], Iterable[Dot]], axis: str) -> go.Figure:
     """A panel a device, a row a label in order of appearance, a point a graph with its whisker, a mark for the mean."""
     devices = dict.fromkeys(panel.place[1] for panel in info.panels)
-    found = {device: _rows(info, device, dots) for device in devices}
+    found = {device: _highest(_rows(info, device, dots)) for device in devices}
     figure = panels(list(devices), [max(3, len(rows)) * ROW_PX for rows in found.values()], 4)
     legend = Legend()
     for number, rows in enumerate(found.values(), start=1):
@@ -48,6 +51,28 @@ def draw(info: Panels[Row], dots: Callable[[Row], Iterable[Dot]], axis: str) -> 
         figure.update_xaxes(range=[0, axis_end([(1.0, True), *every])], row=number, col=1)
         mark_fp64(figure, {"row": number, "col": 1})
     return figure.update_xaxes(title_text=axis, title_standoff=4, row=len(found), col=1)
+
+
+def left_out(info: Panels[Row], dots: Callable[[Row], Iterable[Dot]]) -> str:
+    """A sentence on the rows that are not drawn; empty where all are."""
+    rows = {place: len(_rows(info, place, dots)) for place in dict.fromkeys(panel.place[1] for panel in info.panels)}
+    long = [(place, number) for place, number in rows.items() if number > ROWS_MAX]
+    if not long:
+        return ""
+    of = ", ".join(f"{number} on {place}" if len(rows) > 1 else str(number) for place, number in long)
+    return f"Drawn are the {ROWS_MAX} with the highest means of {of}; the table has all."
+
+
+def _highest(rows: dict[str, dict[str, Dot]]) -> dict[str, dict[str, Dot]]:
+    """The ROWS_MAX rows with the highest means, in their order; those without a mean come after all others."""
+    known = {label: _mean(graphs) for label, graphs in rows.items()}
+    first = sorted(rows, key=lambda label: -(known[label] or 0.0))[:ROWS_MAX]
+    return {label: graphs for label, graphs in rows.items() if label in first}
+
+
+def _mean(graphs: dict[str, Dot]) -> float | None:
+    right = [dot.value for dot in graphs.values() if dot.is_right]
+    return geometric_mean(right) if right else None
 
 
 def _rows(info: Panels[Row], device: str, dots: Callable[[Row], Iterable[Dot]]) -> dict[str, dict[str, Dot]]:
@@ -80,8 +105,8 @@ def _points(label: str, graphs: dict[str, Dot], legend: Legend) -> go.Scatter:
 
 
 def _means(rows: dict[str, dict[str, Dot]], legend: Legend) -> go.Scatter:
-    right = {label: [dot.value for dot in graphs.values() if dot.is_right] for label, graphs in rows.items()}
-    means = {label: geometric_mean(values) for label, values in right.items() if values}
+    means = {label: mean for label, graphs in rows.items() if (mean := _mean(graphs))}
+    right = {label: sum(dot.is_right for dot in graphs.values()) for label, graphs in rows.items()}
     return marks.points(
         [
             (mean, escape(label), marks.hover(label, "", f"{ratio(mean)} over {_graphs(right[label])}"))
@@ -93,5 +118,5 @@ def _means(rows: dict[str, dict[str, Dot]], legend: Legend) -> go.Scatter:
     )
 
 
-def _graphs(values: Sequence[float]) -> str:
-    return "1 graph" if len(values) == 1 else f"{len(values)} graphs"
+def _graphs(number: int) -> str:
+    return "1 graph" if number == 1 else f"{number} graphs"

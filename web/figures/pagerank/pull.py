@@ -106,7 +106,8 @@ def summary(info: Info) -> str:
         if gains:
             low, high = ratio(min(gains)), ratio(max(gains))
             text += f" {entry.name}: {low if low == high else f'{low} to {high}'}."
-    return text
+    drawn = dots.left_out(info, _dots) if len(info.panels) > 1 else ""
+    return f"{text} {drawn}".strip()
 
 
 def _dots(pulls: tuple[Pull, ...]) -> Iterator[dots.Dot]:

@@ -131,7 +131,8 @@ def summary(info: Info) -> str:
             "A point is the fastest run of a kernel on a graph, its whisker the 95 % intervals of both times put"
         )
         more.append("together; hollow ones are ambiguous or not right to ε.")
-    return caption("The time to convergence of the same kernel in fp64 over that of the run.", found, more)
+    drawn = dots.left_out(info.panels, _dots) if len(info.panels.panels) > 1 else ""
+    return caption(f"The time to convergence of the same kernel in fp64 over that of the run. {drawn}", found, more)
 
 
 def _fastest_first(info: Panels[Row]) -> Panels[Row]:

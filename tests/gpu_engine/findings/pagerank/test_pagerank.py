@@ -95,7 +95,7 @@ def test_without_segments_the_fastest_run_says_whether_it_is_right() -> None:
 
 def test_parameters_that_differ_from_the_defaults_are_said() -> None:
     found = shown(ran("csr/thread+fp64", 28, 0.2, axes=(("part", "lower"),)))
-    assert said(found)[0] == "csr/thread+fp64 runs on cpu with part=lower: 200 ms to convergence."
+    assert said(found)[0] == "csr/thread+fp64 runs on cpu, lower triangle: 200 ms to convergence."
 
 
 def test_nothing_right_is_said() -> None:
@@ -145,7 +145,7 @@ def test_ranks_that_are_not_right_are_called_so() -> None:
 
 def test_parameters_stand_beside_the_name_and_are_axes() -> None:
     found = only(shown(ran("csr/thread+fp64", 28, axes=(("part", "lower"),))))
-    assert (found.title, found.axes) == ("luxembourg_osm, part=lower", {"part": "lower"})
+    assert (found.title, found.axes) == ("luxembourg_osm, lower triangle", {"part": "lower"})
 
 
 @pytest.mark.parametrize("kernel", ["csr/thread+fp64", "csr/thread+cpms2"])

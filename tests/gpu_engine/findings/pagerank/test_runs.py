@@ -24,7 +24,7 @@ def test_the_axes_tell_parameters_from_the_schedule() -> None:
     axes = (("part", "lower"), ("damping", "0.9"), *TWICE)
     run = Run(*ran("csr/thread+cpms2", (0, 66), axes=axes))
     assert run.measurement.axes == dict(axes)
-    assert run.parameters == "part=lower, damping=0.9"
+    assert run.parameters == "lower triangle, δ 0.9"
     assert Run(*ran("csr/thread+fp64", 9)).parameters == ""
 
 
@@ -34,7 +34,7 @@ def test_runs_compare_on_one_device_with_the_same_parameters() -> None:
     assert [(g.matrix_id, g.device, g.parameters, len(g.runs)) for g in groups] == [
         ("lux", "cpu", "", 5),
         ("lux", "cuda:0", "", 5),
-        ("lux", "cpu", "part=lower", 1),
+        ("lux", "cpu", "lower triangle", 1),
     ]
 
 

@@ -8,6 +8,7 @@ from gpu_engine.records import Measurement
 from tests.samples.formats import traces
 from tests.samples.pagerank import ran, shown
 from web.figures import marks
+from web.figures.pagerank import dots
 from web.figures.pagerank.total import Row, draw, info, summary, table
 
 DATA = shown(
@@ -106,3 +107,21 @@ def test_lower_triangles_are_in_no_mean_of_whole_graphs() -> None:
     (place, (mean,)), *others = info(data).means.items()
     assert (place, mean.kernel, mean.matrices, others) == ("cpu, lower triangles", "csr/thread+cpms2", 2, [])
     assert mean.speed_up == pytest.approx(2.0)
+
+
+def test_of_many_kernels_those_with_the_highest_means_are_drawn() -> None:
+    graphs = [
+        run
+        for graph in ("lux", "del")
+        for k in range(dots.ROWS_MAX + 2)
+        for run in (
+            ran(f"k{k}/thread+fp64", 28, 0.2, graph),
+            ran(f"k{k}/thread+cpms2", (13, 15), 0.2 / (1.1 + 0.1 * k), graph),
+        )
+    ]
+    many = info(shown(*graphs))
+    names = {name for trace in traces(draw(many), "point") for name in trace["y"]}
+    assert names == {f"k{k}/thread+cpms2" for k in range(2, dots.ROWS_MAX + 2)}
+    assert "Drawn are the 20 with the highest means of 22; the table has all." in summary(many).splitlines()[0]
+    assert len(table(many).rows) == 44
+    assert "Drawn are" not in summary(INFO)

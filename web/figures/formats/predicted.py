@@ -1,0 +1,181 @@
+"""Predicted beside measured: how far each kernel's time is from what the advisor said beforehand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from gpu_engine.advisor import can_advise, rank
+from gpu_engine.advisor.evaluation import WITHIN
+from gpu_engine.advisor.gpus import Gpu, gpu_named
+from gpu_engine.findings import units
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.records import Measurement
+from web.figures import marks
+from web.figures.base import blank, caption, escape, log_axis
+from web.figures.formats.groups import Groups, Panels, Place, by_place, nearest, place_in_words, quiet
+from web.palette import OKABE_ITO, OTHERS
+
+ROW_PX = 20
+BAND = {"fillcolor": OTHERS, "opacity": 0.18, "line_width": 0, "layer": "below"}
+"""Where a difference hardly matters."""
+
+NOTHING = "Nothing here was predicted: the advisor knows times of GPUs that it has a model of, and needs all features."
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A kernel on a matrix; predicted_s: of a product in the cache state of the measurement."""
+
+    matrix: str
+    measurement: Measurement
+    predicted_s: float
+
+    @property
+    def ratio(self) -> float:
+        """Measured over predicted time: above 1 it takes longer than was said."""
+        return (self.measurement.median_s or 0.0) / self.predicted_s
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """That of the ratio: a prediction has none."""
+        m = self.measurement
+        return (m.ci_low_s or m.median_s or 0.0) / self.predicted_s, (
+            m.ci_high_s or m.median_s or 0.0
+        ) / self.predicted_s
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The kernels with a time and a prediction in one place, those nearest to the fastest first; gpu: the model."""
+
+    place: Place
+    gpu: Gpu
+    points: Mapping[str, tuple[Point, ...]]
+
+    @property
+    def every(self) -> list[Point]:
+        """All points."""
+        return [point for own in self.points.values() for point in own]
+
+    @property
+    def within(self) -> float:
+        """The share of them that is within the band of WITHIN around what was predicted."""
+        return sum(1 / WITHIN <= point.ratio <= WITHIN for point in self.every) / len(self.every)
+
+
+def predictable(data: StudyData) -> dict[Place, tuple[Gpu, Groups]]:
+    """The places whose device is a model of the advisor's, with the matrices that have plausible times and advice."""
+    found = {}
+    for place, groups in by_place(data.measurements).items():
+        gpu = gpu_named(place[0])
+        own = {i: group for i, group in quiet(groups).items() if can_advise(data.matrix(i).stored)}
+        if gpu and own:
+            found[place] = gpu, own
+    return found
+
+
+def info(data: StudyData) -> Panels[Panel]:
+    """The kernels that the advisor predicts and that have a time, by device and cache state."""
+    found = (_panel(place, gpu, groups, data) for place, (gpu, groups) in predictable(data).items())
+    return Panels(tuple(panel for panel in found if panel.points))
+
+
+def draw(info: Panels[Panel]) -> go.Figure:
+    """Measured over predicted time, a row a kernel, a dot a matrix; a band where they agree."""
+    if not info.panels:
+        return blank(NOTHING)
+    titles = [place_in_words(panel.place) for panel in info.panels]
+    figure = marks.bar_panels(titles, [list(map(escape, panel.points)) for panel in info.panels], 0, "overlay", ROW_PX)
+    ends = [end for panel in info.panels for point in panel.every for end in point.interval]
+    axis = log_axis([*ends, 1 / WITHIN, WITHIN], least_span=2.0)
+    for row, panel in enumerate(info.panels, start=1):
+        # Plotly leaves out the shapes of a panel that has no trace yet.
+        figure.add_trace(_markers(panel), row=row, col=1)
+        figure.add_vrect(1 / WITHIN, WITHIN, **BAND, row=row, col=1)
+        figure.add_vline(1.0, line={"width": 1, "color": OTHERS}, row=row, col=1)
+    figure.update_xaxes(**axis.settings)
+    return figure.update_xaxes(title_text="measured over predicted time", title_standoff=4, row=len(info.panels), col=1)
+
+
+def table(info: Panels[Panel]) -> Table:
+    """A row a kernel and matrix."""
+    heads = (
+        *(Head(text, numeric=False) for text in ("kernel", "matrix", "device", "cache")),
+        *(Head(text) for text in ("predicted", "measured", "95 % interval")),
+        Head("measured", "over predicted"),
+    )
+    rows = [
+        (
+            kernel,
+            point.matrix,
+            *panel.place,
+            units.seconds(point.predicted_s),
+            units.seconds(point.measurement.median_s),
+            units.interval(point.measurement.ci_low_s, point.measurement.ci_high_s),
+            units.ratio(point.ratio),
+        )
+        for panel in info.panels
+        for kernel, own in panel.points.items()
+        for point in own
+    ]
+    return Table(heads, tuple(rows))
+
+
+def summary(info: Panels[Panel]) -> str:
+    """What is drawn, and how many times are as predicted."""
+    if not info.panels:
+        return NOTHING
+    return caption(
+        "Measured over predicted time of each kernel, a dot a matrix: right of the band it takes longer than the "
+        f"advisor said from the features alone. The band is ±{units.THIN}{round(100 * (WITHIN - 1))}{units.THIN}%.",
+        map(_found, info.panels),
+        ("Libraries are not predicted.",),
+    )
+
+
+def _found(panel: Panel) -> str:
+    every = panel.every
+    farthest = max(every, key=lambda point: max(point.ratio, 1 / point.ratio))
+    return (
+        f"On {place_in_words(panel.place)}, predicted as {panel.gpu.name}: {units.percent(panel.within)} of "
+        f"{len(every)} times are in the band; farthest is {farthest.measurement.kernel} on {farthest.matrix}, "
+        f"{units.ratio(farthest.ratio)} the predicted time."
+    )
+
+
+def _panel(place: Place, gpu: Gpu, groups: Groups, data: StudyData) -> Panel:
+    every: dict[str, list[Point]] = {}
+    for matrix_id, group in groups.items():
+        for point in _points(group, data.matrix(matrix_id), gpu):
+            every.setdefault(point.measurement.kernel, []).append(point)
+    times = [{m.kernel: m.median_s for m in group if m.median_s and m.kernel in every} for group in groups.values()]
+    return Panel(place, gpu, {kernel: tuple(every[kernel]) for kernel in nearest(times)})
+
+
+def _points(group: Sequence[Measurement], matrix: MatrixFeatures, gpu: Gpu) -> list[Point]:
+    predicted = {kernel: prediction.seconds for kernel, prediction in rank(matrix.stored, gpu, group[0].cache)}
+    timed = (m for m in group if m.median_s and m.kernel in predicted)
+    return [Point(matrix.name, m, predicted[m.kernel]) for m in timed]
+
+
+def _markers(panel: Panel) -> go.Scatter:
+    every = panel.every
+    alone = len(every) == len(panel.points)
+    errors = marks.intervals([p.ratio for p in every], [p.interval for p in every], width=0, visible=alone)
+    return marks.points(
+        [(point.ratio, escape(point.measurement.kernel), _hover(point)) for point in every],
+        marks.point(OKABE_ITO[0], "circle", 9 if alone else 6),
+        opacity=1.0 if alone else 0.6,
+        error_x=errors,
+        showlegend=False,
+        name="kernels",
+        meta={"role": "point"},
+    )
+
+
+def _hover(point: Point) -> str:
+    m = point.measurement
+    times = f"predicted {units.seconds(point.predicted_s)}, measured {units.seconds(m.median_s)}"
+    return marks.hover(m.kernel, f" on {point.matrix}", times, f"{units.ratio(point.ratio)} the predicted time")
