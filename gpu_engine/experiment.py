@@ -63,6 +63,14 @@ class Candidate(ABC):
     def least_s(self, cache: Cache) -> float:
         """Seconds that its bytes need at least: a shorter time is refused as a mistake."""
 
+    def confirm(self, timing: Timing, cache: Cache) -> None:
+        """Raises KernelError where the times of its rounds cannot be believed."""
+        least = self.least_s(cache)
+        if timing.median_s < least:
+            raise KernelError(
+                f"refused: {timing.median_s:.3e} s is under {least:.3e} s, the floor of the bytes that it moves"
+            )
+
     @abstractmethod
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:
         """Fields of its measurement beside the timing, such as its rate and its floors."""

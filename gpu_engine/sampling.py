@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from gpu_engine.errors import SparsightError
+from gpu_engine.errors import KernelError, SparsightError
 from gpu_engine.experiment import CASE_ERRORS, SKIPS, Candidate, Experiment, Fields
 from gpu_engine.findings import units
 from gpu_engine.measure import Bench, Rounds, Timed, Timing
@@ -148,10 +148,11 @@ class SampleRun:
         base = blank.with_(environment={**blank.environment, **c.environment}, **c.fields)
         if c.error is not None:
             return _without_time(base, c.error)
-        timing, least = rounds.timing(c.name, cache), c.least_s(cache)
-        if timing.median_s < least:
-            note = f"refused: {timing.median_s:.3e} s is under {least:.3e} s, the floor of the bytes that it moves"
-            return dataclasses.replace(base, state="failed", note=note)
+        timing = rounds.timing(c.name, cache)
+        try:
+            c.confirm(timing, cache)
+        except KernelError as error:
+            return _without_time(base, error)
         energy = c.energy_j() if cache == "warm" else None
         common = {**timing.fields(), "reference_gap": gap, "energy_j": energy}
         return base.with_(**common, **c.rates(timing, cache, rounds))
