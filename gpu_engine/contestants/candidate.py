@@ -17,7 +17,7 @@ import numpy as np
 
 from gpu_engine.contestants import memory
 from gpu_engine.contestants.adapters import format_of
-from gpu_engine.contestants.evidence import Evidence
+from gpu_engine.contestants.evidence import Audit, Evidence
 from gpu_engine.contestants.examiner import REMEMBERED, Examiner, host_copy
 from gpu_engine.contestants.pokes import Pokes, Watched
 from gpu_engine.contestants.seal import Seal
@@ -57,6 +57,7 @@ class Entrant(ProductKernel):
         self._moved_bytes = 0
         self._watched_memory = False
         self._evidence = Evidence(self.bench.stopwatch.backend)
+        self._again: dict[Cache, Callable[[], Audit]] = {}
         self._earlier = deque[Any](maxlen=REMEMBERED)
         self.x: Any = None
         self.y: Any = None
@@ -109,7 +110,7 @@ class Entrant(ProductKernel):
     def confirm(self, timing: Timing, cache: Cache) -> None:
         """Raises KernelError too where what the record does not count contradicts it, in either cache state."""
         super().confirm(timing, cache)
-        self._evidence.judge()
+        self._evidence.judge(lambda state: self._again[state]())
 
     def energy_j(self) -> float | None:
         """Of a product; None where its code fails."""
@@ -148,26 +149,29 @@ class Entrant(ProductKernel):
             take, again, poked = (self.bench.turns(call)(cache) for call in (self.product(), watched, pokes))
         audits = set(random.SystemRandom().sample(range(1, self._run.rounds + 1), min(AUDITS, self._run.rounds)))
 
+        def audit(claimed: float, when: str) -> Audit:
+            watched.begin()
+            by_stopwatch = self._taken(again, when)
+            own = watched.seconds(by_stopwatch)
+            changing.begin()
+            by_stopwatch = self._poked(poked, pokes, f"{when}, where x changed before each call")
+            self._alone(f"{when}, in a call by itself")
+            return Audit(claimed, own, changing.seconds(by_stopwatch))
+
         def turn(number: int) -> float:
             seconds = self._taken(take, f"in round {number}, {cache}")
-            self._evidence.claimed[cache].append(seconds)
             if number in audits:
-                when = f"after round {number}, {cache}"
-                watched.begin()
-                by_stopwatch = self._taken(again, when)
-                self._evidence.watched[cache].append(watched.seconds(by_stopwatch))
-                changing.begin()
-                by_stopwatch = self._poked(poked, pokes, f"{when}, where x changed before each call")
-                self._evidence.changed[cache].append(changing.seconds(by_stopwatch))
-                self._alone(f"{when}, in a call by itself")
+                self._evidence.audits[cache].append(audit(seconds, f"after round {number}, {cache}"))
             return seconds
 
+        self._again[cache] = lambda: audit(self._taken(take, after), after)
+        after = f"after the rounds, {cache}"
         return turn
 
     def _taken(self, take: Callable[[], float], when: str) -> float:
         """Seconds of a turn with a new x; its y is checked."""
         x = self._renew()
-        with self._foreign(when):
+        with self._foreign(when, glance=True):
             seconds = take()
             y = self._collect()
         self._settle(x, y, when)
@@ -176,7 +180,7 @@ class Entrant(ProductKernel):
     def _poked(self, take: Callable[[], float], pokes: Pokes, when: str) -> float:
         """The same with another x before each call."""
         pokes.begin(self._renew())
-        with self._foreign(when):
+        with self._foreign(when, glance=True):
             seconds = take()
             y = self._collect()
         self._settle(pokes.end(when), y, when)
@@ -243,8 +247,11 @@ class Entrant(ProductKernel):
             raise KernelError(f"refused: it changed x, {when}")
 
     @contextmanager
-    def _foreign(self, when: str) -> Iterator[None]:
-        """Runs code of the contestant: what it raises is its own error, and what it replaced is put back."""
+    def _foreign(self, when: str, glance: bool = False) -> Iterator[None]:
+        """Runs code of the contestant: what it raises is its own error, and what it replaced is put back.
+
+        glance  only looks at what measuring itself stands on
+        """
         try:
             with self.bench.stopwatch.guard():
                 yield
@@ -256,7 +263,7 @@ class Entrant(ProductKernel):
             said = error.message if isinstance(error, SparsightError) else f"{type(error).__name__}: {error}"
             raise KernelError(f"It failed {when}{where(error, self._file)}: {said[:1000]}") from error
         finally:
-            self._check_seal()
+            self._check_seal(glance)
 
 
 def where(error: BaseException, file: str) -> str:

@@ -46,9 +46,8 @@ class Reference:
     @property
     def kernel(self) -> str:
         """`own:spmv/vector`: how records and pages name the kernel; known before any code is imported."""
-        if not self.symbol:
-            return f"{PREFIX}{self.place}/{self.variant or 'kernel'}"
-        return f"{PREFIX}{Path(self.place).stem}/{self.variant or self.symbol.lower()}"
+        own = ".".join(filter(None, (self.symbol.lower(), self.variant)))
+        return f"{PREFIX}{Path(self.place).stem if self.symbol else self.place}/{own or 'kernel'}"
 
     def __str__(self) -> str:
         named = f"{self.place}:{self.symbol}" if self.symbol else self.place

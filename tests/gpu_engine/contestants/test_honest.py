@@ -22,4 +22,21 @@ OURS = [
     for kernel in f.kernels
     if kernel.runs_on("cpu")
 ]
-MATRICES = ("band", "empty_rows_and_columns", "power_law", "spread_of_magnitudes")
+MATRICES = ("empty_rows_and_columns", "explicit_zeros", "spread_of_magnitudes")
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setattr(cpu, "SAMPLE_S", 4e-4)
+    with open_bench(replace(find_device("cpu"), cache_bytes=2**18), FAST) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_nobody_honest_is_refused(bench: Bench, name: str) -> None:
+    found = measured(bench, BATTERY[name](), (*WRITTEN, *OURS))
+    assert {m.kernel: m.note for m in found.values() if m.state != "ok"} == {}
+
+
+def test_there_are_a_hundred_of_them() -> None:
+    assert len(MATRICES) * len((*WRITTEN, *OURS)) >= 100

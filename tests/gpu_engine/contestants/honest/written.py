@@ -1,5 +1,6 @@
 """Honest contestants: ways to store a matrix and to multiply, most of them slow, none of them wrong."""
 
+import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ def in_chunks(chunks: int) -> Contestant:
     def prepare(matrix: Any) -> Any:
         csr = matrix.to_scipy()
         bounds = [csr.shape[0] * part // chunks for part in range(chunks + 1)]
-        return [(slice(a, b), csr[a:b]) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
+        return [(slice(a, b), csr[a:b]) for a, b in itertools.pairwise(bounds) if b > a]
 
     def multiply(state: Any, x: Any, y: Any) -> None:
         for rows, part in state:
@@ -134,8 +135,11 @@ CSR = of(scipy.sparse.csr_array)
 CSC = of(scipy.sparse.csc_array)
 COO = of(scipy.sparse.coo_array)
 LIL_THEN_CSR = of(lambda csr: csr.tolil().tocsr())
-INT64 = of(lambda csr: scipy.sparse.csr_array((csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64))
-                                             , shape=csr.shape))
+INT64 = of(
+    lambda csr: scipy.sparse.csr_array(
+        (csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64)), shape=csr.shape
+    )
+)
 TRANSPOSED_TWICE = of(lambda csr: csr.T.tocsr().T.tocsr())
 COPY = of(lambda csr: csr.copy())
 CHUNKS_2 = in_chunks(2)
