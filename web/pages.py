@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError
 from server.catalogue import get_matrix
+from server.contestants import known_contestants
 from server.db import Database
-from server.deps import DatabaseDep, StoreDep
+from server.deps import DatabaseDep, SettingsDep, StoreDep
 from server.events import newest_id
 from server.roles import READ
 from server.routes.devices import list_devices
@@ -84,11 +85,14 @@ def show_matrices(request: Request, database: DatabaseDep) -> Response:
 
 
 @router.get("/matrices/{matrix_id}")
-def show_matrix(matrix_id: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
+def show_matrix(
+    matrix_id: str, request: Request, database: DatabaseDep, store: StoreDep, settings: SettingsDep
+) -> Response:
     """One matrix."""
     followed = parse_selection(request.query_params.multi_items(), ("kernel", "cache"))
+    own = known_contestants(settings)
     with reading(request, database) as session:
-        return render(request, "matrix.html", matrices.matrix_page(session, store, matrix_id, followed))
+        return render(request, "matrix.html", matrices.matrix_page(session, store, matrix_id, followed, own))
 
 
 @router.get("/matrices/{matrix_id}/spy.png")
@@ -126,10 +130,11 @@ def show_comparison(job_id: str, request: Request, database: DatabaseDep) -> Res
 
 
 @router.get("/measure")
-def show_measure(request: Request, database: DatabaseDep) -> Response:
+def show_measure(request: Request, database: DatabaseDep, settings: SettingsDep) -> Response:
     """A job before it is queued."""
+    own = known_contestants(settings)
     with reading(request, database) as session:
-        return render(request, "measure.html", measure.page(session, request.query_params.multi_items()))
+        return render(request, "measure.html", measure.page(session, request.query_params.multi_items(), own))
 
 
 @router.get("/devices")

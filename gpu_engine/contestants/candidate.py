@@ -11,6 +11,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Entrant(ProductKernel):
         # Whoever replaces a method of the class does not replace what is bound already.
         self._check_seal, self._clock = seal.check, bound_clock()
         self._environment: dict[str, str] = {}
-        self._file = ""
+        self._file = str(Path(reference.place).resolve()) if reference.symbol else ""
         self._moved_bytes = 0
         self._watched_memory = False
         self._evidence = Evidence(self.bench.stopwatch.backend)

@@ -122,6 +122,10 @@ class Setting:
             yield self.words
 
 
+Sealed = Attributes | Parts | Setting
+"""What is looked at together."""
+
+
 class Seal:
     """The engine, the libraries that it measures with and the settings of the process, as they are now.
 
@@ -136,8 +140,8 @@ class Seal:
         core = [name for name in names if name.startswith(CORE)]
         near = [*_modules((*core, *LIBRARIES)), *(Attributes(owner, _words(owner)) for owner in (*CLASSES, *instances))]
         far = list(_modules([name for name in names if name not in core]))
-        self._near = (*near, *_parts(near), *_settings(backend))
-        self._all = (*self._near, *far, *_parts(far))
+        self._near: tuple[Sealed, ...] = (*near, *_parts(near), *_settings(backend))
+        self._all: tuple[Sealed, ...] = (*self._near, *far, *_parts(far))
 
     def check(self, glance: bool = False) -> None:
         """Raises KernelError naming what is no longer as it was, after it has put everything back.

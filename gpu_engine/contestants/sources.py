@@ -26,7 +26,7 @@ CALLS = ("Contestant", "CudaContestant", "Format")
 EXPECTED = "expected FILE.py:NAME, or the name of an entry point, and /VARIANT behind it where a Format has several"
 
 _FORM = re.compile(r"(?P<place>.+\.py):(?P<symbol>[A-Za-z_]\w*)(?:/(?P<variant>[\w.-]+))?")
-_ENTRY = re.compile(r"(?P<place>[\w.-]+)(?:/(?P<variant>[\w.-]+))?")
+_ENTRY = re.compile(r"(?P<place>\w[\w.-]*)(?:/(?P<variant>[\w.-]+))?")
 _PLAIN = re.compile(r"[\w.-]+")
 
 

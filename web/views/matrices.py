@@ -1,6 +1,6 @@
 """`/matrices/{id}`: one matrix with its structure and results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -53,14 +53,20 @@ FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
 )
 
 
-def matrix_page(session: Session, store: Store, matrix_id: str, followed: Selection) -> MatrixPage:
-    """One matrix; followed: kernels and cache states over time; raises NotFoundError."""
+def matrix_page(
+    session: Session, store: Store, matrix_id: str, followed: Selection, contestants: Sequence[str] = ()
+) -> MatrixPage:
+    """One matrix; followed: kernels and cache states over time; contestants: those that can be measured here.
+
+    Raises NotFoundError.
+    """
     row = catalogue.get_matrix(session, matrix_id)
     known = row.state in (MatrixState.READY, MatrixState.RECORDED)
     seen = picture(store, row) if known else None
     jobs = queue.list_jobs(session, matrix_id=row.id, limit=JOBS_SHOWN).items
     waiting = row.state == MatrixState.INGESTING
     watched = [f"matrix:{row.id}"] if waiting else [f"job:{job.id}" for job in jobs if job.finished_at is None]
+    wanted = Wanted(STUDIES[0], matrices=(row.id,), contestants=tuple(contestants))
     return MatrixPage(
         title=row.name,
         topics=",".join(watched),
@@ -75,7 +81,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str, followed: Select
         findings=_findings(session, row.id),
         history=_history(session, row, followed),
         jobs=job_lines(session, jobs),
-        form=form(session, Wanted(STUDIES[0], matrices=(row.id,)), row) if row.state == MatrixState.READY else None,
+        form=form(session, wanted, row) if row.state == MatrixState.READY else None,
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
 

@@ -71,12 +71,12 @@ def slow_clock(part: int) -> Contestant:
 
 def hidden_clock() -> Contestant:
     """Puts the clock of the stopwatch back by what its product took, as often as it is called."""
-    own, owed = time.perf_counter_ns, [0]
+    own, owed, name = time.perf_counter_ns, [0], "time"
 
     class Times:
         @staticmethod
         def perf_counter_ns() -> int:
-            cpu.time = time
+            setattr(cpu, name, time)
             now, owed[0] = own() - owed[0], 0
             return now
 
@@ -84,7 +84,7 @@ def hidden_clock() -> Contestant:
         begin = own()
         product(state, x, y)
         owed[0] += (own() - begin) * 9 // 10
-        cpu.time = Times  # type: ignore[attr-defined]
+        setattr(cpu, name, Times)
 
     return Contestant(csr, multiply)
 
