@@ -120,7 +120,7 @@ class SampleRun:
         """What `done` rounds say of the cases; nothing before there are a few."""
         if done < ROUNDS_SAID:
             return ()
-        ready = [(c, cache) for c in group if c.error is None for cache in c.cases]
+        ready = [(c, cache) for c in group if c.error is None and c.told_early for cache in c.cases]
         found = [_interim(c.cases[cache], rounds.timing(c.name, cache)) for c, cache in ready]
         return tuple(sorted(found, key=lambda own: own.median_s))
 

@@ -45,6 +45,8 @@ LEAST_BYTES = {False: 12, True: 2}
 class Entrant(ProductKernel):
     """A contestant; its code is imported when it is prepared."""
 
+    told_early = False
+
     def __init__(self, products: "ContestedProducts", reference: Reference, examiner: Examiner, seal: Seal) -> None:
         name = reference.kernel
         unknown = Format(name, name, "", lambda matrix: matrix.stored_bytes, lambda _: None, ())
