@@ -18,7 +18,7 @@ import numpy as np
 
 from gpu_engine.contestants import memory
 from gpu_engine.contestants.adapters import format_of
-from gpu_engine.contestants.evidence import Audit, Evidence
+from gpu_engine.contestants.evidence import Evidence
 from gpu_engine.contestants.examiner import REMEMBERED, Examiner, host_copy
 from gpu_engine.contestants.pokes import Pokes, Watched
 from gpu_engine.contestants.seal import Seal
@@ -60,7 +60,9 @@ class Entrant(ProductKernel):
         self._moved_bytes = 0
         self._watched_memory = False
         self._evidence = Evidence(self.bench.stopwatch.backend)
-        self._again: dict[Cache, Callable[[], Audit]] = {}
+        self._judged = False
+        self._refusal: KernelError | None = None
+        self._audits: dict[Cache, Callable[[str], None]] = {}
         self._earlier = deque[Any](maxlen=REMEMBERED)
         self.x: Any = None
         self.y: Any = None
@@ -113,7 +115,14 @@ class Entrant(ProductKernel):
     def confirm(self, timing: Timing, cache: Cache) -> None:
         """Raises KernelError too where what the record does not count contradicts it, in either cache state."""
         super().confirm(timing, cache)
-        self._evidence.judge(lambda state: self._again[state]())
+        if not self._judged:
+            self._judged = True
+            try:
+                self._evidence.judge(lambda state: self._audits[state](f"after the rounds, {state}"))
+            except KernelError as error:
+                self._refusal = error
+        if self._refusal is not None:
+            raise self._refusal
 
     def energy_j(self) -> float | None:
         """Of a product; None where its code fails."""
@@ -152,23 +161,23 @@ class Entrant(ProductKernel):
             take, again, poked = (self.bench.turns(call)(cache) for call in (self.product(), watched, pokes))
         audits = set(random.SystemRandom().sample(range(1, self._run.rounds + 1), min(AUDITS, self._run.rounds)))
 
-        def audit(claimed: float, when: str) -> Audit:
+        def audit(when: str) -> None:
             watched.begin()
             by_stopwatch = self._taken(again, when)
-            own = watched.seconds(by_stopwatch)
+            self._evidence.watched[cache] += watched.seconds(by_stopwatch)
             changing.begin()
             by_stopwatch = self._poked(poked, pokes, f"{when}, where x changed before each call")
+            self._evidence.changed[cache] += changing.seconds(by_stopwatch)
             self._alone(f"{when}, in a call by itself")
-            return Audit(claimed, own, changing.seconds(by_stopwatch))
 
         def turn(number: int) -> float:
             seconds = self._taken(take, f"in round {number}, {cache}")
+            self._evidence.claimed[cache].append(seconds)
             if number in audits:
-                self._evidence.audits[cache].append(audit(seconds, f"after round {number}, {cache}"))
+                audit(f"after round {number}, {cache}")
             return seconds
 
-        self._again[cache] = lambda: audit(self._taken(take, after), after)
-        after = f"after the rounds, {cache}"
+        self._audits[cache] = audit
         return turn
 
     def _taken(self, take: Callable[[], float], when: str) -> float:

@@ -83,6 +83,7 @@ REASONS = {
         "COLLECTION": "replaced garbage collection",
         "PROFILER": "replaced the profile function",
     },
+    "patient": {"CLOCK": r"a product takes .* by the referee's clock, and .* by that of the rounds"},
     "tampering": {
         **dict.fromkeys(("X_ZEROED", "X_OF_ONE", "X_SORTED"), X),
         **dict.fromkeys(("MATRIX_ZEROED", "MATRIX_ZEROED_AT_ONCE", "MATRIX_REORDERED"), MATRIX),
@@ -132,8 +133,11 @@ def test_the_archive_is_listed_and_large() -> None:
 
 @pytest.mark.parametrize(("file", "names"), JOBS, ids=lambda value: value if isinstance(value, str) else "")
 def test_cheats_are_refused_with_the_right_reason_and_others_are_measured_on(
-    bench: Bench, file: str, names: tuple[str, ...]
+    bench: Bench, file: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if file == "patient":
+        # Its first calls of a turn are honest: there have to be many more.
+        monkeypatch.setattr(cpu, "SAMPLE_S", 4e-3)
     found = measured(bench, matrix(), [f"{ARCHIVE / file}.py:{name}" for name in names])
     assert found["csr/vector", "warm"].state == found["csr/vector", "cold"].state == "ok"
     for name in names:

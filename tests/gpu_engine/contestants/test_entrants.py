@@ -10,12 +10,12 @@ import pytest
 
 from gpu_engine.contestants import Contestant, CudaContestant
 from gpu_engine.contestants.adapters import State
-from gpu_engine.contestants.evidence import Audit, Evidence
+from gpu_engine.contestants.evidence import Evidence
 from gpu_engine.cuda.load import CudaSource, digest
 from gpu_engine.device import find_device
 from gpu_engine.errors import KernelError
 from gpu_engine.measure import Bench, cpu, open_bench
-from gpu_engine.records import BandwidthPoint, DeviceProfile
+from gpu_engine.records import BandwidthPoint, Cache, DeviceProfile
 from tests.battery import BATTERY, coo
 from tests.gpu_engine.contestants.rounds import measured
 from tests.gpu_engine.formats.test_launch import Vector
@@ -89,31 +89,38 @@ def test_a_record_says_what_was_measured(bench: Bench, tmp_path: Path) -> None:
     assert m.details.convert_s is not None
 
 
-def test_a_reference_that_differs_by_chance_is_no_evidence() -> None:
-    """Ten more audits are made, and one that does not speak against it is enough."""
-    evidence, made = Evidence("cpu"), list[str]()
-    evidence.audits["warm"] += [Audit(1.0, 1.0, 1.6)] * 5
+def evidence(claimed: float, watched: float, changed: float) -> Evidence:
+    found = Evidence("cpu")
+    found.claimed["warm"] += [claimed, claimed, 9 * claimed]
+    found.watched["warm"] += [watched] * 3 + [9 * watched]
+    found.changed["warm"] += [changed] * 3 + [9 * changed]
+    return found
 
-    def again(cache: str) -> Audit:
+
+def test_ten_more_audits_are_made_and_no_more_than_it_takes() -> None:
+    """Calls that are a quarter of all and fast enough speak for it."""
+    own, made = evidence(1.0, 1.0, 1.6), list[str]()
+
+    def audit(cache: Cache) -> None:
         made.append(cache)
-        return Audit(1.0, 1.0, 1.6 if len(made) < 3 else 1.4)
+        own.changed[cache].append(1.6 if len(made) < 4 else 1.0)
 
-    evidence.judge(again)
-    assert made == ["warm"] * 3
-
-
-def test_what_all_audits_show_is_evidence() -> None:
-    evidence = Evidence("cpu")
-    evidence.audits["warm"] += [Audit(1.0, 1.0, 1.6)] * 5
+    own.judge(audit)
+    assert made == ["warm"] * 6
+    made.clear()
     with pytest.raises(KernelError, match=r"1.60\ss where x changes before each call, and 1.00\ss where it does not"):
-        evidence.judge(lambda cache: Audit(1.0, 1.0, 1.6))
+        evidence(1.0, 1.0, 1.6).judge(made.append)
+    assert made == ["warm"] * 10
 
 
 def test_a_clock_that_lies_contradicts_the_referee_s() -> None:
-    evidence = Evidence("cpu")
-    evidence.audits["cold"] += [Audit(0.1, 1.0, 1.0)] * 5
     with pytest.raises(KernelError, match=r"1.00\ss by the referee's clock, and 100\sms by that of the rounds"):
-        evidence.judge(lambda cache: Audit(0.1, 1.0, 1.0))
+        evidence(0.1, 1.0, 1.0).judge(lambda cache: None)
+
+
+@pytest.mark.parametrize("seconds", [(1.0, 1.4, 1.4), (1.0, 0.1, 0.1), (1e-6, 4e-6, 4e-6)])
+def test_what_differs_little_or_is_faster_is_no_evidence(seconds: tuple[float, float, float]) -> None:
+    evidence(*seconds).judge(lambda cache: pytest.fail("another audit"))
 
 
 def test_a_kernel_of_cuda_is_launched_with_its_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
