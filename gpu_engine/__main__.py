@@ -7,8 +7,10 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from gpu_engine.ab.command import main as ab
+from gpu_engine.contestants.sources import check_reference, parse_references
 from gpu_engine.csr_matrix import fingerprint
 from gpu_engine.device import DEVICE_HELP, find_device
 from gpu_engine.errors import SparsightError
@@ -21,7 +23,7 @@ from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace,
 from gpu_engine.results import findings_of, results_document
 from gpu_engine.standalone.command import main as kernel
 from gpu_engine.studies import STUDIES, study
-from gpu_engine.studies.base import check_device
+from gpu_engine.studies.base import Study, check_device
 
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"ab": ab, "kernel": kernel}
 """What is no study, by its name: from arguments to an exit code."""
@@ -51,6 +53,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE,…",
         help="parameters of the study: rounds=9,kernels=csr/scalar,csr/vector",
     )
+    parser.add_argument(
+        "--contestant",
+        action="append",
+        default=[],
+        metavar="FILE.py:NAME",
+        help="measure a kernel of your own beside ours (formats; docs/contestants.md); may be repeated",
+    )
     return parser
 
 
@@ -58,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> StudyData:
     chosen = study(arguments.study)
     device = find_device(arguments.device, chosen.several)
     check_device(chosen, device)
-    params = parse_params(chosen.Params, assignments(chosen.Params, arguments.set))
+    params = parse_params(chosen.Params, _values(chosen, arguments))
     matrices = NamedMatrices(arguments.matrices)
     infos = []
     known = {}
@@ -81,6 +90,16 @@ def _run(arguments: argparse.Namespace) -> StudyData:
     data = StudyData(measurements, known, traces=traces)
     lines.conclude(data)
     return data
+
+
+def _values(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The parameters that were given; a contestant that leads nowhere is said before anything is measured."""
+    values = assignments(chosen.Params, arguments.set)
+    if arguments.contestant:
+        values["contestants"] = [*values.get("contestants", ()), *arguments.contestant]
+    for reference in parse_references(values.get("contestants", ())):
+        check_reference(reference)
+    return values
 
 
 class _Lines:

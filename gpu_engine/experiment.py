@@ -30,6 +30,7 @@ class Candidate(ABC):
     bytes_needed  at most so many bytes stay on the device until the rounds are over
     layout        candidates of one layout share these bytes; None: its own
     kind          only candidates of one kind are sampled together
+    told_early    whether its times are told before the rounds are over
     fields        what a record says of it even where it has no time
     error         why it has no time
     """
@@ -37,6 +38,7 @@ class Candidate(ABC):
     bytes_needed: float = 0.0
     layout: Hashable = None
     kind: Hashable = None
+    told_early = True
 
     def __init__(self, name: str, kernel: str, cases: Mapping[Cache, Case]) -> None:
         self.name, self.kernel, self.cases = name, kernel, cases
@@ -62,6 +64,14 @@ class Candidate(ABC):
     @abstractmethod
     def least_s(self, cache: Cache) -> float:
         """Seconds that its bytes need at least: a shorter time is refused as a mistake."""
+
+    def confirm(self, timing: Timing, cache: Cache) -> None:
+        """Raises KernelError where the times of its rounds cannot be believed."""
+        least = self.least_s(cache)
+        if timing.median_s < least:
+            raise KernelError(
+                f"refused: {timing.median_s:.3e} s is under {least:.3e} s, the floor of the bytes that it moves"
+            )
 
     @abstractmethod
     def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from gpu_engine.errors import SparsightError
+from gpu_engine.errors import KernelError, SparsightError
 from gpu_engine.experiment import CASE_ERRORS, SKIPS, Candidate, Experiment, Fields
 from gpu_engine.findings import units
 from gpu_engine.measure import Bench, Rounds, Timed, Timing
@@ -19,9 +19,6 @@ REPEAT = "probe/repeat"
 
 PREPARATION = 0.3
 """Share of the progress that converting and checking takes."""
-
-REFUSED = "refused"
-"""How the note of a case begins whose time cannot be."""
 
 ROUNDS_SAID = 3
 """Before so many rounds nothing is said of them."""
@@ -124,7 +121,7 @@ class SampleRun:
         """What `done` rounds say of the cases; nothing before there are a few."""
         if done < ROUNDS_SAID:
             return ()
-        ready = [(c, cache) for c in group if c.error is None for cache in c.cases]
+        ready = [(c, cache) for c in group if c.error is None and c.told_early for cache in c.cases]
         found = [_interim(c.cases[cache], rounds.timing(c.name, cache)) for c, cache in ready]
         return tuple(sorted(found, key=lambda own: own.median_s))
 
@@ -146,8 +143,9 @@ class SampleRun:
 
     def _probe_again(self, candidates: Sequence[Candidate], rounds: Rounds) -> Iterator[Record]:
         """Asks the probe of the bandwidth once more where a time is shorter than it allows: one of them is wrong."""
-        measured = self._measurements(candidates, candidates, rounds)
-        if any(m.note.startswith(REFUSED) or beats_copy(m) for _, _, m in measured):
+        timed = [(c, cache) for c in candidates if c.error is None for cache in self._experiment.caches]
+        refused = (rounds.timing(c.name, cache).median_s < c.least_s(cache) for c, cache in timed)
+        if any(refused) or any(beats_copy(m) for *_, m in self._measurements(candidates, candidates, rounds)):
             yield from self._bench.calibrate_again()
 
     def _measurements(
@@ -165,10 +163,11 @@ class SampleRun:
         base = blank.with_(environment={**blank.environment, **c.environment}, **c.fields)
         if c.error is not None:
             return _without_time(base, c.error)
-        timing, least = rounds.timing(c.name, cache), c.least_s(cache)
-        if timing.median_s < least:
-            note = f"{REFUSED}: {timing.median_s:.3e} s is under {least:.3e} s, the floor of the bytes that it moves"
-            return dataclasses.replace(base, state="failed", note=note)
+        timing = rounds.timing(c.name, cache)
+        try:
+            c.confirm(timing, cache)
+        except KernelError as error:
+            return _without_time(base, error)
         return base.with_(**timing.fields(), reference_gap=gap, **c.rates(timing, cache, rounds))
 
     def _blank(self, case: Case) -> Measurement:

@@ -67,6 +67,9 @@ class Settings(BaseSettings):
     layout_bytes: int = Field(
         default=0, ge=0, description="Most memory of one layout; 0: half a GPU's memory, an eighth of a host's."
     )
+    contestants: str = Field(
+        default="", description="Folder of kernels that jobs may name beside ours; empty: none. Their code is run."
+    )
     queue_limit: int = Field(default=1000, gt=0, description="Most jobs queued at a time.")
     lease_seconds: float = Field(
         default=60, gt=0, description="A running job whose worker is silent this long is requeued."

@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError
 from server.catalogue import get_matrix
+from server.contestants import known_contestants
 from server.db import Database
-from server.deps import DatabaseDep, FetcherDep, StoreDep
+from server.deps import DatabaseDep, FetcherDep, SettingsDep, StoreDep
 from server.events import newest_id
 from server.roles import READ
 from server.routes.devices import list_devices
@@ -90,12 +91,18 @@ def show_matrices(request: Request, database: DatabaseDep, fetcher: FetcherDep) 
 
 @router.get("/matrices/{matrix_id}")
 def show_matrix(
-    matrix_id: str, request: Request, database: DatabaseDep, store: StoreDep, fetcher: FetcherDep
+    matrix_id: str,
+    request: Request,
+    database: DatabaseDep,
+    store: StoreDep,
+    fetcher: FetcherDep,
+    settings: SettingsDep,
 ) -> Response:
     """One matrix."""
     followed = parse_selection(request.query_params.multi_items(), ("kernel", "cache"))
+    own = known_contestants(settings)
     with reading(request, database) as session:
-        page = matrices.matrix_page(session, store, matrix_id, followed, fetcher.is_on)
+        page = matrices.matrix_page(session, store, matrix_id, followed, fetcher.is_on, own)
         return render(request, "matrix.html", page)
 
 
@@ -134,10 +141,11 @@ def show_comparison(job_id: str, request: Request, database: DatabaseDep) -> Res
 
 
 @router.get("/measure")
-def show_measure(request: Request, database: DatabaseDep) -> Response:
+def show_measure(request: Request, database: DatabaseDep, settings: SettingsDep) -> Response:
     """A job before it is queued."""
+    own = known_contestants(settings)
     with reading(request, database) as session:
-        return render(request, "measure.html", measure.page(session, request.query_params.multi_items()))
+        return render(request, "measure.html", measure.page(session, request.query_params.multi_items(), own))
 
 
 @router.get("/devices")

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpu_engine.competitors import BEST, competitor_names
+from gpu_engine.contestants.experiment import ContestedProducts
+from gpu_engine.contestants.sources import parse_references
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import formats
@@ -12,9 +14,12 @@ from gpu_engine.formats import kernel_names
 from gpu_engine.measure import Bench
 from gpu_engine.orders import ordered
 from gpu_engine.parameters import parameter
-from gpu_engine.products import ProductDetails, Products, SamplingPlan
+from gpu_engine.products import ProductDetails, SamplingPlan
 from gpu_engine.records import CACHES, Cache, Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling import by_matrix, measure
+
+WATCHED = 3
+"""So many times a kernel's time a contestant takes, of which some turns are watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,9 @@ class FormatsParams:
     )
     energy_s: float = parameter(
         0.4, "Seconds of repeats for the energy of a product; 0: not measured.", ge=0.0, le=10.0
+    )
+    contestants: tuple[str, ...] = parameter(
+        (), "Kernels of your own to measure beside them: FILE.py:NAME, or the name of an entry point.", max_length=20
     )
 
 
@@ -58,11 +66,12 @@ class FormatsStudy:
     def cases(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
         """Matrix by matrix, kernel by kernel, cold and warm; raises ParameterError on a kernel the device lacks."""
         kernels = [ordered(kernel, params.order) for kernel in chosen_kernels(params, device.backend)]
+        kernels += [ordered(own.kernel, params.order) for own in parse_references(params.contestants)]
         return (Case(m.id, kernel, cache) for m in matrices for kernel in kernels for cache in params.caches)
 
     def estimate_s(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         """Compiling once, then per matrix and kernel the conversion and the rounds."""
-        kernels = len(chosen_kernels(params, device.backend)) + 2
+        kernels = len(chosen_kernels(params, device.backend)) + 2 + WATCHED * len(params.contestants)
         rate, overhead, start = (1e12, 0.02, 8.0) if device.backend == "cuda" else (6e9, 0.03, 10.0)
         products = params.rounds * len(params.caches) * 5
         return start + sum(kernels * (overhead * params.rounds + products * 14 * m.nnz / rate) for m in matrices)
@@ -72,7 +81,8 @@ class FormatsStudy:
     ) -> Iterator[Record]:
         """Measures the cases of `todo`; those of one matrix share their rounds."""
         plan = SamplingPlan(params.caches, params.rounds, params.reference, params.energy_s, params.order)
-        found = (Products(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
+        own = parse_references(params.contestants)
+        found = (ContestedProducts(plan, cases, matrices[cases[0].matrix_id], bench, own) for cases in by_matrix(todo))
         return measure(bench, found)
 
 

@@ -24,6 +24,7 @@ from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study, check_device
 from server import devices, events, quotas, recorded_results
+from server.contestants import located
 from server.db import Database, clock
 from server.documents import MATRICES_MAX
 from server.jobs import annotations
@@ -78,6 +79,8 @@ def submit(
         raise ParameterError(f"Idempotency-Key must have 1 to {KEY_MAX} characters.")
     study = find_study(request.study, studies)
     params = parse_params(study.Params, request.params)
+    # Where a process is to look is decided when it starts; here a caller learns what there is.
+    located(params, settings)
     with database.read() as session:
         earlier = _earlier(session, request, idempotency_key)
         if earlier is not None:

@@ -14,6 +14,7 @@ from gpu_engine.records import Case, DeviceInfo, Measurement
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study
 from server import devices, logs
+from server.contestants import located
 from server.db import AWAY, Database
 from server.jobs import lease as leases
 from server.jobs.engine import Engine, EngineBrokenError, ProcessDiedError, Stream, StreamEndError
@@ -170,7 +171,9 @@ class JobRun(threading.Thread):
         crash_file = settings.home / CRASHES / f"{job.id}.{self.lease.attempt}"
         ids, store, layout = tuple(job.matrix_ids), settings.resolved_store, settings.layout_bytes
         groups = settings.cluster_groups
-        task = StudyTask(study, params, todo, ids, store, self.device, profile, layout, crash_file, groups)
+        task = StudyTask(
+            study, located(params, settings), todo, ids, store, self.device, profile, layout, crash_file, groups
+        )
         return task, len(cases) - len(todo)
 
     def _record_failure(self, study: Study, case: Case, note: str) -> None:

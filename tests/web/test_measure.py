@@ -42,7 +42,7 @@ def test_every_parameter_of_a_study_has_a_field_with_its_default_and_meaning(stu
         value = getattr(default, field.name)
         assert field.help, field.name
         if isinstance(value, tuple):
-            assert field.kind in ("choices", "numbers"), field.name
+            assert field.kind in ("choices", "numbers", "texts"), field.name
             shown = ticked(field) if field.kind == "choices" else field.value.split(", ") if field.value else []
             assert shown == [str(each) for each in value]
         elif field.kind == "choice":

@@ -1,6 +1,6 @@
 """`/matrices/{id}`: one matrix with its structure and results."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -56,10 +56,18 @@ FACTS: tuple[tuple[str, Callable[[MatrixRow], str]], ...] = (
 )
 
 
-def matrix_page(session: Session, store: Store, matrix_id: str, followed: Selection, can_fetch: bool) -> MatrixPage:
+def matrix_page(
+    session: Session,
+    store: Store,
+    matrix_id: str,
+    followed: Selection,
+    can_fetch: bool,
+    contestants: Sequence[str] = (),
+) -> MatrixPage:
     """One matrix; followed: kernels and cache states over time; raises NotFoundError.
 
-    can_fetch  whether matrices of the collection can be fetched
+    can_fetch    whether matrices of the collection can be fetched
+    contestants  those that can be measured here
     """
     row = catalogue.get_matrix(session, matrix_id)
     known = row.state in (MatrixState.READY, MatrixState.RECORDED)
@@ -68,6 +76,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str, followed: Select
     waiting = row.state == MatrixState.INGESTING
     results = {page.name: _results(session, page.name, row.id) for page in PAGES}
     watched = [f"matrix:{row.id}"] if waiting else [f"job:{job.id}" for job in jobs if job.finished_at is None]
+    wanted = Wanted(STUDIES[0], matrices=(row.id,), contestants=tuple(contestants))
     return MatrixPage(
         title=row.name,
         topics=",".join(watched),
@@ -84,7 +93,7 @@ def matrix_page(session: Session, store: Store, matrix_id: str, followed: Select
         findings=_findings(results, row.id),
         history=_history(session, row, followed),
         jobs=job_lines(session, jobs),
-        form=form(session, Wanted(STUDIES[0], matrices=(row.id,)), row) if row.state == MatrixState.READY else None,
+        form=form(session, wanted, row) if row.state == MatrixState.READY else None,
         origin=_origin(session, row) if row.state == MatrixState.RECORDED else None,
     )
 

@@ -21,7 +21,7 @@ from server.jobs import queue
 from server.models import JobRow, MatrixRow, MatrixState
 from web.forms import DeviceChoice, MeasureForm, Names, StudyForm, changed, form_fields, values_of
 from web.job_contexts import MeasurePage
-from web.parts import Choice, Link
+from web.parts import Choice, Field, Link
 
 OWN = ("again", "study", "device", "matrix_ids")
 """What an address says beside parameters of the study."""
@@ -29,18 +29,23 @@ OWN = ("again", "study", "device", "matrix_ids")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the form is filled with; params: of the study, others are defaults; opened: they are shown in any case."""
+    """What the form is filled with; params: of the study, others are defaults; opened: they are shown in any case.
+
+    contestants  those that can be chosen
+    """
 
     study: Study
     params: dict[str, Any] = field(default_factory=dict)
     device: str = ""
     matrices: tuple[str, ...] = ()
     opened: bool = False
+    contestants: tuple[str, ...] = ()
 
 
-def page(session: Session, query: Sequence[tuple[str, str]]) -> MeasurePage:
+def page(session: Session, query: Sequence[tuple[str, str]], contestants: Sequence[str] = ()) -> MeasurePage:
     """The form as an address asks for it: like the job `again`, with what else is said instead of its settings.
 
+    contestants  those that can be measured here
     Raises NotFoundError for an unknown job, ParameterError for an unknown study or a parameter that it does not take.
     """
     given = dict(query)
@@ -55,7 +60,10 @@ def page(session: Session, query: Sequence[tuple[str, str]]) -> MeasurePage:
     return MeasurePage(
         title="Measure again" if again else "Measure",
         topics="",
-        form=form(session, Wanted(study, params, device, tuple(row.id for row in rows), opened=again is not None)),
+        form=form(
+            session,
+            Wanted(study, params, device, tuple(row.id for row in rows), again is not None, tuple(contestants)),
+        ),
         again=Link(again.id[:8], f"/jobs/{again.id}") if again else None,
         notes=notes,
     )
@@ -88,16 +96,22 @@ def form(session: Session, wanted: Wanted, own: MatrixRow | None = None) -> Meas
 
 def _study(study: Study, wanted: Wanted, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]) -> StudyForm:
     params = parse_params(study.Params, wanted.params if study is wanted.study else {})
-    names: Names = {backend: study.names(backend) for backend in dict.fromkeys(device.backend for device in alive)}
+    own = {"contestants": wanted.contestants}
+    names: Names = {backend: {**study.names(backend), **own} for backend in dict.fromkeys(d.backend for d in alive)}
     query = [("study", study.name), *(("matrix_ids", matrix) for matrix in wanted.matrices)]
     return StudyForm(
         study.name,
         study.question,
-        form_fields(study.Params, params, names),
+        _fields(form_fields(study.Params, params, names), wanted),
         _outlook(study, params, matrices, alive),
         study is wanted.study,
         f"/measure?{urlencode(query)}",
     )
+
+
+def _fields(fields: tuple[Field, ...], wanted: Wanted) -> tuple[Field, ...]:
+    """Those that there is something to choose in: of contestants none where there are none."""
+    return fields if wanted.contestants else tuple(f for f in fields if f.name != "contestants")
 
 
 def _outlook(study: Study, params: Any, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]) -> str:
