@@ -100,7 +100,8 @@ class Task:
         if matrix["state"] == "ready":
             return matrix
         if matrix["state"] == "ingesting":
-            self._say(f"The server is reading {matrix['name']}.")
+            what = "fetching" if matrix["source"].get("kind") == "collection" else "reading"
+            self._say(f"The server is {what} {matrix['name']}.")
         return self.client.wait_matrix(matrix["id"])
 
     def tell(self, job: Job) -> None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from operator import attrgetter, is_
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse
 
 from gpu_engine.errors import KernelError
+from gpu_engine.jit import numba
 
 ENGINE = "gpu_engine"
 

@@ -103,6 +103,8 @@ def buckets(answer: Answer, near: Sequence[Standing], rest: Sequence[Standing]) 
 
     near  less than NEAR behind; rest: all others
     """
+    if not answer.standings:
+        return []
     first = answer.standings[0]
     tried = [own for own in rest if own.absent <= first.absent]
     behind = [own for own in tried if own.mean <= FAR * first.mean]
