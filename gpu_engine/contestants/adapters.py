@@ -128,7 +128,7 @@ class State:
 
 def _arrays(value: Any, depth: int) -> Iterator[Any]:
     """The arrays in tuples, lists, mappings and attributes."""
-    if hasattr(value, "nbytes") and getattr(value, "ndim", 0):
+    if hasattr(value, "nbytes") and getattr(value, "ndim", False):
         yield value
     elif depth and isinstance(value, Mapping):
         for entry in value.values():
