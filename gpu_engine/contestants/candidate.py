@@ -264,6 +264,7 @@ class Entrant(ProductKernel):
 
         glance  only looks at what measuring itself stands on
         """
+        lost = False
         try:
             with self.bench.stopwatch.guard():
                 yield
@@ -271,11 +272,14 @@ class Entrant(ProductKernel):
             raise
         except (Exception, SystemExit) as error:
             if isinstance(error, DeviceLostError) and self._run.backend == "cuda":
+                lost = True
                 raise
             said = error.message if isinstance(error, SparsightError) else f"{type(error).__name__}: {error}"
             raise KernelError(f"It failed {when}{where(error, self._file)}: {said[:1000]}") from error
         finally:
-            self._check_seal(glance)
+            # Nothing that is said of a contestant may hide that the process has to end.
+            if not lost:
+                self._check_seal(glance)
 
 
 def where(error: BaseException, file: str) -> str:

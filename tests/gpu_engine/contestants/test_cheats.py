@@ -137,7 +137,7 @@ def test_cheats_are_refused_with_the_right_reason_and_others_are_measured_on(
 ) -> None:
     if file == "patient":
         # Its first calls of a turn are honest: there have to be many more.
-        monkeypatch.setattr(cpu, "SAMPLE_S", 4e-3)
+        monkeypatch.setattr(cpu, "SAMPLE_S", 1e-2)
     found = measured(bench, matrix(), [f"{ARCHIVE / file}.py:{name}" for name in names])
     assert found["csr/vector", "warm"].state == found["csr/vector", "cold"].state == "ok"
     for name in names:
