@@ -58,7 +58,8 @@ def test_every_figure_of_the_page_answers(client: TestClient, measured: StudyPag
         assert response.status_code == 200
         assert query_of(figure.chart.url) >= query_of("?job=j2&matrix=m1&matrix=m2&device=cuda:0")
         if figure.chart.version == "0":
-            assert figure.note
+            # What needs more devices than there are is named below the figures.
+            assert figure.note or measured.figure(figure.name).devices_min > 1
             assert figure.table is None
             continue
         drawn += 1
