@@ -103,8 +103,8 @@ def annotate(job_id: str, fields: FieldsDep, database: DatabaseDep) -> Response:
 
 @router.post("/sets", dependencies=[SUBMIT])
 def save_set(fields: FieldsDep, database: DatabaseDep) -> Response:
-    """Saves matrices, `matrix_ids` (repeatable), as a set, with its `name` if you like, and shows it."""
-    matrices = [value for name, value in fields if name == "matrix_ids"]
+    """Saves matrices, `matrix_ids` or `matrix` (repeatable), as a set, with its `name` if you like, and shows it."""
+    matrices = [value for name, value in fields if name in ("matrix_ids", "matrix")]
     row, _ = matrix_sets.save(database, matrices, dict(fields).get("name", ""))
     return to(f"/matrices?set={row.id}")
 

@@ -142,3 +142,16 @@ def test_none_takes_all_ticks_away_and_the_next_one_is_shown_alone(lab: Lab, ope
     menu.get_by_text("cnr-2000").click()
     page.wait_for_url("**/formats?job=j1&matrix=m1*")
     expect(menu.locator("input:checked")).to_have_count(1)
+
+
+def test_chosen_matrices_are_saved_as_a_set_that_its_address_names(lab: Lab, open_page: Open) -> None:
+    page = open_page("/formats?job=j1")
+    page.locator("#matrices > summary").click()
+    page.get_by_role("button", name="Save as a set").click()
+    page.get_by_label("Name of the set").fill("both of mine")
+    page.get_by_role("button", name="Rename").click()
+    expect(page.locator("#set-title")).to_have_text("both of mine")
+    expect(page.locator("#chosen [data-count]")).to_have_text("2 matrices chosen")
+    page.get_by_label("both of mine").get_by_role("link", name="Formats").click()
+    expect(page.locator("#matrices > summary")).to_have_text("Matrices: both of mine")
+    expect(page).to_have_url(re.compile(r"/formats\?set=[0-9a-f]{12}$"))

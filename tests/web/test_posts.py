@@ -102,7 +102,7 @@ def test_chosen_matrices_are_a_set_that_pages_show(client: TestClient, lab: Lab)
         figure.json() == client.get(f"/api/v1/figures/side-by-side?matrix={'&matrix='.join(chosen.matrix_ids)}").json()
     )
     assert csv.text == client.get(f"/formats.csv?matrix={'&matrix='.join(chosen.matrix_ids)}").text
-    renamed = post(client, "/sets", data={"matrix_ids": list(chosen.matrix_ids), "name": "both"})
+    renamed = post(client, "/sets", data={"matrix": list(chosen.matrix_ids), "name": "both", "cache": "warm"})
     assert renamed.headers["location"] == saved.headers["location"]
     assert client.get(formats, headers=HTML).context["shown"] == "both"
 

@@ -121,7 +121,7 @@ export function wireNavigation() {
     if (form?.matches("form[data-swap]") && form.reportValidity()) go(formUrl(form));
   });
   document.addEventListener("submit", (event) => {
-    if (!event.target.matches("form[data-swap]")) return;
+    if (!event.target.matches("form[data-swap]") || event.submitter?.hasAttribute("formaction")) return;
     event.preventDefault();
     go(formUrl(event.target));
   });
