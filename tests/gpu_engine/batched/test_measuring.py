@@ -293,9 +293,10 @@ def test_the_best_algorithm_stands_for_the_library(bench: Bench, monkeypatch: py
     assert failed.note.startswith("no algorithm of the library ran: Wrong result")
 
 
-def test_a_time_under_the_floor_is_refused() -> None:
+def test_a_time_under_the_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = dataclasses.replace(FAST, bandwidth=(BandwidthPoint(2**18, 1.0, 1.0), BandwidthPoint(2**28, 1.0, 1.0)))
     with opened(slow) as bench:
+        monkeypatch.setattr(bench.stopwatch, "bandwidth", lambda _: (1.0, 1.0))
         (m,) = measurements(run(bench, KERNELS[0])).values()
         (adding,) = measurements(run(bench, KERNELS[0], adds=True)).values()
         less = dataclasses.replace(KERNELS[0], moved_bytes=lambda layout: 10)

@@ -41,9 +41,12 @@ def written(folder: Path, *lines: str) -> str:
     return f"{folder}/own.py:CONTESTANT"
 
 
-def test_a_time_under_the_floor_of_an_entry_s_bytes_is_refused(bench: Bench, tmp_path: Path) -> None:
+def test_a_time_under_the_floor_of_an_entry_s_bytes_is_refused(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = written(tmp_path, f"CONTESTANT = Contestant(lambda m: m.to_scipy(), {SCIPY})")
     with open_bench(bench.device, SLOW) as slow:
+        monkeypatch.setattr(slow.stopwatch, "bandwidth", lambda _: (1e6, 1e6))
         m = measured(slow, BATTERY["band"](), [own])["own:own/contestant", "warm"]
     nnz, n_rows = BATTERY["band"]().nnz, 1000
     assert m.state == "failed"

@@ -216,10 +216,11 @@ def test_a_device_without_memory_skips_its_case(bench: Bench, monkeypatch: pytes
     assert [m.state for m in found] == ["ok", "skipped"]
 
 
-def test_a_time_under_the_floor_is_refused() -> None:
+def test_a_time_under_the_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A memory so slow that all bytes of the parts need an hour."""
     profile = DeviceProfile("cpu", "test", 1, (BandwidthPoint(2**28, 1.0, 1.0),), "")
     with open_bench(dataclasses.replace(find_device("cpu"), cache_bytes=2**20), profile) as opened:
+        monkeypatch.setattr(opened.stopwatch, "bandwidth", lambda _: (1.0, 1.0))
         found = measured(opened, BY_WORK)
     for m, setting in zip(found, BY_WORK, strict=True):
         assert (m.state, m.median_s, m.details.phases_s) == ("failed", None, {})
