@@ -1,7 +1,7 @@
 """How heavy the page of formats is, in a browser: `make page-bench` prints a table.
 
 Each view is loaded nine times into a new context without a cache. Printed are the medians of the time until the page
-answers to input (its scripts have run) and until every figure in view is drawn, and the bytes sent. The larger
+answers to input (its scripts have run) and until every drawing in view is there, and the bytes sent. The larger
 databases are made up, in a folder that is removed: what was recorded, again on matrices of other names by jobs.
 """
 
@@ -44,7 +44,7 @@ NOTE_WHEN_DRAWN = """new MutationObserver(() => {
 }).observe(document, { subtree: true, attributes: true, attributeFilter: ["aria-busy"] })"""
 
 IN_VIEW = """() => [...document.querySelectorAll("figure[data-figure]:not([hidden])")]
-    .filter((figure) => figure.getBoundingClientRect().top < innerHeight)
+    .filter((figure) => figure.querySelector(".plot").getBoundingClientRect().top < innerHeight)
     .map((figure) => figure.id)"""
 
 LOADED = """(ids) => {
