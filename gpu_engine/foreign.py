@@ -14,6 +14,10 @@ TORCH = {
 """By the layout of a tensor: its format, and what gives its arrays."""
 
 
+INDICES = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
+"""What SciPy and CuPy call the two index arrays of each format."""
+
+
 def parts(matrix: Any) -> tuple[str, tuple[int, ...], tuple[Any, ...]]:
     """(csr, csc or coo; shape; its two index arrays and its values); raises ParameterError for anything else."""
     kind, names = TORCH.get(str(getattr(matrix, "layout", "")), ("", ()))
@@ -22,7 +26,7 @@ def parts(matrix: Any) -> tuple[str, tuple[int, ...], tuple[Any, ...]]:
         first, *others = (getattr(matrix, name)() for name in names)
         return kind, shape, (*first, *others) if kind == "coo" else (first, *others)
     layout = getattr(matrix, "format", None)
-    names = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}.get(str(layout), ())
+    names = INDICES.get(str(layout), ())
     if not names or not all(hasattr(matrix, name) for name in (*names, "data")):
         raise ParameterError(f"{type(matrix).__name__} is no sparse matrix that is known here; known are {KNOWN}.")
     return str(layout), shape, tuple(getattr(matrix, name) for name in (*names, "data"))

@@ -131,9 +131,14 @@ class SampleRun:
         new = [c for c in group if c.name not in self._reported]
         self._reported |= {c.name for c in new}
         traces = {c.name: tuple(c.traces()) if c.error is None else () for c in new}
-        yield from self._probe_again(new, rounds)
+        measured = list(self._measurements(group, new, rounds))
+        if self._is_doubtful(measured, rounds):
+            profile = self._bench.profile
+            yield from self._bench.calibrate_again()
+            if self._bench.profile is not profile:
+                measured = list(self._measurements(group, new, rounds))
         found: list[tuple[int, Sequence[Record]]] = []
-        for c, cache, m in self._measurements(group, new, rounds):
+        for c, cache, m in measured:
             full = m.with_(energy_j=c.energy_j()) if m.state == "ok" and cache == "warm" else m
             self._measured.append(full)
             if cache in c.cases:
@@ -141,12 +146,10 @@ class SampleRun:
         for _, records in sorted(found, key=lambda entry: entry[0]):
             yield from records
 
-    def _probe_again(self, candidates: Sequence[Candidate], rounds: Rounds) -> Iterator[Record]:
-        """Asks the probe of the bandwidth once more where a time is shorter than it allows: one of them is wrong."""
-        timed = [(c, cache) for c in candidates if c.error is None for cache in self._experiment.caches]
-        refused = (rounds.timing(c.name, cache).median_s < c.least_s(cache) for c, cache in timed)
-        if any(refused) or any(beats_copy(m) for *_, m in self._measurements(candidates, candidates, rounds)):
-            yield from self._bench.calibrate_again()
+    def _is_doubtful(self, measured: Sequence[tuple[Candidate, Cache, Measurement]], rounds: Rounds) -> bool:
+        """Whether a time is shorter than the probe of the bandwidth allows: one of them is wrong."""
+        timed = [(c, cache, m) for c, cache, m in measured if c.error is None]
+        return any(rounds.timing(c.name, cache).median_s < c.least_s(cache) or beats_copy(m) for c, cache, m in timed)
 
     def _measurements(
         self, group: Sequence[Candidate], candidates: Sequence[Candidate], rounds: Rounds

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -39,7 +39,7 @@ def save(database: Database, matrix_ids: Sequence[str], name: str = "") -> tuple
                 return known, False
             for matrix_id in ids:
                 get_matrix(session, matrix_id)
-            if len(list_sets(session)) >= SETS_MAX:
+            if (session.scalar(select(func.count(MatrixSetRow.id))) or 0) >= SETS_MAX:
                 raise ParameterError(f"There are {SETS_MAX} sets, as many as are kept; delete one first.")
             called = clean_name(name) or f"{len(ids)} matrices"
             row = MatrixSetRow(id=digest, name=called, matrix_ids=ids, created_at=time.time())

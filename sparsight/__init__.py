@@ -1,5 +1,6 @@
 """Sparsight's public face: matrices as operators, clients of a running server, what they raise."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,24 +11,18 @@ if TYPE_CHECKING:
 __all__ = ["AsyncClient", "Client", "operator"]
 
 
+LAZY = {
+    "AsyncClient": "sparsight.async_client",
+    "Client": "sparsight.client",
+    "operator": "gpu_engine.operators",
+}
+"""Where each name is; every other one that ends with Error is an error that a call raises."""
+
+
 def __getattr__(name: str) -> Any:
     """Imports what is asked for: who takes an operator needs no HTTP, who asks a server no kernels."""
-    if name == "operator":
-        from gpu_engine.operators import operator
-
-        return operator
-    if name == "Client":
-        from sparsight.client import Client
-
-        return Client
-    if name == "AsyncClient":
-        from sparsight.async_client import AsyncClient
-
-        return AsyncClient
-    if name.endswith("Error"):
-        from gpu_engine import errors
-
-        # Every error that a call raises: `from sparsight import NotFoundError`.
-        if isinstance(error := getattr(errors, name, None), type):
-            return error
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = LAZY.get(name, "gpu_engine.errors" if name.endswith("Error") else "")
+    found = getattr(import_module(module), name, None) if module else None
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found

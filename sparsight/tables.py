@@ -15,7 +15,16 @@ class Differences(list[Difference]):
     def _repr_html_(self) -> str:
         heads = ("matrix", "device", "cache", "before", "after", "verdict", "ratio", "reason")
         rows = [
-            (d.matrix_id, d.device, d.cache, _text(d.baseline_s), _text(d.other_s), d.verdict, d.ratio or "–", d.reason)
+            (
+                d.matrix_id,
+                d.device,
+                d.cache,
+                units.seconds(d.baseline_s),
+                units.seconds(d.other_s),
+                d.verdict,
+                d.ratio or "–",
+                d.reason,
+            )
             for d in self
         ]
         lines = (_row("th", heads), *(_row("td", (_ratio(cell) for cell in row)) for row in rows))
@@ -43,10 +52,6 @@ def frame(results: Mapping[str, Any], name_of: Callable[[str], str]) -> Any:
 
 def _row(tag: str, cells: Iterable[str]) -> str:
     return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-
-def _text(seconds: float | None) -> str:
-    return units.seconds(seconds) if seconds else "–"
 
 
 def _ratio(cell: object) -> str:

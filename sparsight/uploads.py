@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpu_engine.errors import InputError, quote
-from gpu_engine.foreign import parts
-
-NAMES = {"csr": ("indptr", "indices"), "csc": ("indptr", "indices"), "coo": ("row", "col")}
-"""The index arrays of each format in the file."""
+from gpu_engine.foreign import INDICES, parts
 
 
 @contextmanager
@@ -38,7 +35,7 @@ def write_npz(file: Any, matrix: Any) -> None:
     # Whoever has a matrix has NumPy.
     import numpy as np
 
-    names = dict(zip((*NAMES[layout], "data"), map(_on_host, arrays), strict=True))
+    names = dict(zip((*INDICES[layout], "data"), map(_on_host, arrays), strict=True))
     np.savez(file, allow_pickle=False, format=np.array(layout.encode()), shape=np.array(shape), **names)
 
 

@@ -173,7 +173,7 @@ def _shipped_entry(row: dict[str, str]) -> Entry:
     kinds = {field.name: field.type for field in fields(Entry)}
     values: dict[str, Any] = {}
     for name, text in row.items():
-        if kinds[name] == "str" or kinds[name] is str:
+        if kinds[name] is str:
             values[name] = text
         elif text:
             values[name] = bool(int(text)) if kinds[name] == bool | None else int(text)
