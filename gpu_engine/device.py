@@ -32,6 +32,18 @@ def gpu_uuids() -> frozenset[str]:
     return frozenset(gpu.uuid for gpu in _gpus())
 
 
+def uuid_at(bus_id: str) -> str:
+    """The UUID of the GPU at that address of the PCI bus (`0000:65:00.0`).
+
+    The runtime's own property is cut at its first zero byte by CuPy, which one GPU in seventeen has.
+    """
+    pynvml.nvmlInit()
+    try:
+        return _text(pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetHandleByPciBusId(bus_id.encode())))
+    finally:
+        pynvml.nvmlShutdown()
+
+
 def find_device(name: str, several: bool = False) -> DeviceInfo:
     """The device of that id; raises UnknownDeviceError naming the known ones.
 

@@ -70,6 +70,9 @@ class Settings(BaseSettings):
     contestants: str = Field(
         default="", description="Folder of kernels that jobs may name beside ours; empty: none. Their code is run."
     )
+    cusparse: str = Field(
+        default="", description="File of the cuSPARSE to measure beside ours; empty: the one that CuPy comes with."
+    )
     queue_limit: int = Field(default=1000, gt=0, description="Most jobs queued at a time.")
     lease_seconds: float = Field(
         default=60, gt=0, description="A running job whose worker is silent this long is requeued."

@@ -14,7 +14,7 @@ import scipy
 from gpu_engine.batched.base import BatchKernel, BatchProduct
 from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.ell import EllBatch, bytes_needed
-from gpu_engine.competitors import BEST, COMPETITORS, cusparse
+from gpu_engine.competitors import BEST, cusparse, cusparse_library
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.formats import ell
 from gpu_engine.formats.base import Format
@@ -157,7 +157,7 @@ def _one_by_one(bind: Bind) -> BatchProduct:
 
 def _chain(layout: SeparateMatrices, x: Any, y: Any, adds: bool) -> None:
     calls = layout.calls(_bind_cusparse, x, y, adds)
-    cusparse.shared_handle()
+    cusparse_library.shared_handle()
     _run(calls)
 
 
@@ -177,7 +177,7 @@ def _branches(layout: SeparateMatrices, x: Any, y: Any, adds: bool) -> None:
         # Leaving a `with stream` would make the default stream current, not the one that was in `use`.
         stream.use()
         try:
-            cusparse.shared_handle()
+            cusparse_library.shared_handle()
             _run(calls[number::BRANCHES])
         finally:
             current.use()
@@ -195,7 +195,7 @@ CUSPARSE_LOOP = BatchKernel(
     _with_cusparse,
     _csr_bytes,
     cuda=_chain,
-    libraries=cusparse.version,
+    libraries=cusparse_library.version,
     captured=False,
 )
 
@@ -219,7 +219,7 @@ PEERS: tuple[BatchKernel, ...] = (
         _with_streams,
         _csr_bytes,
         cuda=_branches,
-        libraries=cusparse.version,
+        libraries=cusparse_library.version,
     ),
     ELL_LOOP,
     _captured(ELL_LOOP, "ell/chain"),
@@ -255,7 +255,7 @@ def _diagonal_kernels(form: Format) -> tuple[BatchKernel, ...]:
             store,
             bytes_needed,
             cuda=_diagonal_product(cusparse.ALGORITHMS[kernel.variant]),
-            libraries=cusparse.version,
+            libraries=cusparse_library.version,
         )
         for kernel in form.kernels
     )
@@ -265,7 +265,7 @@ def _diagonal_product(algorithm: int) -> BatchProduct:
     return lambda layout, x, y, adds: cusparse.multiply(layout.layout, algorithm, x, y, adds)
 
 
-DIAGONALS: tuple[BatchKernel, ...] = tuple(kernel for form in COMPETITORS for kernel in _diagonal_kernels(form))
+DIAGONALS: tuple[BatchKernel, ...] = tuple(kernel for form in cusparse.FORMATS for kernel in _diagonal_kernels(form))
 """What BEST chooses from: every algorithm on the block-diagonal matrix."""
 
 

@@ -5,21 +5,33 @@ CuPy's `A @ x` builds descriptors and takes the default algorithm on every call;
 
 import ctypes
 import functools
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gpu_engine.competitors.cusparse_library import (
+    BASE_ZERO,
+    INDEX_32,
+    INDEX_64,
+    NO_TRANSPOSE,
+    ONE,
+    REAL_64,
+    TRANSPOSE,
+    ZERO,
+    LibraryObject,
+    call,
+    pointer,
+    set_stream,
+    shared_handle,
+    vector,
+    version,
+)
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
 from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import Format, Kernel, Launch, array_module, row_of_entries
 
-INDEX_32, INDEX_64 = 2, 3
-BASE_ZERO = 0
-REAL_64 = 1
-NO_TRANSPOSE, TRANSPOSE = 0, 1
 CSR_ALG1, CSR_ALG2, COO_ALG1, COO_ALG2, SELL_ALG1 = 2, 3, 1, 4, 5
 """cusparseSpMVAlg_t."""
 
@@ -35,66 +47,10 @@ ALGORITHMS = {
 SLICE = 32
 """Rows of a SELL slice."""
 
-_ONE, _ZERO = ctypes.c_double(1.0), ctypes.c_double(0.0)
 
-
-@functools.cache
-def _library() -> ctypes.CDLL:
-    from cuda.pathfinder import load_nvidia_dynamic_lib
-
-    return ctypes.CDLL(load_nvidia_dynamic_lib("cusparse").abs_path)
-
-
-def _call(function: str, *arguments: Any) -> None:
-    status = getattr(_library(), function)(*arguments)
-    if status:
-        raise KernelError(f"{function} failed with cuSPARSE status {status}.")
-
-
-class LibraryObject:
-    """What cuSPARSE keeps of a matrix, a vector or a GPU; it is destroyed with the last reference.
-
-    A call of the library takes it as its pointer.
-    """
-
-    def __init__(self, create: str, destroy: str, *arguments: Any) -> None:
-        """Raises KernelError where cuSPARSE refuses."""
-        self._as_parameter_ = ctypes.c_void_p()
-        _call(create, ctypes.byref(self._as_parameter_), *arguments)
-        finalizer = weakref.finalize(self, getattr(_library(), destroy), self._as_parameter_)
-        # When the process ends, CUDA may be gone before.
-        finalizer.atexit = False
-
-
-def new_handle() -> LibraryObject:
-    """A handle of the current GPU; it may serve one thread at a time, and no call by itself."""
-    return LibraryObject("cusparseCreate", "cusparseDestroy")
-
-
-@functools.cache
-def _handle(device: int) -> LibraryObject:  # noqa: ARG001 (a handle belongs to one device)
-    return new_handle()
-
-
-@functools.cache
-def version() -> dict[str, str]:
-    """The release of the library that is loaded: {"cuSPARSE": "12.6.2"}."""
-    number = ctypes.c_int()
-    _call("cusparseGetVersion", new_handle(), ctypes.byref(number))
-    return {"cuSPARSE": f"{number.value // 1000}.{number.value // 100 % 10}.{number.value % 100}"}
-
-
-def _pointer(array: Any) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.data.ptr)
-
-
-def _descriptor(create: str, *arguments: Any) -> LibraryObject:
+def descriptor(create: str, *arguments: Any) -> LibraryObject:
+    """A cusparseSpMatDescr_t."""
     return LibraryObject(create, "cusparseDestroySpMat", *arguments)
-
-
-def _vector(array: Any) -> LibraryObject:
-    sizes = ctypes.c_int64(array.size), _pointer(array), ctypes.c_int(REAL_64)
-    return LibraryObject("cusparseCreateDnVec", "cusparseDestroyDnVec", *sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +99,8 @@ def csr(matrix: CsrMatrix, transposed: bool = False) -> CusparseLayout:
     """CSR, whose arrays are those of the matrix, or CSC of its transpose."""
     arrays = matrix.indptr, matrix.indices, matrix.values
     types = _pointer_type(matrix), ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
-    descriptor = _descriptor("cusparseCreateCsr", *_shape(matrix), *map(_pointer, arrays), *types)
-    return CusparseLayout(matrix, arrays, descriptor, transposed)
+    made = descriptor("cusparseCreateCsr", *_shape(matrix), *map(pointer, arrays), *types)
+    return CusparseLayout(matrix, arrays, made, transposed)
 
 
 def pointers(lines: Any, n_lines: int, handle: LibraryObject) -> Any:
@@ -159,17 +115,17 @@ def pointers(lines: Any, n_lines: int, handle: LibraryObject) -> Any:
     import cupy
 
     found = cupy.empty(n_lines + 1, np.int32)
-    _set_stream(handle)
+    set_stream(handle)
     sizes = ctypes.c_int(lines.size), ctypes.c_int(n_lines)
-    _call("cusparseXcoo2csr", handle, _pointer(lines), *sizes, _pointer(found), ctypes.c_int(BASE_ZERO))
+    call("cusparseXcoo2csr", handle, pointer(lines), *sizes, pointer(found), ctypes.c_int(BASE_ZERO))
     return found
 
 
 def _coo(matrix: CsrMatrix) -> CusparseLayout:
     arrays = row_of_entries(matrix), matrix.indices, matrix.values
     types = ctypes.c_int(INDEX_32), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
-    descriptor = _descriptor("cusparseCreateCoo", *_shape(matrix), *map(_pointer, arrays), *types)
-    return CusparseLayout(matrix, arrays, descriptor)
+    made = descriptor("cusparseCreateCoo", *_shape(matrix), *map(pointer, arrays), *types)
+    return CusparseLayout(matrix, arrays, made)
 
 
 def _slice_widths(matrix: CsrMatrix) -> Any:
@@ -198,8 +154,8 @@ def _sell(matrix: CsrMatrix) -> CusparseLayout:
     arrays = offsets, columns, values
     sizes = ctypes.c_int64(slots), ctypes.c_int64(SLICE)
     types = ctypes.c_int(code), ctypes.c_int(code), ctypes.c_int(BASE_ZERO), ctypes.c_int(REAL_64)
-    descriptor = _descriptor("cusparseCreateSlicedEll", *_shape(matrix), *sizes, *map(_pointer, arrays), *types)
-    return CusparseLayout(matrix, arrays, descriptor)
+    made = descriptor("cusparseCreateSlicedEll", *_shape(matrix), *sizes, *map(pointer, arrays), *types)
+    return CusparseLayout(matrix, arrays, made)
 
 
 def multiply(
@@ -223,23 +179,14 @@ def multiply(
     if handle is None:
         handle = shared_handle()
     else:
-        _set_stream(handle)
-    _call("cusparseSpMV", *_prepared(handle, layout, algorithm, x, y, adds, once))
+        set_stream(handle)
+    call("cusparseSpMV", *_prepared(handle, layout, algorithm, x, y, adds, once))
 
 
 def bind(layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool = False) -> Callable[[], None]:
     """The product of a matrix with entries as a call that makes nothing anew, on the stream of the shared handle."""
     arguments = _prepared(shared_handle(), layout, algorithm, x, y, adds, once=False)
-    return functools.partial(_call, "cusparseSpMV", *arguments)
-
-
-def shared_handle() -> LibraryObject:
-    """The handle of all callers on the current GPU without one of their own, set to the current stream."""
-    import cupy
-
-    handle = _handle(cupy.cuda.runtime.getDevice())
-    _set_stream(handle)
-    return handle
+    return functools.partial(call, "cusparseSpMV", *arguments)
 
 
 def _prepared(
@@ -250,13 +197,7 @@ def _prepared(
     if key not in layout.plans:
         layout.plans[key] = _plan(handle, layout, algorithm, x, y, adds, once)
     plan = layout.plans[key]
-    return *_arguments(handle, layout, algorithm, plan.x, plan.y, adds), _pointer(plan.workspace)
-
-
-def _set_stream(handle: LibraryObject) -> None:
-    import cupy
-
-    _call("cusparseSetStream", handle, ctypes.c_void_p(cupy.cuda.get_current_stream().ptr))
+    return *_arguments(handle, layout, algorithm, plan.x, plan.y, adds), pointer(plan.workspace)
 
 
 def _product(algorithm: int) -> Callable[[CusparseLayout], Launch]:
@@ -269,22 +210,22 @@ def _plan(
     """Sizes the workspace and runs the algorithm's preprocess step, which are the matrix's for all its vectors."""
     import cupy
 
-    vectors = _vector(x), _vector(y)
+    vectors = vector(x), vector(y)
     for (other, _, _, added), plan in layout.plans.items():
         if (other, added) == (algorithm, adds):
             return SpmvPlan(*vectors, plan.workspace)
     arguments = _arguments(handle, layout, algorithm, *vectors, adds)
     size = ctypes.c_size_t()
-    _call("cusparseSpMV_bufferSize", *arguments, ctypes.byref(size))
+    call("cusparseSpMV_bufferSize", *arguments, ctypes.byref(size))
     workspace = cupy.empty(max(size.value, 1), dtype=cupy.uint8)
     if not once:
-        _call("cusparseSpMV_preprocess", *arguments, _pointer(workspace))
+        call("cusparseSpMV_preprocess", *arguments, pointer(workspace))
     return SpmvPlan(*vectors, workspace)
 
 
 def _arguments(handle: Any, layout: CusparseLayout, algorithm: int, x: Any, y: Any, adds: bool) -> tuple[Any, ...]:
     operation, compute = ctypes.c_int(TRANSPOSE if layout.transposed else NO_TRANSPOSE), ctypes.c_int(REAL_64)
-    alpha, beta = ctypes.byref(_ONE), ctypes.byref(_ONE if adds else _ZERO)
+    alpha, beta = ctypes.byref(ONE), ctypes.byref(ONE if adds else ZERO)
     return handle, operation, alpha, layout.descriptor, x, beta, y, compute, ctypes.c_int(algorithm)
 
 

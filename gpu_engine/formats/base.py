@@ -180,6 +180,14 @@ def row_of_entries(matrix: CsrMatrix) -> Any:
     return rows
 
 
+def transpose(matrix: CsrMatrix) -> CsrMatrix:
+    """Aᵀ, on the device of A; its entries are sorted by column, stably."""
+    xp = array_module(matrix.indices)
+    order = xp.argsort(matrix.indices, kind="stable")
+    indptr = pointers(xp.bincount(matrix.indices, minlength=matrix.n_cols), matrix.indptr.dtype)
+    return CsrMatrix(matrix.n_cols, matrix.n_rows, indptr, row_of_entries(matrix)[order], matrix.values[order])
+
+
 def row_lengths(matrix: CsrMatrix) -> Any:
     """Entries of each row: int32 [n_rows]."""
     return (matrix.indptr[1:] - matrix.indptr[:-1]).astype(np.int32)

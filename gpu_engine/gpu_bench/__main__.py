@@ -10,6 +10,7 @@ from pathlib import Path
 from gpu_engine import recordings
 from gpu_engine.device import DEVICE_HELP, find_device
 from gpu_engine.errors import InputError, SparsightError
+from gpu_engine.gpu_bench import call_records, calls_command, calls_tables
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS, Benchmark
 from gpu_engine.gpu_bench.documents import write_tables
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
@@ -34,6 +35,9 @@ def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] | None =
             for path in write_tables(DOCUMENTS):
                 _say(f"wrote the tables of {path}")
             return 0
+        if arguments.action == "calls":
+            sys.stdout.write(_calls(calls_command.SUBJECTS if subjects is None else subjects, arguments))
+            return 0
         subjects = _subjects(benchmark, arguments) if subjects is None else subjects
         if arguments.measured:
             file = arguments.folder / f"{arguments.study}.json"
@@ -51,6 +55,24 @@ def main(argv: Sequence[str] | None = None, subjects: Sequence[Subject] | None =
         _say(f"error: {error}")
         return 2
     return int(any(m.state == "failed" for m in recording.measurements))
+
+
+def _calls(subjects: Sequence[Subject], arguments: argparse.Namespace) -> str:
+    """The tables of what calls and solves take, measured now or before."""
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    if arguments.measured:
+        recording = call_records.read(arguments.folder / call_records.FILE)
+    else:
+        selection, matrix_cache = _select(() if arguments.files else subjects, arguments)
+        matrix_cache.fill(selection, _say)
+        if arguments.make:
+            return ""
+        with open_bench(find_device(arguments.device)) as bench:
+            recording = calls_command.measure(selection, matrix_cache, bench, arguments, _say)
+    if arguments.record:
+        path = RECORDED / arguments.record / call_records.FILE
+        _say(f"recorded {path}: {call_records.write(path, recording)} bytes")
+    return calls_tables.report(recording)
 
 
 def _record(recording: Recording, arguments: argparse.Namespace) -> None:
@@ -139,9 +161,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "action",
         nargs="?",
-        choices=("measure", "tables"),
+        choices=("measure", "calls", "tables"),
         default="measure",
-        help="measure, or write the tables of the recordings into docs/",
+        help="measure a study, or what calls of libraries cost; or write the tables of the recordings into docs/",
     )
     parser.add_argument("--study", choices=BENCHMARKS, default="formats", help="what to measure")
     parser.add_argument("--folder", type=Path, default=Path("gpu-bench"), help="matrices, records and tables go here")
@@ -151,6 +173,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--nnz", type=int, help="about how many nonzeros the matrices of scaling have")
     parser.add_argument("--only", default="", help="only the matrices with this in their name")
     parser.add_argument("--without", nargs="*", default=(), help="groups to leave out")
+    parser.add_argument("--files", nargs="*", type=Path, default=(), help="of calls: these matrix files instead")
     parser.add_argument("--make", action="store_true", help="make the matrices and end")
     parser.add_argument("--measured", action="store_true", help="take the records of the last run in the folder")
     parser.add_argument("--record", metavar="DEVICE", help="write the recording that comes with the product: h200")

@@ -5,12 +5,14 @@
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from gpu_engine.errors import InputError
+from gpu_engine.gpu_bench import call_records, calls_tables
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
-from gpu_engine.gpu_bench.markdown import BenchmarkData, render
+from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, render
 from gpu_engine.recordings import ENDING, RECORDED, read
 
 BEGIN = "<!-- tables: "
@@ -41,10 +43,25 @@ def with_tables(text: str) -> str:
 
 
 def _tables(place: str, study: str, table: str) -> str:
-    path, benchmark = RECORDED / place / f"{study}{ENDING}", BENCHMARKS.get(study)
-    if benchmark is None or table not in benchmark.tables or not path.exists():
+    find = _of_calls if study == call_records.NAME else _of_study
+    sections = find(RECORDED / place, study, table)
+    if sections is None:
         raise InputError(f"There are no tables {table} of {place}/{study}. Name a recording and one of its tables.")
-    return render(benchmark.tables[table](BenchmarkData(benchmark.subjects, _recording(path))))
+    return render(sections)
+
+
+def _of_study(folder: Path, study: str, table: str) -> Iterable[Section] | None:
+    path, benchmark = folder / f"{study}{ENDING}", BENCHMARKS.get(study)
+    if benchmark is None or table not in benchmark.tables or not path.exists():
+        return None
+    return benchmark.tables[table](BenchmarkData(benchmark.subjects, _recording(path)))
+
+
+def _of_calls(folder: Path, _: str, table: str) -> Iterable[Section] | None:
+    path = folder / call_records.FILE
+    if table not in calls_tables.TABLES or not path.exists():
+        return None
+    return calls_tables.TABLES[table](call_records.read(path))
 
 
 _recording = cache(read)

@@ -27,6 +27,7 @@ WORDS = (
         "exchange",
     ),
     *("overlap", "note", "auto", "fastest single", "batches that it wins", "values at the end", "fastest in fp64"),
+    *("fastest library", "predicted kernel", "measured kernel", "solver", "call", "reason", "what", "version"),
 )
 """Heads of columns that hold text; all others are numbers, set right."""
 

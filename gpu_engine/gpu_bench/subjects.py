@@ -26,6 +26,8 @@ Group = Literal[
     "shared paper",
     "shared parts",
     "shared links",
+    "definite",
+    "unsymmetric",
 ]
 
 
@@ -45,7 +47,8 @@ class Subject:
             random, with rows of one length, with few rows that are not empty, and those of the batched paper; `shared`:
             large ones for several devices, `shared skewed` those whose equal rows have unequal nonzeros, `shared
             ratio` those of rows of two lengths, `shared paper` those of the MSREP paper, `shared parts` those whose
-            parts devices make, `shared links` graphs of few links, for PageRank
+            parts devices make, `shared links` graphs of few links, for PageRank; `definite` and `unsymmetric`: the
+            structures of systems that are solved
     source    `generated(…)` or `collected(…)`
     orders    orders that are measured beside the given one
     stand_in  source of a matrix of the same kind and size, which is measured where its own is not there

@@ -11,7 +11,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpu_engine.competitors import cusparse
+from gpu_engine.competitors import cusparse, cusparse_library
 from gpu_engine.competitors.cusparse import CusparseLayout
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.multigpu.base import returned
@@ -27,7 +27,7 @@ class CusparseDevice(CudaDevice):
     def __init__(self, ordinal: int, node: int = 0, cpus: tuple[int, ...] = ()) -> None:
         """Raises DeviceError where CUDA refuses, KernelError where cuSPARSE does."""
         super().__init__(ordinal, node, cpus)
-        handle = returned(self, cusparse.new_handle)
+        handle = returned(self, cusparse_library.new_handle)
         self.operations = replace(
             self.operations, prepare=partial(_prepare, handle), multiply=partial(_multiply, handle)
         )

@@ -8,16 +8,16 @@ from typing import Any, Literal
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.device import find_device, list_devices
+from gpu_engine.device import find_device, list_devices, uuid_at
 from gpu_engine.errors import DeviceError
 from gpu_engine.findings import units
 from gpu_engine.formats import find_kernel
-from gpu_engine.formats.base import Launch, array_module
+from gpu_engine.formats.base import Launch, array_module, transpose
 from gpu_engine.formats.csc import CscLayout
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.operators import choice, trial
 from gpu_engine.operators.choice import SHARED, Choice
-from gpu_engine.operators.matrices import Adopted, transpose
+from gpu_engine.operators.matrices import Adopted
 from gpu_engine.operators.second_layout import SecondLayout
 from gpu_engine.operators.vectors import DeviceVectors, HostVectors, Vectors
 from gpu_engine.records import DeviceInfo
@@ -78,10 +78,10 @@ class Source:
             return find_device("cpu")
         import cupy
 
-        uuid = bytes(cupy.cuda.runtime.getDeviceProperties(self.vectors.ordinal)["uuid"]).hex()
+        uuid = uuid_at(cupy.cuda.runtime.deviceGetPCIBusId(self.vectors.ordinal))
         gpus = (device for device in list_devices() if device.backend == "cuda" and not device.is_several)
         for gpu in gpus:
-            if gpu.uuid.removeprefix("GPU-").replace("-", "") == uuid:
+            if gpu.uuid == uuid:
                 return gpu
         raise DeviceError(f"NVML does not list the GPU cuda:{self.vectors.ordinal}, on which the matrix lies.")
 

@@ -56,14 +56,6 @@ def adopt(matrix: Any) -> Adopted:
     return Adopted(stored, by_columns, copied)
 
 
-def transpose(matrix: CsrMatrix) -> CsrMatrix:
-    """Aᵀ, on the device of A; its entries are sorted by column, stably."""
-    xp = array_module(matrix.indices)
-    order = xp.argsort(matrix.indices, kind="stable")
-    indptr = pointers(xp.bincount(matrix.indices, minlength=matrix.n_cols), matrix.indptr.dtype)
-    return CsrMatrix(matrix.n_cols, matrix.n_rows, indptr, row_of_entries(matrix)[order], matrix.values[order])
-
-
 def _located(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays as those of NumPy, or all of CuPy; not copied."""
     on_gpu = {hasattr(array, "__cuda_array_interface__") for array in arrays}

@@ -10,6 +10,7 @@ from gpu_engine.device import find_device, gpu_uuids, list_devices
 from gpu_engine.errors import UnknownDeviceError
 
 GPUS = range(4)
+BUSES = tuple(f"0000:{place}:00.0".encode() for place in ("1b", "43", "9d", "df"))
 
 
 class FourGpus:
@@ -29,6 +30,9 @@ class FourGpus:
 
     def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
         return index
+
+    def nvmlDeviceGetHandleByPciBusId(self, bus_id: bytes) -> int:  # noqa: N802
+        return BUSES.index(bus_id)
 
     def nvmlDeviceGetMinorNumber(self, handle: int) -> int:  # noqa: N802
         return 3 - handle
@@ -89,6 +93,11 @@ def test_visible_devices_are_counted_among_those_present(found: Any) -> None:
     assert found(files, "2,0") == [("cuda:0", "GPU-3"), ("cuda:1", "GPU-0")]
     assert found(files, "GPU-2, GPU-1") == [("cuda:0", "GPU-2")]
     assert found(files, "") == []
+
+
+def test_a_gpu_is_found_by_its_place_on_the_bus(found: Any) -> None:
+    """Its UUID as CuPy has it ends at the first zero byte."""
+    assert [device.uuid_at(bus.decode()) for bus in BUSES] == [f"GPU-{i}" for i in GPUS]
 
 
 def test_an_unknown_device_is_refused_with_the_known_ones(found: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gpu_engine.batched import KERNELS
 from gpu_engine.batched.composition import Composition
-from gpu_engine.competitors import competitor_names, cusparse
+from gpu_engine.competitors import cusparse, cusparse_library
 from gpu_engine.competitors.batches import BRANCHES, DIAGONALS, LOOPS, PEERS, peer_names, peers_on
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
@@ -83,7 +83,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(cusparse, "csr", CsrMatrix.to_scipy)
     monkeypatch.setattr(cusparse, "bind", bind)
-    monkeypatch.setattr(cusparse, "shared_handle", shared_handle)
+    monkeypatch.setattr(cusparse_library, "shared_handle", shared_handle)
     monkeypatch.setattr(CudaSource, "function", lambda source, name: ELL_KERNELS[name])
     return log
 
@@ -204,9 +204,11 @@ def test_algorithms_of_one_format_share_a_layout() -> None:
 
 
 def test_the_names_of_a_backend() -> None:
-    assert tuple(kernel.name for kernel in DIAGONALS) == competitor_names("cuda")
+    # A batch is multiplied by what multiplies any matrix, and adds to y.
+    diagonals = tuple(f"cusparse/{variant}" for variant in cusparse.ALGORITHMS)
+    assert tuple(kernel.name for kernel in DIAGONALS) == diagonals
     loops = ("cusparse/loop", "cusparse/chain", "cusparse/branches", "ell/loop", "ell/chain")
     assert peer_names("cuda") == (*loops, "cusparse/best")
     assert peer_names("cpu") == ("scipy/loop",)
     assert (*loops, "scipy/loop") == LOOPS
-    assert [kernel.name for kernel in peers_on("cuda")] == [*loops, *competitor_names("cuda")]
+    assert [kernel.name for kernel in peers_on("cuda")] == [*loops, *diagonals]

@@ -1,6 +1,7 @@
 """What is asked of cuSPARSE, by a library that writes down its calls; no GPU needed."""
 
 import ctypes
+import functools
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine.competitors import cusparse
+from gpu_engine.competitors import cusparse, cusparse_library, cusparse_op
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError
 
@@ -37,7 +38,7 @@ class Library:
             self.calls.append(function)
             if function == self.refused:
                 return 3
-            if function.startswith("cusparseSpMV"):
+            if function.startswith("cusparseSpMV") and "Op" not in function:
                 self.betas.append(arguments[5]._obj.value)
             if function.startswith("cusparseCreate"):
                 arguments[0]._obj.value = len(self.calls)
@@ -57,7 +58,9 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     cuda = SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream)
     here = SimpleNamespace(cuda=cuda, empty=lambda size, dtype: Array(size), uint8=np.uint8)
     monkeypatch.setitem(sys.modules, "cupy", here)
-    monkeypatch.setattr(cusparse, "_library", lambda: made)
+    monkeypatch.setattr(cusparse_library, "library", lambda: made)
+    monkeypatch.setattr(cusparse_op, "library", lambda: made)
+    monkeypatch.setattr(cusparse_library, "_handle", functools.cache(lambda device: cusparse_library.new_handle()))
     return made
 
 
@@ -66,7 +69,7 @@ def some_matrix() -> CsrMatrix:
 
 
 def test_a_product_is_prepared_once_with_its_own_beta(library: Library) -> None:
-    layout, handle, x, y = cusparse.csr(some_matrix()), cusparse.new_handle(), Array(3), Array(3)
+    layout, handle, x, y = cusparse.csr(some_matrix()), cusparse_library.new_handle(), Array(3), Array(3)
     for adds in (True, True, False):
         cusparse.multiply(layout, cusparse.CSR_ALG1, x, y, adds, handle)
     prepared = ["cusparseSpMV_bufferSize", "cusparseSpMV_preprocess", "cusparseSpMV"]
@@ -75,7 +78,7 @@ def test_a_product_is_prepared_once_with_its_own_beta(library: Library) -> None:
 
 
 def test_what_products_made_is_destroyed_with_their_layout(library: Library) -> None:
-    layout, handle = cusparse.csr(some_matrix()), cusparse.new_handle()
+    layout, handle = cusparse.csr(some_matrix()), cusparse_library.new_handle()
     x, *several = (Array(3) for _ in range(4))
     for y in (*several, several[0]):
         cusparse.multiply(layout, cusparse.CSR_ALG1, x, y, handle=handle)
@@ -96,11 +99,11 @@ def test_nothing_is_destroyed_that_could_not_be_made(library: Library) -> None:
 def test_more_coordinates_than_cusparse_counts_are_refused(library: Library) -> None:
     lines: Any = np.broadcast_to(np.int32(0), 2**31)
     with pytest.raises(KernelError, match="at most 2147483647 coordinates to CSR, not 2147483648"):
-        cusparse.pointers(lines, 1, cusparse.new_handle())
+        cusparse.pointers(lines, 1, cusparse_library.new_handle())
 
 
 def test_a_call_takes_an_object_as_its_pointer(library: Library) -> None:
     """By ctypes' own rule, with a function of the C library."""
     of_c = ctypes.CDLL(None).labs
     of_c.restype = ctypes.c_long
-    assert of_c(cusparse.new_handle()) == len(library.calls)
+    assert of_c(cusparse_library.new_handle()) == len(library.calls)

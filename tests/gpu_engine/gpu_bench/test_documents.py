@@ -7,6 +7,7 @@ import pytest
 
 from gpu_engine.errors import InputError
 from gpu_engine.gpu_bench import __main__ as command
+from gpu_engine.gpu_bench import call_records, calls_tables
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
 from gpu_engine.gpu_bench.documents import with_tables
 from gpu_engine.recordings import ENDING, RECORDED
@@ -15,7 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 WINNERS = "<!-- tables: h200/batched winners -->\n"
 
 
-@pytest.mark.parametrize("document", sorted(DOCS.glob("h200*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("document", [*sorted(DOCS.glob("h200*.md")), DOCS / "operator.md"], ids=lambda path: path.stem)
 def test_the_tables_of_the_documents_are_what_the_command_writes(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     assert with_tables(text) == text
@@ -25,6 +26,8 @@ def test_every_table_of_every_recording_is_in_a_document() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.md"))
     recorded = {(path.parent.name, path.name.removesuffix(ENDING)) for path in RECORDED.glob(f"*/*{ENDING}")}
     named = {(place, study, table) for place, study in recorded for table in BENCHMARKS[study].tables}
+    calls = {(path.parent.name, call_records.NAME) for path in RECORDED.glob(f"*/{call_records.FILE}")}
+    named |= {(place, name, table) for place, name in calls for table in calls_tables.TABLES}
     # Of a matrix in a new order nothing is recorded.
     assert set(re.findall(r"<!-- tables: (\S+)/(\w+) (\w+) -->", text)) == named - {("h200", "formats", "orders")}
 

@@ -10,7 +10,8 @@ import scipy.sparse
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceError, InputError, ParameterError, TooLargeError
-from gpu_engine.operators.matrices import Adopted, adopt, transpose
+from gpu_engine.formats.base import transpose
+from gpu_engine.operators.matrices import Adopted, adopt
 from tests.battery import BATTERY
 from tests.gpu_engine.operators.foreign import CupyxMatrix, OnGpu, TorchMatrix
 

@@ -1,0 +1,186 @@
+"""What a call costs: `A @ x` by operators, by cuSPARSE and by other libraries, on the device and on the host."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+from gpu_engine.competitors import COMPETITORS
+from gpu_engine.competitors.library_calls import LIBRARY_CALLS, Call, LibraryCall
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.errors import DeviceLostError, SparsightError
+from gpu_engine.formats.base import Format, Kernel, check_room
+from gpu_engine.gpu_bench.call_records import CallTimes
+from gpu_engine.gpu_bench.subjects import SUBJECTS as FORMAT_SUBJECTS
+from gpu_engine.measure import Bench, Rounds, Timed
+from gpu_engine.measure.stopwatch import Stopwatch
+from gpu_engine.operators import Choose, operator
+from gpu_engine.records import CACHES, Cache
+from gpu_engine.verify import POISON, Reference, check, reference
+
+SUBJECTS = tuple(subject for subject in FORMAT_SUBJECTS if subject.group in ("families", "collection"))
+
+NNZ_MIN = 100_000
+"""Of fewer nonzeros a product takes about as long as its launch."""
+
+OURS = "sparsight/"
+
+HANDED_S = 0.01
+"""Calls in a row take about this long together, so that the clock's own cost does not count."""
+
+CALLS_MAX = 64
+"""Most calls in a row: the queue of a GPU takes them all, and the host never waits for room in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What multiplies, ready to.
+
+    call      the product as its user writes it
+    captured  the same into a vector that is there, which allocates nothing; None where it cannot be captured
+    """
+
+    call: Call
+    captured: Callable[[], Any] | None
+    kernel: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def measure(name: str, host: CsrMatrix, bench: Bench, rounds: int) -> Iterator[CallTimes]:
+    """The times of every way to multiply a host matrix, all in the same interleaved rounds.
+
+    What cannot be had, or multiplies wrongly, has a note instead of times.
+    """
+    expected = reference(host).on(bench.xp)
+    matrix = bench.stopwatch.upload(host)
+    prepared = [_prepared(name, way, make, expected, bench) for way, make in _ways(matrix, expected.x, bench)]
+    ready = {times.name: made for times, made in prepared if made is not None}
+    device = _on_device(ready, bench, rounds)
+    host_times = _on_host(ready, bench, rounds)
+    for times, _ in prepared:
+        yield replace(times, **device.get(times.name, {}), **host_times.get(times.name, {}))
+
+
+def _ways(matrix: CsrMatrix, x: Any, bench: Bench) -> Iterator[tuple[str, Callable[[], Made]]]:
+    """The name of each way to multiply, and what makes it; cuSPARSE is loaded before CuPy asks for one of its own."""
+    backend = bench.stopwatch.backend
+    for form in COMPETITORS:
+        layout = functools.cache(functools.partial(_converted, form, matrix, bench))
+        for name, kernel in form.kernels_on(backend):
+            yield name, functools.partial(_kernel, kernel, layout, matrix, x, bench)
+    for choose in get_args(Choose):
+        yield f"{OURS}{choose}", functools.partial(_operator, matrix, choose, x, bench)
+    for library in LIBRARY_CALLS:
+        if backend in library.backends:
+            yield library.name, functools.partial(_library, library, matrix, x, backend)
+
+
+def _converted(form: Format, matrix: CsrMatrix, bench: Bench) -> Any:
+    check_room(form.bytes_needed(matrix), bench.layout_bytes)
+    return form.from_csr(matrix)
+
+
+def _kernel(kernel: Kernel, layout: Callable[[], Any], matrix: CsrMatrix, x: Any, bench: Bench) -> Made:
+    y = bench.xp.full(matrix.n_rows, POISON)
+    launch = functools.partial(kernel.bound(bench.stopwatch.backend, layout()), x, y)
+
+    def call() -> Any:
+        launch()
+        return y
+
+    return Made(call, launch, versions=kernel.libraries())
+
+
+def _operator(matrix: CsrMatrix, choose: Choose, x: Any, bench: Bench) -> Made:
+    A = operator(matrix, choose)
+    y = bench.xp.empty(matrix.n_rows)
+    return Made(lambda: A @ x, functools.partial(A.matvec, x, y), A.kernel)
+
+
+def _library(library: LibraryCall, matrix: CsrMatrix, x: Any, backend: str) -> Made:
+    call = library.bind(matrix, x)
+    # A host replays nothing. On a GPU these calls make descriptors and vectors, and CuPy's refuses to be captured.
+    return Made(call, call if backend == "cpu" else None, versions=library.versions())
+
+
+def _prepared(
+    matrix_id: str, name: str, make: Callable[[], Made], expected: Reference, bench: Bench
+) -> tuple[CallTimes, Made | None]:
+    """Made and checked once against SciPy; None where that fails."""
+    try:
+        with bench.stopwatch.guard():
+            made, seconds = bench.stopwatch.time_once(make)
+            check(expected, bench.xp.asarray(made.call()))
+    except Exception as error:
+        return CallTimes(matrix_id, name, note=reason(error)), None
+    return CallTimes(matrix_id, name, made.kernel, seconds, versions=made.versions), made
+
+
+def reason(error: Exception) -> str:
+    """Why there is no time, in one line; what leaves the device unusable is raised again."""
+    if isinstance(error, DeviceLostError):
+        raise error
+    if isinstance(error, SparsightError):
+        return error.message
+    # Libraries raise what they like.
+    return f"{type(error).__name__}: {error}".partition("\n")[0]
+
+
+def _on_device(ready: Mapping[str, Made], bench: Bench, rounds: int) -> dict[str, dict[str, Any]]:
+    """By name `cold_s` and `warm_s` of what can be captured, a note of what turns out that it cannot."""
+    timed, found = [], dict[str, dict[str, Any]]()
+    for name, made in ready.items():
+        if made.captured is None:
+            continue
+        try:
+            with bench.stopwatch.guard():
+                prepare = bench.turns(made.captured)
+                turns = {cache: prepare(cache) for cache in CACHES}
+        except Exception as error:
+            found[name] = {"note": f"not captured: {reason(error)}"}
+        else:
+            timed.append(Timed(name, turns.__getitem__))
+    done = run(bench.rounds(timed, CACHES, rounds))
+    return found | {t.name: {f"{cache}_s": done.timing(t.name, cache).median_s for cache in CACHES} for t in timed}
+
+
+def _on_host(ready: Mapping[str, Made], bench: Bench, rounds: int) -> dict[str, dict[str, Any]]:
+    """By name `host_s` and `whole_s`."""
+    turns = {"host_s": handing_over, "whole_s": whole}
+    keys = {(name, field): f"{name} {field}" for name in ready for field in turns}
+    timed = [
+        Timed(key, functools.partial(turns[field], bench.stopwatch, ready[name].call))
+        for (name, field), key in keys.items()
+    ]
+    done = run(bench.rounds(timed, ("warm",), rounds))
+    return {name: {field: done.timing(keys[name, field], "warm").median_s for field in turns} for name in ready}
+
+
+def run(rounds: Rounds) -> Rounds:
+    """The rounds, once they are over."""
+    for _ in rounds:
+        pass
+    return rounds
+
+
+def handing_over(stopwatch: Stopwatch, call: Call, _: Cache) -> Callable[[], float]:
+    """A turn of calls in a row, for none of which the host waits: seconds of the host for one."""
+    call()
+    once = stopwatch.time_once(call)[1]
+    calls = max(1, min(CALLS_MAX, round(HANDED_S / max(once, 1e-7))))
+
+    def turn() -> float:
+        stopwatch.synchronize()
+        begin = stopwatch.now()
+        for _ in range(calls):
+            call()
+        seconds = stopwatch.now() - begin
+        stopwatch.synchronize()
+        return seconds / calls
+
+    return turn
+
+
+def whole(stopwatch: Stopwatch, call: Call, _: Cache) -> Callable[[], float]:
+    """A turn of one call: seconds until its answer is there."""
+    return lambda: stopwatch.time_once(call)[1]

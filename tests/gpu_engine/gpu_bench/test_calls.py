@@ -1,0 +1,270 @@
+"""What calls and solves take: on the CPU from files to tables, and the tables of made-up records by value."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.io import mmwrite
+
+from gpu_engine.competitors import library_calls
+from gpu_engine.errors import DeviceLostError, InputError, KernelError
+from gpu_engine.generators import generate
+from gpu_engine.gpu_bench import __main__ as command
+from gpu_engine.gpu_bench import call_records, calls, calls_tables, solves
+from gpu_engine.gpu_bench.call_records import CallsRecording, CallTimes, SolveTimes
+from gpu_engine.gpu_bench.documents import with_tables
+from gpu_engine.gpu_bench.markdown import render
+from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.measure import Bench, open_bench
+from gpu_engine.recordings import generated
+from gpu_engine.records import DeviceInfo, MatrixInfo
+from gpu_engine.verify import reference
+from tests.battery import BATTERY
+from tests.gpu_engine.gpu_bench.test_formats_tables import rows
+
+GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
+PLANE = generated("stencil", {"points": 5, "nx": 12, "ny": 10})
+TINY = (
+    Subject("grid", "families", PLANE),
+    Subject("few", "families", generated("stencil", {"points": 5, "nx": 3, "ny": 3})),
+    Subject("grid system", "definite", PLANE),
+    Subject("web system", "unsymmetric", generated("web", {"n": 200, "max_length": 50})),
+)
+NAMES = ["sparsight/predict", "sparsight/measure", "scipy", "torch"]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The command with tiny subjects on a CPU with a small cache, and trials of two kernels."""
+
+    def small(device: DeviceInfo) -> AbstractContextManager[Bench]:
+        return open_bench(dataclasses.replace(device, cache_bytes=2**20))
+
+    monkeypatch.setenv("SPARSIGHT_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("gpu_engine.operators.trial.TRIED", 2)
+    monkeypatch.setattr("gpu_engine.operators.trial.ROUNDS_MAX", 3)
+    monkeypatch.setattr(command, "open_bench", small)
+    monkeypatch.setattr(command, "RECORDED", tmp_path / "recorded")
+    monkeypatch.setattr(calls, "NNZ_MIN", 100)
+    monkeypatch.setattr(calls, "HANDED_S", 1e-4)
+    monkeypatch.setattr(solves, "ROUNDS", 2)
+    fixed = ("calls", "--folder", str(tmp_path / "out"), "--device", "cpu", "--rounds", "2")
+    return lambda *arguments: command.main((*fixed, *arguments), TINY)
+
+
+def test_from_matrices_to_tables_and_a_recording(
+    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--record", "this-cpu") == 0
+    out, err = capsys.readouterr()
+    assert "calls of grid\nsolves of grid system\nsolves of web system\n" in err
+    recording = call_records.read(tmp_path / "recorded" / "this-cpu" / "calls.json")
+    assert out == (tmp_path / "out" / "calls.md").read_text(encoding="utf-8") == calls_tables.report(recording)
+    assert [(m.id, m.nnz) for m in recording.matrices] == [("grid", 556)]
+    assert [times.name for times in recording.calls] == NAMES
+    for times in recording.calls[:3]:
+        assert times.note == ""
+        assert min(times.made_s or 0, times.cold_s or 0, times.warm_s or 0, times.host_s or 0, times.whole_s or 0) > 0
+    assert recording.calls[0].kernel == "csr/smart"
+    assert recording.calls[2].versions.keys() == {"SciPy"}
+    assert [(t.matrix_id, t.solver, t.name) for t in recording.solves] == [
+        (name, solver, way)
+        for name, solver in (("grid system", "cg"), ("web system", "gmres"))
+        for way in ("own matrix", "sparsight/predict", "sparsight/measure")
+    ]
+    for solved in recording.solves:
+        assert solved.note == ""
+        assert (solved.solve_s or 0) > 0
+        assert (solved.products or 0) > 1
+        assert (solved.residual or 1) <= solves.RTOL * 1.01
+    # The record of the last run, without measuring.
+    assert run("--measured") == 0
+    assert capsys.readouterr().out == out
+
+
+def test_files_are_measured_instead(run: Callable[..., int], tmp_path: Path) -> None:
+    path = tmp_path / "band.mtx"
+    mmwrite(path, BATTERY["band"]().to_scipy())
+    assert run("--files", str(path)) == 0
+    recording = call_records.read(tmp_path / "out" / "calls.json")
+    assert [m.id for m in recording.matrices] == ["band"]
+    assert (recording.systems, recording.solves) == ((), ())
+
+
+def test_nothing_to_measure_is_refused(run: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--only", "nothing") == 2
+    assert "error: No matrix is left to measure" in capsys.readouterr().err
+
+
+@pytest.fixture
+def bench() -> Any:
+    cpu = DeviceInfo("cpu", "cpu", "test", 2**33, 2**20)
+    with open_bench(cpu) as opened:
+        yield opened
+
+
+def test_what_cannot_be_had_or_is_wrong_says_why(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unlike(*_: Any) -> Any:
+        raise TypeError("no such\nmatrix")
+
+    scipy_call = library_calls.LIBRARY_CALLS[0]
+    twice = dataclasses.replace(scipy_call, name="twice", bind=lambda m, x: lambda: 2 * (m.to_scipy() @ x))
+    odd = dataclasses.replace(scipy_call, name="odd", bind=unlike)
+    monkeypatch.setattr(calls, "LIBRARY_CALLS", (scipy_call, twice, odd))
+    monkeypatch.setattr(calls, "get_args", lambda _: ())
+    found = {times.name: times for times in calls.measure("band", BATTERY["band"](), bench, 2)}
+    assert found["scipy"].warm_s
+    assert found["twice"].note.startswith("Wrong result: row ")
+    assert found["odd"].note == "TypeError: no such"
+    assert found["twice"].warm_s is found["odd"].host_s is None
+
+
+def test_what_leaves_the_device_unusable_ends_the_run() -> None:
+    with pytest.raises(DeviceLostError):
+        calls.reason(DeviceLostError("gone"))
+
+
+def test_what_turns_out_not_to_be_captured_keeps_its_times_of_the_host(bench: Bench) -> None:
+    def refuses() -> None:
+        raise KernelError("no capture")
+
+    made = {"it": calls.Made(lambda: None, refuses), "other": calls.Made(lambda: None, None)}
+    assert calls._on_device(made, bench, 2) == {"it": {"note": "not captured: no capture"}}
+    assert all(set(times) == {"host_s", "whole_s"} for times in calls._on_host(made, bench, 2).values())
+
+
+@pytest.mark.parametrize("call", library_calls.LIBRARY_CALLS[:1], ids=lambda call: call.name)
+def test_a_library_multiplies(call: library_calls.LibraryCall) -> None:
+    expected = reference(BATTERY["power_law"]())
+    np.testing.assert_allclose(call.bind(BATTERY["power_law"](), expected.x)(), expected.y)
+
+
+@pytest.mark.parametrize(
+    ("family", "params"), [("stencil", {"points": 5, "nx": 7, "ny": 6}), ("web", {"n": 60, "max_length": 20})]
+)
+@pytest.mark.parametrize("group", ["definite", "unsymmetric"])
+def test_systems_are_what_their_solvers_want(family: str, params: dict[str, Any], group: str) -> None:
+    found = solves.system(generate(family, params), group).to_scipy().toarray()
+    diagonal, others = np.diag(found), found - np.diag(np.diag(found))
+    assert (others <= 0).all()
+    excess = diagonal / np.abs(others).sum(axis=1, where=others != 0, initial=0.0).clip(min=1e-300) - 1
+    filled = np.abs(others).sum(axis=1) > 0
+    np.testing.assert_allclose(excess[filled], solves.EXCESS[group], rtol=1e-9)
+    if group == "definite":
+        np.testing.assert_array_equal(found, found.T)
+        assert np.linalg.eigvalsh(found)[0] > 0
+    else:
+        np.testing.assert_allclose(diagonal, 1.0)
+
+
+def test_the_ten_systems_are_five_of_each_kind() -> None:
+    groups = [subject.group for subject in solves.SYSTEMS]
+    assert groups == ["definite"] * 5 + ["unsymmetric"] * 5
+    assert {subject.name for subject in calls.SUBJECTS} >= {"st27", "gene", "cnr-2000"}
+
+
+def times(matrix: str, name: str, cold: float | None, warm: float | None, host: float, **fields: Any) -> CallTimes:
+    """A record of times in µs."""
+    cold_s, warm_s, host_s, whole_s = (None if us is None else us * 1e-6 for us in (cold, warm, host, host + 20))
+    return CallTimes(matrix, name, made_s=1.0, cold_s=cold_s, warm_s=warm_s, host_s=host_s, whole_s=whole_s, **fields)
+
+
+RECORDING = CallsRecording(
+    "2026-11-24T00:00:00+00:00",
+    GPU,
+    {"driver": "580"},
+    (MatrixInfo("a", "a", 10, 10, 100), MatrixInfo("b", "b", 20, 20, 200)),
+    (MatrixInfo("s", "s", 30, 30, 300),),
+    (
+        times("a", "cusparse/csr_alg1", 30, 20, 3, versions={"cuSPARSE": "12.9.4"}),
+        times("a", "cusparse/op_alg1", 24, 22, 3, versions={"cuSPARSE": "12.9.4"}),
+        times("a", "sparsight/predict", 20, 10, 8, kernel="split/tile"),
+        times("a", "sparsight/measure", 12, 10, 8, kernel="sellp/t1"),
+        times("a", "cupy", None, None, 80, versions={"CuPy": "14.2.0"}),
+        CallTimes("a", "torch", note="PyTorch is not installed here"),
+        times("b", "cusparse/csr_alg1", 50, 40, 3),
+        times("b", "cusparse/op_alg1", 60, 32, 3),
+        times("b", "sparsight/predict", 50, 40, 9, kernel="csr/smart"),
+        times("b", "sparsight/measure", 40, 40, 8, kernel="csr/smart"),
+        times("b", "cupy", None, None, 90),
+        CallTimes("b", "torch", note="PyTorch is not installed here"),
+    ),
+    (
+        SolveTimes("s", "cg", "own matrix", "", None, 0.02, 101, 1e-9),
+        SolveTimes("s", "cg", "sparsight/predict", "split/tile", 0.1, 0.016, 101, 2e-9),
+        SolveTimes("s", "cg", "sparsight/measure", note="no solution after 2000 products"),
+    ),
+)
+
+
+def table(name: str) -> str:
+    return "\n" + render(calls_tables.TABLES[name](RECORDING))
+
+
+def test_operators_beside_the_fastest_library() -> None:
+    text = table("products")
+    assert rows(text, "One product on the device, cold") == [
+        ["a", "100", "cusparse/op_alg1", "24.0", "split/tile", "20.0", "1.20", "sellp/t1", "12.0", "2.00"],
+        ["b", "200", "cusparse/csr_alg1", "50.0", "csr/smart", "50.0", "1.00", "csr/smart", "40.0", "1.25"],
+    ]
+    assert "over operator(A, 'predict'): geometric mean 1.10, lowest 1.00, of 2 matrices." in text
+    assert "over operator(A, 'measure'): geometric mean 1.26, lowest 0.80, of 2 matrices." in text
+
+
+def test_every_algorithm_of_the_library() -> None:
+    warm = rows(table("algorithms"), "cuSPARSE, one product on the device, warm, µs")
+    assert warm == [["a", "100", "20.0", "22.0"], ["b", "200", "40.0", "32.0"]]
+
+
+def test_what_a_call_costs() -> None:
+    text = table("costs")
+    assert rows(text, "Time of the host for a call, of many in a row, µs") == [
+        ["a", "100", "8.0", "8.0", "80.0", "–"],
+        ["b", "200", "9.0", "8.0", "90.0", "–"],
+    ]
+    assert "cupy over operator(A): geometric mean 10.00, lowest 10.00, of 2 matrices." in text
+    assert "A call of operator(A): at most 9.0 µs of the host." in text
+    assert rows(text, "One call until its answer is there, µs")[0] == ["a", "100", "28.0", "28.0", "100.0", "–"]
+
+
+def test_whole_solves_and_what_has_no_times() -> None:
+    text = table("solves")
+    assert rows(text, "Whole solves with the solver's own matrix and with operators") == [
+        [*("s", "30", "300", "cg", "101", "20.000", "split/tile", "101", "16.000", "1.25"), *["–"] * 4, "2.0e-09"]
+    ]
+    assert "operator(A, 'predict'): geometric mean 1.25, lowest 1.25, of 1 systems. Faster on 1." in text
+    assert rows(table("absent"), "What has no times") == [
+        ["torch", "2", "PyTorch is not installed here"],
+        ["cg with sparsight/measure", "1", "no solution after 2000 products"],
+    ]
+
+
+def test_what_was_called_is_told_with_its_version() -> None:
+    assert rows(table("versions"), "What was called") == [
+        ["CuPy", "14.2.0"],
+        ["cuSPARSE", "12.9.4"],
+        ["driver", "580"],
+    ]
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "calls.json"
+    call_records.write(path, RECORDING)
+    assert call_records.read(path) == RECORDING
+    path.write_text(json.dumps({"created_at": 3}), encoding="utf-8")
+    with pytest.raises(InputError, match="holds no record of calls: created_at is '3'"):
+        call_records.read(path)
+
+
+def test_tables_of_calls_stand_in_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpu_engine.gpu_bench.documents.RECORDED", tmp_path)
+    call_records.write(tmp_path / "h200" / "calls.json", RECORDING)
+    marked = "<!-- tables: h200/calls absent -->\n<!-- end -->"
+    assert "| torch | 2 | PyTorch is not installed here |" in with_tables(marked)
+    with pytest.raises(InputError, match="no tables winners of h200/calls"):
+        with_tables(marked.replace("absent", "winners"))
