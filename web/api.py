@@ -54,8 +54,9 @@ def list_figures(request: Request) -> Response:
 def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreDep) -> Response:
     """The figure of a selection (`job matrix device kernel cache baseline pair`, repeatable) as Plotly JSON.
 
-    Given once, `kernels` is a preset of kernels; `series sort` are of `side-by-side`; `batch operation` are of the
-    figures of batches; `devices phases` of those of scaling; `first near stall epsilon replay` of `pagerank-what-if`.
+    Given once, `kernels` is a preset of kernels; `series sort` are of `side-by-side`; `op bits` of the figures of
+    `formats`, `batch operation` of those of batches, `devices phases` of those of scaling; `first near stall epsilon
+    replay` of `pagerank-what-if`.
     """
     page, figure = find_figure(name)
     selection = parse_selection(request.query_params.multi_items())

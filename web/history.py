@@ -2,6 +2,7 @@
 
 from sqlalchemy.orm import Session
 
+from gpu_engine.findings.formats.groups import of_matrices
 from server import results
 from server.jobs import queue
 from web.figures.history import Panel, Visit, panel
@@ -21,9 +22,10 @@ def history_of(session: Session, matrix_id: str, selection: Selection) -> tuple[
         if selection.device and job.device not in selection.device:
             continue
         caches = selection.cache or (CACHE_DEFAULT,)
-        timed = [m for m in results.measurements(session, (job.id,), (matrix_id,), caches=caches) if m.median_s]
+        own = results.measurements(session, (job.id,), (matrix_id,), caches=caches)
+        timed = [m for m in of_matrices(own) if m.median_s]
         for cache in caches:
-            if own := {m.kernel: m for m in timed if m.cache == cache}:
+            if kernels := {m.kernel: m for m in timed if m.cache == cache}:
                 place = names.get(job.device, job.device), cache
-                found.setdefault(place, []).append(Visit(job.id, job.created_at, own))
+                found.setdefault(place, []).append(Visit(job.id, job.created_at, kernels))
     return tuple(panel(place, visits, selection.kernel) for place, visits in found.items() if len(visits) > 1)

@@ -17,12 +17,15 @@ BARS_MAX = 12
 SLOWEST = 4.0
 """So many times the shortest time fills a cell; what takes longer ends there."""
 
-JsonInterim = Mapping[str, float | str]
+JsonInterim = Mapping[str, float | str | bool]
 
 
 @dataclass(frozen=True, slots=True)
 class InterimBar:
-    """A kernel; bar, low, high and predicted in pixels, None where there is none; texts are of the same numbers."""
+    """A kernel; bar, low, high and predicted in pixels, None where there is none; texts are of the same numbers.
+
+    stands  `settled` or `open`; empty of one that has not been sampled
+    """
 
     kernel: str
     color: str
@@ -31,6 +34,7 @@ class InterimBar:
     high: float | None
     predicted: float | None
     texts: tuple[str, str, str]
+    stands: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,9 @@ def _predicted(features: Features, gpu: Gpu | None, cache: Cache) -> dict[str, f
 
 
 def _caption(name: str, cache: Cache, measured: bool, forecast: bool, left: int) -> str:
-    said = f"{name}, {cache}: medians of the rounds so far with 95 % intervals" if measured else f"{name}, {cache}"
+    said = (
+        f"{name}, {cache}: provisional medians of the rounds so far, 95 % intervals" if measured else f"{name}, {cache}"
+    )
     said += "; hollow is what was predicted" if forecast else ""
     return f"{said}; {left} slower ones are not shown." if left else f"{said}."
 
@@ -95,7 +101,8 @@ def _bar(kernel: str, so_far: JsonInterim | None, predicted: float | None, end: 
     median, low, high = (float(so_far[key]) if so_far else None for key in ("median_s", "ci_low_s", "ci_high_s"))
     texts = (units.seconds(median), units.interval(low, high), units.seconds(predicted))
     color = style(kernel.partition("/")[0]).color
-    return InterimBar(kernel, color, _x(median, end), _x(low, end), _x(high, end), _x(predicted, end), texts)
+    stands = ("settled" if so_far.get("settled") else "open") if so_far else ""
+    return InterimBar(kernel, color, _x(median, end), _x(low, end), _x(high, end), _x(predicted, end), texts, stands)
 
 
 def _x(time_s: float | None, end: float) -> float | None:

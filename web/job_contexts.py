@@ -38,6 +38,7 @@ class JobsPage:
 class JobPage:
     """`/jobs/{id}`: where a job stands and what it has found so far.
 
+    can_settle  whether it can be told that what it has measured is enough
     settings  every parameter; again: the form with them
     counts    how many cases have a time; why: reasons of those that have none
     interim   what the rounds say so far, and what was predicted; None where the job is over or nothing is known
@@ -48,6 +49,7 @@ class JobPage:
     topics: str
     job: JobLine
     over: bool
+    can_settle: bool
     status: str
     facts: tuple[tuple[str, str], ...]
     settings: FoldedTable

@@ -35,7 +35,7 @@ def pivots(findings: Sequence[Finding], data: StudyData, columns: Columns) -> tu
 
 
 def _titled(place: str, findings: Sequence[Finding], columns: Columns) -> TitledTable:
-    here = [each for each in columns if (each[0].device, each[0].cache) == (findings[0].device, findings[0].cache)]
+    here = [(answer, own) for answer, own in columns if _is_of(answer, findings[0])]
     every = list(dict.fromkeys(row.label for finding in findings for row in finding.rows))
     labels = [label for _, own in here for label in own if label in every] or every
     rows = [(finding.title, *_cells(finding, labels)) for finding in findings]
@@ -56,6 +56,12 @@ def _titled(place: str, findings: Sequence[Finding], columns: Columns) -> Titled
     )
     keys = ("device", findings[0].device), ("cache", findings[0].cache)
     return TitledTable(" · ".join(filter(None, heading)), Table(heads, tuple(rows)), leading, keys, len(means))
+
+
+def _is_of(answer: Answer, finding: Finding) -> bool:
+    """Whether the answer is that of findings of this kind."""
+    place = finding.device, finding.cache
+    return (answer.device, answer.cache) == place and finding.of in (None, answer.of)
 
 
 def _number(answer: Answer) -> int:

@@ -8,16 +8,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.records import MIXTURE, Measurement
+from gpu_engine.findings.data import MatrixFeatures, StudyData, op_of
+from gpu_engine.records import MIXTURE, OP, Measurement
 from server import devices, matrix_sets, recorded_results, results
 from server.jobs import queue
 from server.models import JobRow, JobState
 from server.results import matrix_features
-from web.selection import VALUES_MAX, WHAT_IF, Selection
+from web.selection import OPS, VALUES_MAX, WHAT_IF, Selection
 
 CACHE_DEFAULT = "warm"
 """As in the papers and in a solver."""
@@ -54,7 +55,7 @@ class Results:
     measurements  of the selection
     features      matrix id → name, shape and row lengths
     names         device id → its name, which the measurements have instead
-    kernels       that have a record here, whichever are chosen
+    every         measurements of the selection, whichever kernels, products and bits are chosen
     """
 
     study: str
@@ -62,10 +63,15 @@ class Results:
     jobs: tuple[JobRow, ...]
     measurements: tuple[Measurement, ...]
     features: Mapping[str, MatrixFeatures]
-    kernels: tuple[str, ...]
+    every: tuple[Measurement, ...]
     devices: tuple[str, ...]
     matrices: tuple[str, ...]
     names: Mapping[str, str]
+
+    @cached_property
+    def kernels(self) -> tuple[str, ...]:
+        """That have a record here, whichever are chosen."""
+        return tuple(dict.fromkeys(m.kernel for m in self.every))
 
     def device_id(self, name: str) -> str:
         """The id of the device that is shown under a name."""
@@ -152,15 +158,14 @@ def results_of(session: Session, study: str, selection: Selection, named: bool =
     recorded = recorded_results.measurements(session, study, matrices, known.recorded)
     found += (m for m in recorded if m.cache in chosen.cache)
     names = device_names(session) if named else {}
-    kernels = tuple(dict.fromkeys(m.kernel for m in found))
-    found = [_renamed(m, names) for m in found if not chosen.kernel or m.kernel in chosen.kernel]
+    every = tuple(_renamed(m, names) for m in found)
     return Results(
         study,
         chosen,
         tuple(job for job in known.jobs if job.id in sources or job.id in mixtures),
-        tuple(found),
+        tuple(m for m in every if _is_chosen(m, chosen)),
         matrix_features(session, (*known.matrices, *matrices)),
-        kernels,
+        every,
         known.devices,
         known.matrices,
         names,
@@ -193,15 +198,34 @@ def _candidates(session: Session, study: str, selection: Selection) -> list[JobR
     return sorted(unique.values(), key=lambda job: job.created_at, reverse=True)
 
 
-def _sources(jobs: Sequence[JobRow], matrices: Sequence[str], devices: Sequence[str]) -> dict[str, list[str]]:
-    """Job id → the matrices taken from it: per matrix and device the newest job that succeeded, else the newest."""
-    sources: dict[str, list[str]] = {}
-    for device in devices:
-        for matrix in matrices:
-            fitting = [job for job in jobs if job.device == device and matrix in job.matrix_ids]
-            whole = [job for job in fitting if job.state == JobState.SUCCEEDED]
-            for job in (whole or fitting)[:1]:
-                sources.setdefault(job.id, []).append(matrix)
+def _is_chosen(m: Measurement, chosen: Selection) -> bool:
+    """Whether the selection has its kernel, its product and its bits."""
+    return (
+        (not chosen.kernel or m.kernel in chosen.kernel)
+        and (not chosen.op or op_of(m) in chosen.op)
+        and (not chosen.bits or m.details.is_reproducible is True)
+    )
+
+
+def ops_of(job: JobRow) -> tuple[str, ...]:
+    """What multiplies x in a job: A, its transpose, or both."""
+    op = job.params.get(OP, "A")
+    return OPS if op == "both" else (op,)
+
+
+def _sources(
+    jobs: Sequence[JobRow], matrices: Sequence[str], devices: Sequence[str]
+) -> dict[str, dict[str, list[str]]]:
+    """Job id → matrix → whose products are taken from it, A or AT.
+
+    Of each on a device it is the newest job that succeeded, else the newest.
+    """
+    sources: dict[str, dict[str, list[str]]] = {}
+    for device, matrix, op in product(devices, matrices, OPS):
+        fitting = [job for job in jobs if job.device == device and matrix in job.matrix_ids and op in ops_of(job)]
+        whole = [job for job in fitting if job.state == JobState.SUCCEEDED]
+        for job in (whole or fitting)[:1]:
+            sources.setdefault(job.id, {}).setdefault(matrix, []).append(op)
     return sources
 
 
@@ -223,6 +247,8 @@ def _mixtures(session: Session, jobs: Sequence[JobRow], chosen: Selection) -> di
     return found
 
 
-def _of_job(session: Session, job_id: str, matrices: Sequence[str], chosen: Selection) -> list[Measurement]:
-    found = results.measurements(session, (job_id,), tuple(matrices), caches=chosen.cache)
-    return sorted(found, key=lambda m: matrices.index(m.matrix_id))
+def _of_job(session: Session, job_id: str, taken: Mapping[str, Sequence[str]], chosen: Selection) -> list[Measurement]:
+    """What is taken from a job, matrix by matrix."""
+    found = results.measurements(session, (job_id,), tuple(taken), caches=chosen.cache)
+    places = {matrix: place for place, matrix in enumerate(taken)}
+    return sorted((m for m in found if op_of(m) in taken[m.matrix_id]), key=lambda m: places[m.matrix_id])

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from gpu_engine.errors import ParameterError, quote
-from gpu_engine.records import CACHES
+from gpu_engine.records import CACHES, TRANSPOSED
 from web import sorting
 
 VALUES_MAX = 100
@@ -19,6 +19,7 @@ class Selection:
     """The chosen values of each parameter, in the order of the URL; empty means: the page's own choice.
 
     set                 of saved matrices, in place of `matrix`; one value
+    op, bits            of products: those of A or AT alone; those with the `same` bits in every run; one value each
     batch, operation    of the batches shown: how many problems, and y=Ax+y or y=Ax; one value each
     kernels             a preset of them where `kernel` names none: `best`, `paper`, `libraries` or `all`; one value
     series              the formats side by side: all, or those of a figure of the PELLR paper; one value
@@ -42,6 +43,8 @@ class Selection:
     kernels: tuple[str, ...] = ()
     series: tuple[str, ...] = ()
     sort: tuple[str, ...] = ()
+    op: tuple[str, ...] = ()
+    bits: tuple[str, ...] = ()
     batch: tuple[str, ...] = ()
     operation: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
@@ -77,7 +80,7 @@ NAMES = tuple(field.name for field in fields(Selection))
 WHAT_IF = ("first", "near", "stall", "epsilon", "replay")
 """They are one schedule."""
 
-ONCE = (*WHAT_IF, "set", "kernels", "series", "sort", "batch", "operation", "devices", "phases")
+ONCE = (*WHAT_IF, "set", "kernels", "series", "sort", "op", "bits", "batch", "operation", "devices", "phases")
 """Given once at most."""
 
 PHASES_AS = ("times", "shares")
@@ -86,8 +89,24 @@ PHASES_AS = ("times", "shares")
 KERNELS_OF = ("best", "paper", "libraries", "all")
 """The kernels that a page shows where the address names none."""
 
+OPS = ("A", TRANSPOSED)
+"""What multiplies x."""
+
+SAME_BITS = "same"
+"""The kernels that gave the same bits in every run."""
+
 SERIES_OF = ("all", "figure-11", "figure-12")
 """The formats that stand side by side."""
+
+ONE_OF = {
+    "cache": CACHES,
+    "kernels": KERNELS_OF,
+    "series": SERIES_OF,
+    "op": OPS,
+    "bits": (SAME_BITS,),
+    "phases": PHASES_AS,
+}
+"""The values of parameters that have few."""
 
 
 def parse_selection(query: Iterable[tuple[str, str]], names: tuple[str, ...] = NAMES) -> Selection:
@@ -108,24 +127,16 @@ def parse_selection(query: Iterable[tuple[str, str]], names: tuple[str, ...] = N
     selection = Selection(**{name: tuple(dict.fromkeys(values)) for name, values in given.items()})
     if selection.set and selection.matrix:
         raise ParameterError("set and matrix are given; a set stands for its matrices: give one of them.")
-    for cache in selection.cache:
-        if cache not in CACHES:
-            raise ParameterError(f"cache is {quote(cache)}; it must be one of {', '.join(CACHES)}.")
+    for name, known in ONE_OF.items():
+        for value in getattr(selection, name):
+            if value not in known:
+                raise ParameterError(f"{name} is {quote(value)}; it must be one of {', '.join(known)}.")
     for batch in selection.batch:
         if not re.fullmatch("[1-9][0-9]{0,6}", batch):
             raise ParameterError(f"batch is {quote(batch)}; expected a number of problems from 1 to 9,999,999.")
     for devices in selection.devices:
         if not re.fullmatch("[1-9][0-9]{0,3}", devices):
             raise ParameterError(f"devices is {quote(devices)}; expected how many they are, from 1 to 9,999.")
-    for phases in selection.phases:
-        if phases not in PHASES_AS:
-            raise ParameterError(f"phases is {quote(phases)}; it must be one of {', '.join(PHASES_AS)}.")
-    for kernels in selection.kernels:
-        if kernels not in KERNELS_OF:
-            raise ParameterError(f"kernels is {quote(kernels)}; it must be one of {', '.join(KERNELS_OF)}.")
-    for series in selection.series:
-        if series not in SERIES_OF:
-            raise ParameterError(f"series is {quote(series)}; it must be one of {', '.join(SERIES_OF)}.")
     for sort in selection.sort:
         sorting.check(sort)
     return selection

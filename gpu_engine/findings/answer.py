@@ -173,6 +173,7 @@ def of_findings(findings: Iterable[Finding]) -> list[Contest]:
             {row.label: row.measurement for row in finding.rows},
             rank(row.measurement for row in finding.rows),
             finding.baseline,
+            finding.of or "",
         )
         for finding in findings
     ]

@@ -1,10 +1,13 @@
 """StudyData: measurements, what is known of their matrices, and what the reader chose to see of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpu_engine.records import Measurement, Trace
+from gpu_engine.records import OP, TRANSPOSED, Measurement, Trace
+
+TRANSPOSE = "ᵀ"
+"""Behind the name, and the id, of a matrix: its transpose, which findings take for a matrix like any other."""
 
 KEPT = 4
 """Of how many StudyData findings are kept: a page and its figures ask for the same ones again."""
@@ -37,6 +40,15 @@ class MatrixFeatures:
         known = {name: matrix.features.get(name) for name in ("ave", "sigma", "max_min", "empty_rows")}
         known |= {"stored": matrix.features, "source": matrix.source}
         return MatrixFeatures(matrix.name, matrix.n_rows, matrix.n_cols, matrix.nnz, **known)
+
+    def transposed(self) -> "MatrixFeatures":
+        """Those of the transpose: the same where the pattern is symmetric, else what is known of the columns."""
+        name = f"{self.name}{TRANSPOSE}"
+        if self.stored.get("symmetric_pattern"):
+            return replace(self, name=name)
+        mean = self.nnz / self.n_cols if self.n_cols else None
+        empty = self.stored.get("empty_cols")
+        return MatrixFeatures(name, self.n_cols, self.n_rows, self.nnz, mean, empty_rows=empty)
 
     @property
     def compulsory_bytes(self) -> int:
@@ -75,12 +87,25 @@ class StudyData:
     sort: str = ""
 
     def matrix(self, matrix_id: str) -> MatrixFeatures:
-        """The features of a matrix; an unknown one is called by its id and has no others."""
-        return self.matrices.get(matrix_id) or MatrixFeatures(matrix_id)
+        """The features of a matrix, or of a `subject`; an unknown one is called by its id and has no others."""
+        known = self.matrices.get(matrix_id)
+        if known is None and matrix_id.endswith(TRANSPOSE):
+            return self.matrix(matrix_id.removesuffix(TRANSPOSE)).transposed()
+        return known or MatrixFeatures(matrix_id)
 
     def by_sigma(self, ids: Iterable[str]) -> list[str]:
         """The ids by ascending sigma, then nnz; those without a sigma last."""
         return sorted(ids, key=lambda i: _sigma_first(self.matrix(i)))
+
+
+def subject(m: Measurement) -> str:
+    """What a product is of: the id of the matrix, with TRANSPOSE behind it where it is of the transpose."""
+    return f"{m.matrix_id}{TRANSPOSE}" if op_of(m) == TRANSPOSED else m.matrix_id
+
+
+def op_of(m: Measurement) -> str:
+    """What multiplies x: `A` or `AT`, as the parameter of the study has it."""
+    return m.axes.get(OP, "A")
 
 
 def _sigma_first(matrix: MatrixFeatures) -> tuple[bool, float, int]:

@@ -48,6 +48,7 @@ class Finding:
     baseline   label of what the rows are compared with; empty where there is none
     facts      numbers that all rows share: (name, text)
     members    ids of the matrices that they are of, the first of them `matrix_id`
+    of         as in Contest, what sets it apart from findings that are answered by themselves; None: nobody has said
     """
 
     study: str
@@ -64,6 +65,7 @@ class Finding:
     rows: tuple[Row, ...]
     facts: tuple[tuple[str, str], ...] = ()
     members: tuple[str, ...] = ()
+    of: str | None = None
 
     @property
     def table(self) -> Table:

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpu_engine.findings.data import MatrixFeatures
 from gpu_engine.products import ProductDetails
-from gpu_engine.records import Cache, Case, Measurement
+from gpu_engine.records import OP, TRANSPOSED, Cache, Case, Measurement
 
 HOSTILE = '<b>x</b> & <script>alert("1")</script> %{x} ' + "long " * 20
 """A matrix name that a careless page would run, and a careless layout would break on."""
@@ -14,10 +14,16 @@ NNZ = 1_000_000
 
 
 def timed(
-    kernel: str, median_s: float, cache: Cache = "warm", matrix: str = "m1", device: str = "cpu", **fields: Any
+    kernel: str,
+    median_s: float,
+    cache: Cache = "warm",
+    matrix: str = "m1",
+    device: str = "cpu",
+    transposed: bool = False,
+    **fields: Any,
 ) -> Measurement:
     """A measured kernel with an interval of ± 1 %, a floor of 400 µs and a gather floor of 500 µs."""
-    case = Case(matrix, kernel, cache)
+    case = Case(matrix, kernel, cache, ((OP, TRANSPOSED),) if transposed else ())
     values: dict[str, Any] = {
         "ci_low_s": median_s * 0.99,
         "min_s": median_s * 0.98,
@@ -44,7 +50,7 @@ def untimed(
 
 def study_of(matrix: str, device: str = "cpu", scale: float = 1.0) -> list[Measurement]:
     """Both cache states of four kernels; ell/thread is skipped."""
-    floors = {"floor_s": 400e-6 * scale, "gather_floor_s": 500e-6 * scale}
+    floors: dict[str, Any] = {"floor_s": 400e-6 * scale, "gather_floor_s": 500e-6 * scale}
     caches: tuple[tuple[Cache, float], ...] = (("cold", 2.0), ("warm", 1.0))
     medians = {"csr/scalar": 1000e-6 * scale, "csr/vector": 800e-6 * scale, "coo/segmented": 900e-6 * scale}
     return [

@@ -1,5 +1,6 @@
 """What only `/formats` has: a baseline, a pair of formats, what is preferred where several jobs fit."""
 
+import json
 from typing import Any
 
 import pytest
@@ -225,3 +226,68 @@ def test_kernels_chosen_one_by_one_are_compared_alone(client: TestClient, lab: L
     assert "csr/vector" in [choice.value for choice in context["kernels"].kernels]
     assert not any(link.current for link in context["kernels"].presets)
     assert {href.partition("kernels=")[2] for href in (link.href for link in context["kernels"].presets)} == {*PRESETS}
+
+
+def switched(client: TestClient, address: str, label: str = "Product") -> dict[str, Any]:
+    """The links of a switch by what they say."""
+    (switch,) = (each for each in get(client, address).context["switches"] if each.label == label)
+    return {link.text: link for link in switch.links}
+
+
+def test_a_matrix_and_its_transpose_are_shown_apart_and_beside_each_other(client: TestClient, lab: Lab) -> None:
+    address = f"/formats?device=cpu&matrix={lab.matrix}"
+    assert "Product" not in {switch.label for switch in get(client, address).context["switches"]}
+    across = [timed(kernel, 1e-3 * s, transposed=True) for kernel, s in (("csr/vector", 4.0), ("coo/segmented", 1.6))]
+    # A later job of Aᵀ alone takes nothing from what is known of A.
+    add_job(lab.database, "j9", "cpu", JobState.SUCCEEDED, across, params={"op": "AT"})
+    both = get(client, address).context
+    assert [line.finding.title for line in both["findings"]] == ["cnr-2000", "cnr-2000ᵀ"]
+    assert [answer.sentence.partition(":")[0] for answer in both["answers"]] == [
+        "csr/vector is fastest of cnr-2000 on cpu",
+        "coo/segmented is fastest of cnr-2000ᵀ on cpu",
+    ]
+    (section,) = (each for each in both["sections"] if each.id == "transpose")
+    ((*_, own, own_s, other, other_s, ratio),) = section.tables[0].table.rows
+    seen = own, own_s, other, other_s, ratio
+    assert seen == ("csr/vector", f"800{THIN}µs", "coo/segmented", f"1.60{THIN}ms", f"2.00{THIN}×")
+    links = switched(client, address)
+    assert {text: link.current for text, link in links.items()} == {"A": False, "Aᵀ": False, "both": True}
+    alone = {text: get(client, link.href).context for text, link in links.items() if text != "both"}
+    assert {text: [line.finding.title for line in context["findings"]] for text, context in alone.items()} == {
+        "A": ["cnr-2000"],
+        "Aᵀ": ["cnr-2000ᵀ"],
+    }
+    (line,) = alone["Aᵀ"]["findings"]
+    assert [line.finding.title for line in get(client, line.href).context["findings"]] == ["cnr-2000ᵀ"]
+    assert switched(client, links["A"].href)["A"].current
+
+
+def test_only_kernels_that_gave_the_same_bits_are_shown_where_that_is_chosen(client: TestClient, lab: Lab) -> None:
+    address = f"/formats?device=cpu&matrix={lab.matrix}"
+    assert "bits" not in {field.id for field in get(client, address).context["selects"]}
+    assert get(client, address).context["overview"] == (
+        "Which kernels give the same bits in every run was not recorded on cpu, warm.",
+    )
+    measured = [
+        timed("coo/segmented", 0.5e-3, same_bits=False),
+        timed("hyb/segmented", 0.6e-3, same_bits=True, same_layout=False),
+        timed("csr/vector", 0.8e-3, same_bits=True, same_layout=True),
+        timed("jad/thread", 0.9e-3, same_bits=True),
+        timed("ell/thread", 0.1e-3),
+    ]
+    add_job(lab.database, "j9", "cpu", JobState.SUCCEEDED, measured)
+    (field,) = (each for each in get(client, address).context["selects"] if each.id == "bits")
+    assert [(choice.value, choice.text) for choice in field.options] == [
+        ("", "all kernels"),
+        ("same", "bitwise reproducible only"),
+    ]
+    context = get(client, f"{address}&bits=same").context
+    (line,) = context["findings"]
+    assert [row.label for row in line.finding.rows] == ["csr/vector", "jad/thread"]
+    (field,) = (each for each in context["selects"] if each.id == "bits")
+    assert [choice.chosen for choice in field.options] == [False, True]
+    # The figures of the API are of the same choice.
+    drawn = client.get(f"/api/v1/figures/formats?device=cpu&matrix={lab.matrix}&bits=same").json()
+    said = json.dumps(drawn)
+    assert "jad/thread" in said
+    assert "coo/segmented" not in said

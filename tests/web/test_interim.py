@@ -31,7 +31,7 @@ def test_a_bar_is_as_long_as_its_time_and_the_scale_ends_at_some_times_the_short
     assert picture.bars[1].texts == ("2.00\u202fs", "1.80\u202fs – 2.20\u202fs", "–")
     assert (picture.forecast, picture.caption) == (
         False,
-        "a, warm: medians of the rounds so far with 95 % intervals.",
+        "a, warm: provisional medians of the rounds so far, 95 % intervals.",
     )
 
 

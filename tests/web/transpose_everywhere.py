@@ -71,7 +71,7 @@ def test_the_engine_measures_it_from_the_shell(tmp_path: Path, monkeypatch: pyte
     out = tmp_path / "out.json"
     matrix = "stencil:points=5,nx=9,ny=8"
     monkeypatch.setattr("sys.argv", ["gpu_engine", "transpose", matrix, "--device", "cpu", "--json", str(out)])
-    monkeypatch.setattr(__main__, "open_bench", lambda device: open_bench(device, FAST))
+    monkeypatch.setattr(__main__, "open_bench", lambda device, **told: open_bench(device, FAST, **told))
     assert __main__.main() == 0
     document = json.loads(out.read_text())
     assert {m["kernel"] for m in document["measurements"]} == set(KERNELS)

@@ -1,14 +1,16 @@
 """The page of the `formats` study: kernels compared."""
 
 from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
 
 from gpu_engine.findings import units
-from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.formats import conclusions, contests, findings
-from gpu_engine.findings.formats.groups import BASELINES
+from gpu_engine.findings.data import StudyData, op_of
+from gpu_engine.findings.formats import conclusions, contests, findings, reproducibility, transpose
+from gpu_engine.findings.formats.groups import BASELINES, OF_TRANSPOSE
 from gpu_engine.findings.formats.paper import SERIES
 from gpu_engine.findings.tables import Head, Table
-from gpu_engine.records import CACHES
+from gpu_engine.records import CACHES, TRANSPOSED
 from gpu_engine.studies.formats import FormatsStudy
 from web.figures.base import Figure
 from web.figures.formats import (
@@ -29,116 +31,40 @@ from web.figures.formats import (
 from web.figures.formats.groups import by_place, formats_of
 from web.parts import Choice, Field, TitledTable
 from web.results import Results
-from web.selection import SERIES_OF
+from web.selection import SAME_BITS, SERIES_OF
 from web.sorting import KEYS
 from web.studies.base import Features, Form, Section, Select, StudyPage, Switch, by_sigma, features
 
+
+def _figure(name: str, title: str, module: ModuleType, matrices_min: int = 2, **fields: Any) -> Figure[Any]:
+    """The figure that a module draws."""
+    own = {"table": getattr(module, "table", None), "info": module.info, "matrices_min": matrices_min}
+    return Figure(name, title, module.draw, module.summary, **(own | fields))
+
+
 FIGURES = (
-    Figure(
-        "side-by-side",
-        "All kernels side by side",
-        heatmap.draw,
-        heatmap.summary,
-        heatmap.table,
-        info=heatmap.info,
-        matrices_min=2,
-    ),
-    Figure(
-        "performance-profile",
-        "How far from the fastest",
-        profile.draw,
-        profile.summary,
-        profile.table,
-        info=profile.info,
-        matrices_min=2,
-    ),
-    Figure("share", "How often the best", share.draw, share.summary, share.table, info=share.info, matrices_min=2),
-    Figure("formats", "GFLOP/s by kernel beside the floors", bars.draw, bars.summary, info=bars.info),
-    Figure(
-        "roofline",
-        "How near the roof",
-        roofline.draw,
-        roofline.summary,
-        roofline.table,
-        info=roofline.info,
-        matrices_min=2,
-    ),
-    Figure(
-        "conversion",
-        "What a format costs",
-        conversion.draw,
-        conversion.summary,
-        conversion.table,
-        info=conversion.info,
-    ),
-    Figure(
-        "products",
-        "Which kernel for n products",
-        products.draw,
-        products.summary,
-        products.table,
-        info=products.info,
-    ),
-    Figure(
-        "predicted",
-        "Predicted beside measured",
-        predicted.draw,
-        predicted.summary,
-        predicted.table,
-        info=predicted.info,
-    ),
-    Figure(
-        "regret",
-        "What the advisor’s first choice costs",
-        regret.draw,
-        regret.summary,
-        regret.table,
-        info=regret.info,
-        matrices_min=2,
-    ),
-    Figure(
-        "ratio",
-        "One format against another",
-        ratio.draw,
-        ratio.summary,
-        ratio.table,
-        info=ratio.info,
-        matrices_min=2,
-    ),
-    Figure(
-        "imbalance",
-        "One format against another by imbalance",
-        ratio.draw,
-        ratio.summary,
-        ratio.table,
-        info=ratio.imbalance,
-        matrices_min=2,
-    ),
-    Figure(
-        "iterations",
-        "PELLR’s equation (1) on trial",
-        iterations.draw,
-        iterations.summary,
-        iterations.table,
-        info=iterations.info,
-        matrices_min=2,
-    ),
-    Figure(
-        "systems",
-        "Device beside device",
-        systems.draw,
-        systems.summary,
-        systems.table,
-        info=systems.info,
-        matrices_min=2,
-        devices_min=systems.DEVICES_MIN,
-    ),
-    Figure("rate", "Rate by size", rate.draw, rate.summary, rate.table, info=rate.info, matrices_min=2),
+    _figure("side-by-side", "All kernels side by side", heatmap),
+    _figure("performance-profile", "How far from the fastest", profile),
+    _figure("share", "How often the best", share),
+    _figure("formats", "GFLOP/s by kernel beside the floors", bars, matrices_min=1),
+    _figure("roofline", "How near the roof", roofline),
+    _figure("conversion", "What a format costs", conversion, matrices_min=1),
+    _figure("products", "Which kernel for n products", products, matrices_min=1),
+    _figure("predicted", "Predicted beside measured", predicted, matrices_min=1),
+    _figure("regret", "What the advisor’s first choice costs", regret),
+    _figure("ratio", "One format against another", ratio),
+    _figure("imbalance", "One format against another by imbalance", ratio, info=ratio.imbalance),
+    _figure("iterations", "PELLR’s equation (1) on trial", iterations),
+    _figure("systems", "Device beside device", systems, devices_min=systems.DEVICES_MIN),
+    _figure("rate", "Rate by size", rate),
 )
 """What a solver writer asks first comes first."""
 
 BOTH = "both"
-"""Cache states."""
+"""Cache states, or A and its transpose."""
+
+NAMES_OF_OPS = {"A": "A", TRANSPOSED: OF_TRANSPOSE}
+"""What multiplies x → what it is called."""
 
 
 def _of_paper(kernel: str) -> bool:
@@ -206,6 +132,24 @@ def _caches(results: Results) -> Sequence[str]:
     return (BOTH,) if len(cache) > 1 else cache
 
 
+def _ops(results: Results) -> Sequence[str]:
+    """What has been multiplied by, where that is more than A."""
+    found = {op_of(m) for m in results.every}
+    return (*NAMES_OF_OPS.values(), BOTH) if TRANSPOSED in found else ()
+
+
+def _current_op(results: Results) -> Sequence[str]:
+    return tuple(NAMES_OF_OPS[op] for op in results.selection.op) or (BOTH,)
+
+
+def _bits(results: Results) -> Sequence[Choice]:
+    """Whether all kernels are shown, where there is something to choose."""
+    chosen = bool(results.selection.bits)
+    if not chosen and all(m.details.is_reproducible is None for m in results.every):
+        return ()
+    return Choice("", "all kernels", not chosen), Choice(SAME_BITS, "bitwise reproducible only", chosen)
+
+
 def _baselines(results: Results) -> Sequence[Choice]:
     current = next((finding.baseline for finding in findings(results.data)), "")
     timed = {m.kernel for m in results.measurements if m.median_s}
@@ -246,6 +190,13 @@ FORMATS = StudyPage(
     switches=(
         Switch("cache", "Cache", lambda _: (*CACHES, BOTH), _caches, values={BOTH: CACHES}),
         Switch(
+            "op",
+            "Product",
+            _ops,
+            _current_op,
+            values={**{name: (op,) for op, name in NAMES_OF_OPS.items()}, BOTH: ()},
+        ),
+        Switch(
             "series",
             "Formats of the paper",
             _series,
@@ -260,6 +211,7 @@ FORMATS = StudyPage(
         Select("baseline", "baseline", "Baseline", _baselines),
         _pair(0, "default pairs"),
         _pair(1, "every other"),
+        Select("bits", "bits", "Same bits", _bits),
     ),
     conclusions=Section(
         "conclusions",
@@ -272,6 +224,18 @@ FORMATS = StudyPage(
             "of most or of an average, more than half is enough to agree.",
         ),
         prose=True,
+    ),
+    overview=reproducibility.overview,
+    sections=(
+        Section(
+            "transpose",
+            "The transpose",
+            lambda data: (TitledTable("The fastest kernel for A and for Aᵀ", transpose.table(data)),),
+            (
+                "A kernel for Aᵀ multiplies with a layout of Aᵀ. The rounds of A and of Aᵀ are not interleaved: a "
+                "ratio near 1 decides nothing.",
+            ),
+        ),
     ),
     features=Features(
         "Structure",

@@ -84,6 +84,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
         topics="" if over else f"job:{row.id}",
         job=line,
         over=over,
+        can_settle=row.state == JobState.RUNNING and not row.enough,
         status=_status(row, document),
         facts=_facts(session, row, document),
         settings=_settings(row),
@@ -143,7 +144,8 @@ def _status(row: JobRow, document: dict[str, Any]) -> str:
     done, total = int(document["progress"]["done"]), document["progress"]["total"]
     if row.state == JobState.QUEUED:
         return f"{attempt}place {document['queue_position']} in the queue"
-    return f"{attempt}{done} of {total} cases done"
+    ends = ", ends after this round" if row.enough and row.state == JobState.RUNNING else ""
+    return f"{attempt}{done} of {total} cases done{ends}"
 
 
 def _facts(session: Session, row: JobRow, document: dict[str, Any]) -> tuple[tuple[str, str], ...]:

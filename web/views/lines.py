@@ -11,14 +11,14 @@ from sqlalchemy.orm import Session
 from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import Finding
-from gpu_engine.records import STATES, TIMED, DeviceProfile, profile_from_json
+from gpu_engine.records import OP, STATES, TIMED, DeviceProfile, profile_from_json
 from server import devices, recorded_results
 from server.jobs.documents import job_documents
 from server.models import DeviceRow, JobRow, JobState, MatrixRow
 from server.results import matrix_features, states
 from web.figures.bandwidth import BANDWIDTH, summary
 from web.parts import Chart, DeviceLine, FindingLine, JobLine, Link, MatrixLine
-from web.results import Results, device_names
+from web.results import Results, device_names, ops_of
 from web.selection import Selection
 from web.studies import PAGES
 from web.studies.base import StudyPage
@@ -134,7 +134,10 @@ def finding_lines(page: StudyPage, results: Results, data: StudyData | None = No
             study_url(
                 page.name,
                 results.selection.with_(
-                    matrix=finding.members, device=results.device_id(finding.device), cache=finding.cache
+                    matrix=finding.members,
+                    device=results.device_id(finding.device),
+                    cache=finding.cache,
+                    op=finding.axes.get(OP, results.selection.op),
                 ),
             ),
             page.link,
@@ -150,7 +153,8 @@ def again(page: StudyPage, results: Results, finding: Finding) -> Link | None:
     if len(timed) < 2 or (finding.decided and all(row.word != "ambiguous" for row in timed)):
         return None
     device, members = results.device_id(finding.device), finding.members or (finding.matrix_id,)
-    fitting = [job for job in results.jobs if job.device == device and {*members} <= {*job.matrix_ids}]
+    on_device = (job for job in results.jobs if job.device == device and {*members} <= {*job.matrix_ids})
+    fitting = [job for job in on_device if finding.axes.get(OP, "A") in ops_of(job)]
     job = next((job for job in fitting if job.state == JobState.SUCCEEDED), next(iter(fitting), None))
     field = next((field for field in fields(page.study.Params) if field.name == "rounds"), None)
     if job is None or field is None:

@@ -6,9 +6,11 @@ from functools import lru_cache
 
 from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
-from gpu_engine.findings.data import KEPT, StudyData
-from gpu_engine.findings.finding import Finding, against, row_of, share, with_energy
+from gpu_engine.findings.data import KEPT, StudyData, op_of
+from gpu_engine.findings.finding import Finding, against, common_axes, row_of, share, with_energy
+from gpu_engine.findings.formats import reproducibility
 from gpu_engine.findings.formats.groups import (
+    OF_TRANSPOSE,
     Facet,
     baseline_of,
     group_by_facet,
@@ -17,7 +19,7 @@ from gpu_engine.findings.formats.groups import (
 )
 from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.findings.tables import Head
-from gpu_engine.records import Measurement
+from gpu_engine.records import TRANSPOSED, Measurement
 
 
 @lru_cache(KEPT)
@@ -34,12 +36,17 @@ def contests(data: StudyData) -> tuple[Contest, ...]:
 def _contest(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Contest:
     own = without_duplicates(group)
     baseline = baseline_of([m for m in group if m.state == "ok"], data.baseline)
-    name = data.matrix(facet[0]).name
-    return Contest(name, *facet[1:], {m.kernel: m for m in own}, rank(own), baseline.kernel if baseline else "")
+    name, entrants = data.matrix(facet[0]).name, {m.kernel: m for m in own}
+    return Contest(name, *facet[1:], entrants, rank(own), baseline.kernel if baseline else "", _of(group))
+
+
+def _of(group: Sequence[Measurement]) -> str:
+    """What sets products of a transpose apart."""
+    return OF_TRANSPOSE if op_of(group[0]) == TRANSPOSED else ""
 
 
 def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Finding:
-    matrix_id, device, cache = facet
+    subject, device, cache = facet
     timed = [m for m in group if m.state == "ok"]
     baseline = baseline_of(timed, data.baseline)
     ranking = rank(without_duplicates(timed))
@@ -47,16 +54,20 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
     heads, cells = _cells(group, baseline)
     rows = [row_of(m, m.kernel, m.kernel in leaders, baseline, own) for m, own in zip(group, cells, strict=True)]
     heads, shown = with_energy(heads, rows)
+    if baseline:
+        sentences = tuple(filter(None, (_sentence(ranking, baseline), reproducibility.sentence(group))))
+    else:
+        sentences = ("No kernel has a time here.",)
     return Finding(
         study="formats",
-        matrix_id=matrix_id,
+        matrix_id=group[0].matrix_id,
         device=device,
         cache=cache,
-        title=data.matrix(matrix_id).name,
-        axes={},
+        title=data.matrix(subject).name,
+        axes=common_axes(group),
         leaders=tuple(m.kernel for m in ranking.leaders),
         decided=ranking.decided,
-        sentences=(_sentence(ranking, baseline) if baseline else "No kernel has a time here.",),
+        sentences=sentences,
         baseline=baseline.kernel if baseline else "",
         heads=heads,
         rows=shown,
@@ -64,7 +75,8 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
             ("floor", units.seconds(next((m.floor_s for m in timed), None))),
             ("gather floor", units.seconds(next((m.gather_floor_s for m in timed), None))),
         ),
-        members=(matrix_id,),
+        members=(group[0].matrix_id,),
+        of=_of(group),
     )
 
 
@@ -105,6 +117,7 @@ def _cells(
         (Head("conversion", "from CSR"), [_conversion(m) for m in group]),
         (Head("pays off", "after products"), [_pays_off(m, baseline) for m in group]),
         (Head("max error", "ε(|A||x|)"), units.column([m.max_error for m in group])),
+        *([(reproducibility.HEAD, same_bits)] if (same_bits := reproducibility.cells(group)) else ()),
     )
     return tuple(head for head, _ in columns), list(zip(*(cells for _, cells in columns), strict=True))
 

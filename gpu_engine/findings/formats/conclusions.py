@@ -8,7 +8,7 @@ from gpu_engine.findings import units
 from gpu_engine.findings.conclusions import ABOUT, Conclusion, Statement, Trial, conclude, table_of
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
-from gpu_engine.findings.formats.groups import group_by_facet
+from gpu_engine.findings.formats.groups import group_by_facet, of_matrices
 from gpu_engine.findings.formats.iterations import Place, iterations_saved, resident_warps
 from gpu_engine.findings.formats.paper import FIGURE_11, FIGURE_12, PAPER_RATIOS, fastest_by_name
 from gpu_engine.findings.ranking import rank
@@ -57,7 +57,7 @@ def conclusions(data: StudyData) -> list[Conclusion]:
     Where PELLR has no time at all there is nothing to say.
     """
     places: dict[Place, list[tuple[str, Formats]]] = {}
-    for (matrix_id, device, cache), group in group_by_facet(data.measurements).items():
+    for (matrix_id, device, cache), group in group_by_facet(of_matrices(data.measurements)).items():
         fastest, matrix = fastest_by_name(group), data.matrix(matrix_id)
         if fastest:
             places.setdefault((device, cache), []).append((matrix.name, Formats(matrix, fastest)))

@@ -4,24 +4,33 @@ import math
 from collections.abc import Sequence
 
 from gpu_engine.competitors import BEST
-from gpu_engine.records import Measurement
+from gpu_engine.findings.data import op_of, subject
+from gpu_engine.records import TRANSPOSED, Measurement
 from gpu_engine.verdict import compare
 
 BASELINES = (BEST, "csr/vector", "csr/scalar")
 """The first one measured is the baseline, unless the reader chooses another: what people use today."""
 
 Facet = tuple[str, str, str]
-"""(matrix id, device, cache): devices and cache states are never ranked together."""
+"""(subject, device, cache): A and Aᵀ, devices and cache states are never ranked together."""
+
+OF_TRANSPOSE = "Aᵀ"
+"""What the results of transposes are called where those of matrices stand beside them."""
 
 
 def group_by_facet(measurements: Sequence[Measurement]) -> dict[Facet, list[Measurement]]:
     """Facets in order of appearance; within one, the fastest kernel first, then the kernels without a time."""
     facets: dict[Facet, list[Measurement]] = {}
     for m in measurements:
-        facets.setdefault((m.matrix_id, m.device, m.cache), []).append(m)
+        facets.setdefault((subject(m), m.device, m.cache), []).append(m)
     for group in facets.values():
         group.sort(key=lambda m: (m.median_s is None, m.median_s or 0.0, m.kernel))
     return facets
+
+
+def of_matrices(measurements: Sequence[Measurement]) -> list[Measurement]:
+    """Those of A: what papers say is of the rows of a matrix as it is."""
+    return [m for m in measurements if op_of(m) != TRANSPOSED]
 
 
 def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | None:

@@ -10,7 +10,7 @@ from gpu_engine.advisor.gpus import gpu_named
 from gpu_engine.advisor.model import MODELS
 from gpu_engine.advisor.work import Work
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.formats.groups import group_by_facet
+from gpu_engine.findings.formats.groups import group_by_facet, of_matrices
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import interval_of_ratio
 from gpu_engine.warps import WARP
@@ -44,7 +44,7 @@ class Forecast:
 def forecasts(data: StudyData) -> dict[Place, tuple[Forecast, ...]]:
     """The matrices with a time in both kernels and a known n_iter, by device and cache state."""
     found: dict[Place, list[Forecast]] = {}
-    for (matrix_id, device, cache), group in group_by_facet(data.measurements).items():
+    for (matrix_id, device, cache), group in group_by_facet(of_matrices(data.measurements)).items():
         timed = {m.kernel: m for m in group if m.state == "ok" and m.median_s}
         if ELLR in timed and PELLR in timed:
             forecast = _forecast(data.matrix(matrix_id), timed[ELLR], timed[PELLR])

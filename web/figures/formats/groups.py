@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Generic, TypeVar
 
-from gpu_engine.findings.formats.groups import baseline_of, group_by_facet, without_duplicates
+from gpu_engine.findings.data import op_of
+from gpu_engine.findings.formats.groups import OF_TRANSPOSE, baseline_of, group_by_facet, without_duplicates
 from gpu_engine.findings.ranking import rank
-from gpu_engine.records import Measurement
+from gpu_engine.records import TRANSPOSED, Measurement
 from web.figures.emphasis import NAMED_MAX
 from web.palette import position
 
@@ -23,10 +24,10 @@ FACTOR_MAX = 4.0
 """In a mean of times over that of the fastest none counts more, and what has no time as much."""
 
 Place = tuple[str, str]
-"""(device, cache)."""
+"""(device, cache); of transposes the cache state is called `warm, Aᵀ`."""
 
 Groups = dict[str, list[Measurement]]
-"""Matrix id → its measurements in one place, fastest first, then those without a time."""
+"""Subject, a matrix or its transpose → its measurements in one place, fastest first, then those without a time."""
 
 
 Panel = TypeVar("Panel")
@@ -59,10 +60,14 @@ def rate_within(m: Measurement, time_s: float | None) -> float:
 
 
 def by_place(measurements: Sequence[Measurement]) -> dict[Place, Groups]:
-    """The measurements by device and cache state, then by matrix; of a library only its best where that is there."""
+    """The measurements by device and cache state, then by matrix; of a library only its best where that is there.
+
+    Transposes have places of their own.
+    """
     places: dict[Place, Groups] = {}
-    for (matrix_id, device, cache), group in group_by_facet(measurements).items():
-        places.setdefault((device, cache), {})[matrix_id] = without_duplicates(group)
+    for (subject, device, cache), group in group_by_facet(measurements).items():
+        state = f"{cache}, {OF_TRANSPOSE}" if op_of(group[0]) == TRANSPOSED else cache
+        places.setdefault((device, state), {})[subject] = without_duplicates(group)
     return places
 
 

@@ -208,8 +208,8 @@ def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
     )
 
 
-def _line(matrix_id: str, group: Sequence[Measurement], data: StudyData) -> Line:
-    """The line of a matrix; `group` is sorted, the fastest first, which has a time."""
+def _line(subject: str, group: Sequence[Measurement], data: StudyData) -> Line:
+    """The line of a matrix or a transpose; `group` is sorted, the fastest first, which has a time."""
     fastest, best_s = group[0], group[0].median_s or 1.0
     cells = {
         m.kernel: Cell(m, m.median_s / best_s if m.median_s else math.inf, compare(fastest, m).kind)
@@ -220,7 +220,8 @@ def _line(matrix_id: str, group: Sequence[Measurement], data: StudyData) -> Line
     if fastest.kernel in cells:
         cells[fastest.kernel] = Cell(fastest, 1.0, "faster")
     base = baseline_of([m for m in group if m.median_s], data.baseline)
-    return Line(matrix_id, data.matrix(matrix_id), cells, base.median_s / best_s if base and base.median_s else None)
+    gain = base.median_s / best_s if base and base.median_s else None
+    return Line(fastest.matrix_id, data.matrix(subject), cells, gain)
 
 
 def _row_px(panel: Panel) -> int:

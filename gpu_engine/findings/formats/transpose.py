@@ -1,0 +1,43 @@
+"""How the products of a transpose compare with those of its matrix: the fastest kernel for each."""
+
+from collections.abc import Sequence
+
+from gpu_engine.findings import units
+from gpu_engine.findings.data import TRANSPOSE, StudyData
+from gpu_engine.findings.finding import gain
+from gpu_engine.findings.formats.groups import OF_TRANSPOSE, group_by_facet
+from gpu_engine.findings.ranking import rank
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.records import Measurement
+
+HEADS = (
+    *(Head(text, numeric=False) for text in ("matrix", "device", "cache", "fastest for A")),
+    Head("time", "A"),
+    Head(f"fastest for {OF_TRANSPOSE}", numeric=False),
+    Head("time", OF_TRANSPOSE),
+    Head(f"{OF_TRANSPOSE} over A"),
+)
+
+
+def table(data: StudyData) -> Table:
+    """A row a matrix, device and cache state where both have plausible times."""
+    facets = group_by_facet(data.measurements)
+    pairs = (
+        (facet, _fastest(group), _fastest(facets.get((f"{facet[0]}{TRANSPOSE}", *facet[1:]), ())))
+        for facet, group in facets.items()
+    )
+    rows = (
+        (data.matrix(matrix_id).name, device, cache, *_side(own), *_side(across), units.ratio(gain(across, own)))
+        for (matrix_id, device, cache), own, across in pairs
+        if own and across
+    )
+    return Table(HEADS, tuple(rows))
+
+
+def _fastest(group: Sequence[Measurement]) -> Measurement | None:
+    """The first of the leaders; None where nothing leads."""
+    return next(iter(rank(group).leaders), None)
+
+
+def _side(m: Measurement) -> tuple[str, str]:
+    return m.kernel, units.seconds(m.median_s)
