@@ -16,6 +16,7 @@ from gpu_engine.device import DEVICE_HELP, find_device
 from gpu_engine.errors import SparsightError
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.tables import Table
+from gpu_engine.interrupts import heard_once
 from gpu_engine.measure import open_bench
 from gpu_engine.named_matrices import NamedMatrices
 from gpu_engine.parameters import assignments, parse_params
@@ -80,7 +81,7 @@ def _run(arguments: argparse.Namespace) -> StudyData:
     measurements: list[Measurement] = []
     traces: dict[tuple[str, str], Trace] = {}
     lines = _Lines()
-    with open_bench(device) as bench:
+    with heard_once(_say_enough) as enough, open_bench(device, enough=enough) as bench:
         for record in chosen.run(params, tuple(chosen.cases(params, infos, device)), matrices, bench):
             lines.tell(record)
             if isinstance(record, Measurement):
@@ -166,6 +167,10 @@ def _say(text: str, end: str = "\n") -> None:
     # What progress has left of the line is cleared first.
     clear = "\x1b[K" if sys.stderr.isatty() else ""
     sys.stderr.write(clear + textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False) + end)
+
+
+def _say_enough() -> None:
+    _say("Enough: this round is the last one, and what there is by then is told. Ctrl-C again ends without a result.")
 
 
 def _study(argv: Sequence[str]) -> int:

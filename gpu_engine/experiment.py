@@ -30,7 +30,9 @@ class Candidate(ABC):
     bytes_needed  at most so many bytes stay on the device until the rounds are over
     layout        candidates of one layout share these bytes; None: its own
     kind          only candidates of one kind are sampled together
+    alone         whether it is prepared while no result of another one is verified
     told_early    whether its times are told before the rounds are over
+    settles       whether it needs no further rounds once its verdicts are settled
     fields        what a record says of it even where it has no time
     error         why it has no time
     """
@@ -38,7 +40,9 @@ class Candidate(ABC):
     bytes_needed: float = 0.0
     layout: Hashable = None
     kind: Hashable = None
+    alone = False
     told_early = True
+    settles = True
 
     def __init__(self, name: str, kernel: str, cases: Mapping[Cache, Case]) -> None:
         self.name, self.kernel, self.cases = name, kernel, cases

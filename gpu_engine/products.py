@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gpu_engine.competitors import BEST, COMPETITORS, competitor_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.experiment import Candidate, Experiment, Fields, ProductCandidate, best_of
 from gpu_engine.formats import FORMATS
-from gpu_engine.formats.base import Format, Kernel
+from gpu_engine.formats.base import Format, Kernel, transpose
 from gpu_engine.measure import Bench, Rounds, Timed, Timing
 from gpu_engine.orders import GIVEN, Reordered, moving, ordered, reorder
 from gpu_engine.records import Cache, Case, Details, Measurement, described
+from gpu_engine.reproducibility import compared, is_built_twice
 from gpu_engine.verify import POISON, check, reference
 
 
@@ -28,11 +29,23 @@ class ProductDetails(Details):
         "Seconds on the host to find a new order and permute the matrix; null in the given order.", None
     )
     permute_s: float | None = described("Seconds to bring x into the new order and y back, once.", None)
+    replays: int | None = described("Runs whose y was compared with that of the first one, bit by bit.", None)
+    same_bits: bool | None = described("Whether all of them gave the same bits; null where nobody has looked.", None)
+    same_layout: bool | None = described(
+        "Whether a second build of the layout gave the same bits too; null where its conversion takes over 256 MiB or "
+        "0.25 s, where runs differ anyway, and where nobody has looked.",
+        None,
+    )
 
     @property
     def is_one_product(self) -> bool:
         """It always is."""
         return True
+
+    @property
+    def is_reproducible(self) -> bool | None:
+        """Whether all runs gave the same bits, and so did a second build of the layout where there was one."""
+        return self.same_bits and self.same_layout is not False if self.same_bits is not None else None
 
 
 GATHER, PERMUTE = "probe/gather", "probe/permute"
@@ -41,8 +54,8 @@ GATHER, PERMUTE = "probe/gather", "probe/permute"
 
 @dataclass(frozen=True, slots=True)
 class SamplingPlan:
-    """How to sample: cache states, interleaved rounds, the kernel that enters twice, seconds of repeats for energy, and
-    the order of rows and columns.
+    """How to sample: cache states, interleaved rounds, the kernel that enters twice, seconds of repeats for energy, the
+    order of rows and columns, and whether the products are those of Aᵀ.
     """
 
     caches: tuple[Cache, ...]
@@ -50,10 +63,11 @@ class SamplingPlan:
     reference: str
     energy_s: float
     order: str = GIVEN
+    transposed: bool = False
 
 
 class Products(Experiment):
-    """All kernels of one matrix, in a new order where the plan names one.
+    """All kernels of one matrix or of its transpose, in a new order where the plan names one.
 
     formats  those whose kernels the cases name; None: ours and the competitors
     """
@@ -78,6 +92,9 @@ class Products(Experiment):
         """Matrix, x, y and the expected y on the device; the reference kernel first, then as the formats come."""
         if not self.host.nnz:
             raise ParameterError("the matrix has no entries")
+        if self.plan.transposed:
+            # What a kernel makes of Aᵀ is what it makes of a matrix like any other: its layout is that of Aᵀ.
+            self.host = transpose(self.host)
         if self.plan.order != GIVEN:
             self.reordered = reorder(self.plan.order, self.host)
             self.host = self.reordered.matrix
@@ -133,14 +150,21 @@ class ProductKernel(ProductCandidate):
         return {"source": self._kernel.source_hash(self._products.backend), **self._kernel.libraries()}
 
     def prepare(self) -> Callable[[], Fields]:
-        """Converts, multiplies once and checks every element."""
+        """Converts, multiplies once, checks every element, and looks whether further runs give the same bits."""
         run, f = self._products, self._format
         self.arrays, fields = run.converted(f.title, f.bytes_needed(run.matrix), lambda: f.from_csr(run.matrix))
         run.y.fill(POISON)
         self.product()()
         self.bench.stopwatch.synchronize()
         error = check(run.expected, run.y)
-        return lambda: {**fields, "max_error": error}
+        same = self.repeated(run.matrix, run.x, run.y, fields)
+        return lambda: {**fields, "max_error": error, **same}
+
+    def repeated(self, matrix: CsrMatrix, x: Any, y: Any, conversion: Fields) -> Fields:
+        """Whether further runs, and one with a second layout of the matrix, make the bits of y of x again."""
+        kernel, backend, convert = self._kernel, self._products.backend, self._format.from_csr
+        second = (lambda: kernel.bound(backend, convert(matrix))) if is_built_twice(conversion) else None
+        return compared(self.bench.stopwatch, x, y, kernel.bound(backend, self.arrays), second)
 
     def least_s(self, cache: Cache) -> float:
         """By the bytes of the layout and of y."""

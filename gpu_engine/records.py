@@ -31,6 +31,10 @@ MIXTURE = "mixture"
 """The axis of a case of several matrices together; its value tells them from any others."""
 
 
+OP, TRANSPOSED = "op", "AT"
+"""The axis of a case of Aᵀ, and its value; a case of A has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One measured combination of a study; a study lists its cases in a fixed order."""
@@ -161,12 +165,17 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Interim:
-    """The time of a case by its rounds so far, in seconds with its 95 % interval: provisional, and no verdict."""
+    """The time of a case by its rounds so far, in seconds with its 95 % interval: provisional, and no verdict.
+
+    settled  whether more rounds of it could change no verdict, so that it gets none unless others need it
+    """
 
     case: str
     median_s: float
     ci_low_s: float
     ci_high_s: float
+    rounds: int = 0
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +212,11 @@ class Details:
         """Whether the time is that of one product of one matrix on one device, to which a probe compares."""
         return False
 
+    @property
+    def is_reproducible(self) -> bool | None:
+        """Whether the kernel gives the same bits on every run; None where nobody has looked."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement(Generic[D]):
@@ -238,6 +252,10 @@ class Measurement(Generic[D]):
         "Relative gap between the two entries of the reference kernel in the same rounds; 0.01 is 1 %.", None
     )
     clock_hz: float | None = described("Hertz: median clock of the SMs; null on a CPU.", None)
+    rounds: int | None = described(
+        "Rounds that its times are of: fewer than others where its verdicts were settled before; null in older ones.",
+        None,
+    )
     note: str = described("Why there is no time, or what else there is to say.", "")
     environment: Mapping[str, str] = described(
         "Device, driver, versions, hash of the kernel's source where it has one.", {}

@@ -6,22 +6,24 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from gpu_engine.errors import KernelError, SparsightError
+from gpu_engine.course import REPEAT, Course
+from gpu_engine.effort import FULL, Effort
+from gpu_engine.errors import KernelError, ParameterError, SparsightError
 from gpu_engine.experiment import CASE_ERRORS, SKIPS, Candidate, Experiment, Fields
 from gpu_engine.findings import units
-from gpu_engine.measure import Bench, Rounds, Timed, Timing
-from gpu_engine.measure.statistics import interval
+from gpu_engine.measure import Bench, Rounds
 from gpu_engine.noise import beats_copy
 from gpu_engine.records import Cache, Case, Interim, Measurement, MeasurementState, Progress, Record, Started
-
-REPEAT = "probe/repeat"
-"""The reference candidate once more, which is no case."""
+from gpu_engine.settling import gap_of
+from gpu_engine.verdict import compare
 
 PREPARATION = 0.3
 """Share of the progress that converting and checking takes."""
 
-ROUNDS_SAID = 3
-"""Before so many rounds nothing is said of them."""
+ENERGY_MOST = 4
+"""Of so many leaders the energy is measured."""
+
+NOT_REACHED = "not measured: before its turn came it was said that what was measured is enough"
 
 ROOM = 0.6
 """Share of the memory for all that is sampled together; conversions need the rest."""
@@ -33,8 +35,8 @@ VERIFICATIONS = min(8, os.cpu_count() or 1)
 class SampleRun:
     """Measures all cases of an experiment and reports each of them once."""
 
-    def __init__(self, experiment: Experiment) -> None:
-        self._experiment, self._bench = experiment, experiment.bench
+    def __init__(self, experiment: Experiment, effort: Effort = FULL) -> None:
+        self._experiment, self._bench, self._effort = experiment, experiment.bench, effort
         self._measured: list[Measurement] = []
         self._reported: set[str] = set()
 
@@ -42,6 +44,7 @@ class SampleRun:
         """Measures group by group; a case that fails or does not fit yields its reason instead of a time."""
         yield Progress(0.0, self._experiment.beginning)
         try:
+            self._check_time()
             with self._bench.stopwatch.guard():
                 candidates = self._experiment.load()
         except CASE_ERRORS as error:
@@ -74,9 +77,9 @@ class SampleRun:
     def _group(self, group: Sequence[Candidate]) -> Iterator[Record]:
         with self._experiment.group():
             yield from self._prepare(group)
-            rounds = self._rounds(group)
-            yield from self._sample(group, rounds)
-            yield from self._report(group, rounds)
+            course = Course(group, self._experiment, self._effort)
+            yield from self._sample(group, course)
+            yield from self._report(group, course.rounds)
             for c in group:
                 c.release()
 
@@ -88,7 +91,10 @@ class SampleRun:
                 yield from (Started(case.key) for case in tuple(c.cases.values())[:1])
                 yield Progress(PREPARATION * number / len(group), f"checking {c.kernel}")
                 c.fields, c.error = {}, None
+                while c.alone and pending:
+                    _verified(*pending.popleft())
                 try:
+                    self._check_time()
                     with self._bench.stopwatch.guard():
                         pending.append((c, verifiers.submit(c.prepare())))
                 except CASE_ERRORS as error:
@@ -98,32 +104,24 @@ class SampleRun:
             for c, result in pending:
                 _verified(c, result)
 
-    def _rounds(self, group: Sequence[Candidate]) -> Rounds:
-        ready = [c for c in group if c.error is None]
-        timed = [Timed(c.name, c.turns) for c in ready] + [Timed(REPEAT, c.turns) for c in ready[:1]]
-        timed += self._experiment.probes() if ready else ()
-        return self._bench.rounds(timed, self._experiment.caches, self._experiment.rounds)
+    def _check_time(self) -> None:
+        """Raises ParameterError, which skips what has not begun, once somebody has said that it is enough."""
+        if self._bench.enough():
+            raise ParameterError(NOT_REACHED)
 
-    def _sample(self, group: Sequence[Candidate], rounds: Rounds) -> Iterator[Record]:
+    def _sample(self, group: Sequence[Candidate], course: Course) -> Iterator[Record]:
         keys = {(c.name, cache): case.key for c in group for cache, case in c.cases.items()}
+        caches, most = self._experiment.caches, self._experiment.rounds
         shown: tuple[Cache, int] | None = None
-        for number, turn in enumerate(rounds):
+        for turn in course.rounds:
             if shown != (turn.cache, turn.round):
                 shown = turn.cache, turn.round
-                done = PREPARATION + (1 - PREPARATION) * number / len(rounds)
-                interim = self._interim(group, rounds, turn.round)
-                said = f"round {turn.round + 1} of {self._experiment.rounds}, {turn.cache}"
-                yield Progress(done, said + _so_far(interim, turn.cache), interim)
+                done = (turn.round + caches.index(turn.cache) / len(caches)) / most
+                interim = course.interim(turn.round)
+                said = f"round {turn.round + 1} of {most}, {turn.cache}{_so_far(interim, turn.cache)}"
+                yield Progress(PREPARATION + (1 - PREPARATION) * done, said, interim)
             if (turn.name, turn.cache) in keys:
                 yield Started(keys[turn.name, turn.cache])
-
-    def _interim(self, group: Sequence[Candidate], rounds: Rounds, done: int) -> tuple[Interim, ...]:
-        """What `done` rounds say of the cases; nothing before there are a few."""
-        if done < ROUNDS_SAID:
-            return ()
-        ready = [(c, cache) for c in group if c.error is None and c.told_early for cache in c.cases]
-        found = [_interim(c.cases[cache], rounds.timing(c.name, cache)) for c, cache in ready]
-        return tuple(sorted(found, key=lambda own: own.median_s))
 
     def _report(self, group: Sequence[Candidate], rounds: Rounds) -> Iterator[Record]:
         """The records of each candidate that no group before has reported, in the order of the cases."""
@@ -138,13 +136,23 @@ class SampleRun:
             if self._bench.profile is not profile:
                 measured = list(self._measurements(group, new, rounds))
         found: list[tuple[int, Sequence[Record]]] = []
+        wanted = self._with_energy([m for _, _, m in measured])
         for c, cache, m in measured:
-            full = m.with_(energy_j=c.energy_j()) if m.state == "ok" and cache == "warm" else m
+            full = m.with_(energy_j=c.energy_j()) if m.case in wanted else m
             self._measured.append(full)
             if cache in c.cases:
                 found.append((order[m.case], (*traces[c.name], full)))
         for _, records in sorted(found, key=lambda entry: entry[0]):
             yield from records
+
+    def _with_energy(self, measured: Iterable[Measurement]) -> set[str]:
+        """The cases whose energy is measured, in a pass of its own: warm ones, all or those that may be the fastest."""
+        if self._bench.enough():
+            return set()
+        warm = sorted((m for m in measured if m.state == "ok" and m.cache == "warm"), key=lambda m: m.median_s or 0.0)
+        if self._effort.energy == "leaders":
+            warm = [m for m in warm if compare(warm[0], m).kind != "slower"][:ENERGY_MOST]
+        return {m.case for m in warm}
 
     def _is_doubtful(self, measured: Sequence[tuple[Candidate, Cache, Measurement]], rounds: Rounds) -> bool:
         """Whether a time is shorter than the probe of the bandwidth allows: one of them is wrong."""
@@ -178,12 +186,12 @@ class SampleRun:
         return Measurement.of(case, self._bench.device.id, self._experiment.details, **known)
 
 
-def measure(bench: Bench, experiments: Iterable[Experiment]) -> Iterator[Record]:
-    """The records of one experiment after the other; progress counts their cases."""
+def measure(bench: Bench, experiments: Iterable[Experiment], effort: Effort = FULL) -> Iterator[Record]:
+    """The records of one experiment after the other, each with that effort; progress counts their cases."""
     yield from bench.calibrate()
     done = 0
     for experiment in experiments:
-        for record in SampleRun(experiment).records():
+        for record in SampleRun(experiment, effort).records():
             if isinstance(record, Progress):
                 record = dataclasses.replace(record, done=done + record.done * len(experiment.cases))
             yield record
@@ -217,24 +225,21 @@ def _verified(c: Candidate, result: Future[Fields]) -> None:
         c.fail(error)
 
 
-def _interim(case: Case, timing: Timing) -> Interim:
-    low, high = interval(timing.samples_s)
-    return Interim(case.key, timing.median_s, low, high)
-
-
 def _so_far(interim: Iterable[Interim], cache: Cache) -> str:
-    """The fastest in that cache state by the rounds so far; empty where they say nothing yet."""
-    cases = ((Case.parse(own.case), own.median_s) for own in interim)
-    first = next(((case.kernel, time_s) for case, time_s in cases if case.cache == cache), None)
-    return f"; so far {first[0]} is the fastest, {units.seconds(first[1])}" if first else ""
+    """The fastest in that cache state by the rounds so far, and how many are open; empty where they say nothing yet."""
+    own = [each for each in interim if Case.parse(each.case).cache == cache]
+    if not own:
+        return ""
+    still = sum(not each.settled for each in own)
+    said = f"; so far {Case.parse(own[0].case).kernel} is the fastest, {units.seconds(own[0].median_s)}"
+    return said if still == len(own) else f"{said}, {still} of {len(own)} open"
 
 
 def _reference_gap(group: Sequence[Candidate], cache: Cache, rounds: Rounds) -> float | None:
     reference = next((c for c in group if c.error is None), None)
     if reference is None:
         return None
-    first, again = (rounds.timing(name, cache).median_s for name in (reference.name, REPEAT))
-    return abs(again / first - 1)
+    return gap_of(*(rounds.timing(name, cache).samples_s for name in (reference.name, REPEAT)))
 
 
 def _without_time(base: Measurement, error: SparsightError) -> Measurement:

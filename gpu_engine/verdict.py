@@ -33,7 +33,16 @@ NO_REFERENCE = "No kernel entered these rounds twice: what one differs from itse
 """Added, with the gap taken, to the reason of a verdict on records without a reference kernel."""
 
 ROUNDS_MIN = 9
-"""Fewer rounds cannot carry a rank test at 5 %."""
+"""Where one of two has fewer rounds, all its rounds have to be apart from those of the other by what is in FEW."""
+
+FEW: Mapping[int, float] = {2: 10.0, 3: 10.0, 4: 5.0, 5: 1.05, 6: 1.05, 7: 1.02, 8: 1.02}
+"""Rounds → how many times as long as the slowest round of the faster one the quickest of the slower one has to take.
+
+Fewer than five rounds tell kernels apart that are worlds apart, and none tells anything.
+"""
+
+FEWEST = min(FEW)
+"""From so many rounds on there is an interval, and a verdict is possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,8 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
     kernel's two entries, UNKNOWN_GAP where there are none, which decides as a measured gap of that size does. `same`
     when the gap is within the limit, the limit within NOISE_MAX, and the 95 % interval of the ratio within EQUIVALENCE.
     `faster` or `slower` when the gap is over the limit, the 95 % intervals of the medians lie apart, the slower one's
-    quickest round is above three quarters of the faster one's, and on a GPU the gap holds in clock cycles too.
+    quickest round is above three quarters of the faster one's, and on a GPU the gap holds in cycles too. Where one
+    has fewer than ROUNDS_MIN rounds they are never `same`, and their rounds have to be apart by FEW and the limit.
     """
     if (baseline.device, baseline.matrix_id, baseline.cache) != (other.device, other.matrix_id, other.cache):
         return Verdict("ambiguous", None, "Measured on different devices, matrices or cache states.")
@@ -79,21 +89,28 @@ def _times(m: Measurement) -> tuple[object, ...]:
 
 
 def _of_times(baseline: Measurement, other: Measurement, ratio: float, reference_gap: float) -> Verdict:
-    limit = max(SMALLEST_GAP[_backend(other)], reference_gap)
-    rounds = min(len(baseline.samples_s), len(other.samples_s))
-    if 0 < rounds < ROUNDS_MIN:
-        doubt = f"Only {rounds} rounds; at least {ROUNDS_MIN} are needed. Measure again with more."
-        return Verdict("ambiguous", ratio, doubt)
+    limit = limit_of(_backend(other), reference_gap)
     interval = interval_of_ratio(baseline, other)
     if interval is None:
         return Verdict("ambiguous", ratio, "One of the two has no interval.")
-    if abs(ratio - 1) <= limit:
+    few = _too_few(baseline, other, limit)
+    if not few and abs(ratio - 1) <= limit:
         return _equivalence(ratio, interval, limit, EQUIVALENCE[_backend(other)])
-    doubt = _no_difference(baseline, other, ratio, limit)
+    doubt = few or _no_difference(baseline, other, ratio, limit)
     if doubt:
         return Verdict("ambiguous", ratio, doubt)
     kind: VerdictKind = "faster" if ratio > 1 else "slower"
     return Verdict(kind, ratio, f"{in_words(ratio)}; intervals and rounds lie apart.")
+
+
+def limit_of(backend: str, reference_gap: float) -> float:
+    """What a kernel differs from itself by there, at least SMALLEST_GAP; a relative gap."""
+    return max(SMALLEST_GAP[backend], reference_gap)
+
+
+def rounds_apart(rounds: int) -> float:
+    """What FEW asks for with so many rounds: 1 from ROUNDS_MIN on, and more than there is with less than FEWEST."""
+    return 1.0 if rounds >= ROUNDS_MIN else FEW.get(rounds, math.inf)
 
 
 def factor(ratio: float) -> float:
@@ -146,6 +163,25 @@ def _equivalence(ratio: float, interval: tuple[float, float], limit: float, marg
         f"the intervals rule out one of {margin:.0%}."
     )
     return Verdict("same", ratio, reason)
+
+
+def _too_few(baseline: Measurement, other: Measurement, limit: float) -> str:
+    """Why a few rounds decide nothing; empty where there are enough, or they are far enough apart."""
+    rounds = min(_rounds(baseline), _rounds(other))
+    if rounds >= ROUNDS_MIN:
+        return ""
+    fast, slow = sorted((baseline, other), key=lambda m: m.median_s or 0.0)
+    longest = max(fast.ci_high_s or 0.0, fast.q3_s or math.inf)
+    quickest = min(slow.ci_low_s or 0.0, slow.min_s or 0.0)
+    need = rounds_apart(rounds) * (1 + limit)
+    if quickest > need * longest:
+        return ""
+    return f"Only {rounds} rounds, and they are not {need:.3g} times apart. Measure again with {ROUNDS_MIN} or more."
+
+
+def _rounds(m: Measurement) -> int:
+    """Those of its time; older records do not say, and have enough."""
+    return m.rounds or len(m.samples_s) or ROUNDS_MIN
 
 
 def _no_difference(baseline: Measurement, other: Measurement, ratio: float, limit: float) -> str:

@@ -151,12 +151,17 @@ class CollectionIndex(TypedDict):
 
 
 class JobInterim(TypedDict):
-    """The time of a case by its rounds so far, in seconds with its 95 % interval: provisional, and no verdict."""
+    """The time of a case by its rounds so far, in seconds with its 95 % interval: provisional, and no verdict.
+
+    `settled`: it gets no more rounds, unless others that it is held against need them; else it is open.
+    """
 
     case: str
     median_s: float
     ci_low_s: float
     ci_high_s: float
+    rounds: int
+    settled: bool
 
 
 class JobProgress(TypedDict):

@@ -3,7 +3,20 @@
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, MetaData, String, Text, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Text,
+    UniqueConstraint,
+    false,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 NAMING = {
@@ -109,6 +122,8 @@ class JobRow(Base):
     current_case: Mapped[str] = mapped_column(Text, default="")
     #: what its rounds say so far, each an Interim as JSON
     interim: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
+    #: whether somebody has said that what is measured by now has to do
+    enough: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     estimate_s: Mapped[float] = mapped_column(Float, default=0.0)
     tags: Mapped[list[Any]] = mapped_column(default=list, server_default="[]")
     note: Mapped[str] = mapped_column(Text, default="", server_default="")

@@ -225,6 +225,10 @@ class Client:
         """Asks for the end of a job."""
         return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/cancel"))
 
+    def enough(self, job_id: str) -> Job:
+        """Asks a running job to end after its round, with what it has measured by then."""
+        return cast(Job, self._call("POST", f"/jobs/{escape(job_id, safe='')}/enough"))
+
     def annotate(self, job_id: str, tags: Sequence[str] | None = None, note: str | None = None) -> Job:
         """Gives a job other tags or another note; what is None stays."""
         body = {"tags": None if tags is None else list(tags), "note": note}

@@ -105,6 +105,17 @@ def cancel(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
         say(f"The job {ended['id']} is {ended['state']}.")
 
 
+@app.command()
+def enough(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
+    """End a running job after its round: what it has measured by then has to do."""
+    with connect(server, job) as client:
+        told = client.enough(find_job(client, job)["id"])
+    if as_json:
+        print_json(told)
+    else:
+        say(f"The job {told['id']} ends after its round.")
+
+
 def results(
     job: JobId,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of tables.")] = False,

@@ -49,14 +49,14 @@ class Machine:
     burst: float = 1.0
     busy: float = 0.0
 
-    def rounds(self, random: np.random.Generator, ratios: Sequence[float]) -> NDArray[np.float64]:
+    def rounds(self, random: np.random.Generator, ratios: Sequence[float], rounds: int = ROUNDS) -> NDArray[np.float64]:
         """Seconds of one entry a row, whose kernels take these ratios of a microsecond."""
-        shape = len(ratios), ROUNDS
+        shape = len(ratios), rounds
         slow = np.where(random.random(shape) < self.busy, self.burst ** random.random(shape), 1.0)
         logarithms = (
             random.normal(0, self.scatter, shape)
             + random.normal(0, self.own, (shape[0], 1))
-            + random.normal(0, self.drift, (1, ROUNDS))
+            + random.normal(0, self.drift, (1, rounds))
         )
         times: NDArray[np.float64] = 1e-6 * np.asarray(ratios)[:, None] * np.exp(logarithms) * slow
         return times

@@ -45,7 +45,11 @@ LEAST_BYTES = {False: 12, True: 2}
 class Entrant(ProductKernel):
     """A contestant; its code is imported when it is prepared."""
 
+    # What it allocates is watched, and a verification beside it would be taken for its own.
+    alone = True
     told_early = False
+    # The referee looks at turns of all rounds.
+    settles = False
 
     def __init__(self, products: "ContestedProducts", reference: Reference, examiner: Examiner, seal: Seal) -> None:
         name = reference.kernel
@@ -84,7 +88,8 @@ class Entrant(ProductKernel):
         fields = self._convert()
         self.x, self.y = self.bench.xp.zeros(run.host.n_cols), self.bench.xp.empty(run.host.n_rows)
         error = self._once("in its first product")
-        return lambda: {**fields, "max_error": error}
+        same = self._compared(fields)
+        return lambda: {**fields, "max_error": error, **same}
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Turns with a new x each; from an error on none is taken."""
@@ -145,6 +150,15 @@ class Entrant(ProductKernel):
         self._inputs_are_whole("in prepare")
         self._moved_bytes = max(moved, LEAST_BYTES[f.compressed] * run.host.nnz)
         return fields
+
+    def _compared(self, conversion: Fields) -> Fields:
+        """Whether further runs give the same bits; what they write is checked in its turns."""
+        x, first, when = self._renew(), self.bench.xp.empty_like(self.y), "while its runs were compared"
+        with self._foreign(when):
+            self._kernel.bound(self._run.backend, self.arrays)(self.x, first)
+            same = self.repeated(self._run.lent, self.x, first, conversion)
+        self._inputs_are_whole(when, x)
+        return same
 
     def _prepared_turns(self, cache: Cache) -> Callable[[int], float]:
         """The turn of each round, by its number from 1."""

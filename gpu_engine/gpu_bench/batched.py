@@ -45,7 +45,15 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParam
     for fields in PASSES[subject.group]:
         chosen = fields | ({"batches": GROWING} if is_similar(subject.name) else {})
         kernels = () if subject.group == "batch random" and chosen["batches"] == (MEDIUM,) else apart(backend)
-        yield BatchedParams(kernels=kernels, compose=("copies",), rounds=rounds, energy_s=ENERGY_S, **chosen)
+        yield BatchedParams(
+            kernels=kernels,
+            compose=("copies",),
+            rounds=rounds,
+            sampling="full",
+            energy_s=ENERGY_S,
+            energy="all",
+            **chosen,
+        )
 
 
 def apart(backend: str) -> tuple[str, ...]:
@@ -58,7 +66,9 @@ def measure_mixed(
 ) -> Iterator[Measurement | Trace]:
     """The measurements of Figures 6 and 7: mixed batches of the paper's matrices of similar order, and of all."""
     kernels = apart(bench.device.backend)
-    params = BatchedParams(kernels, (MEDIUM, LARGE), ("mixed",), rounds=rounds, energy_s=ENERGY_S)
+    params = BatchedParams(
+        kernels, (MEDIUM, LARGE), ("mixed",), rounds=rounds, sampling="full", energy_s=ENERGY_S, energy="all"
+    )
     for members in mixtures(subjects):
         yield from measure_passes(BatchedStudy(), [params], members, matrix_cache, bench, say)
 

@@ -28,9 +28,11 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParam
     """What is measured on a subject: in its own order, then in each new one. Energy is left to the study itself."""
     few = tuple(name for name in (*_compressed(backend), *FAST) if name in kernel_names(backend))
     rivals = (*competitor_names(backend), BEST) if competitor_names(backend) else ()
-    yield FormatsParams((*few, *rivals) if subject.group == "pattern" else (), rounds=rounds, energy_s=0.0)
+    yield FormatsParams(
+        (*few, *rivals) if subject.group == "pattern" else (), rounds=rounds, sampling="full", energy_s=0.0
+    )
     for order in subject.orders:
-        yield FormatsParams((*few, *rivals), rounds=rounds, energy_s=0.0, order=order)  # type: ignore[arg-type]
+        yield FormatsParams((*few, *rivals), rounds=rounds, sampling="full", energy_s=0.0, order=order)  # type: ignore[arg-type]
 
 
 def _compressed(backend: str) -> Iterator[str]:

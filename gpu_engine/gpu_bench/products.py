@@ -22,7 +22,7 @@ def measure(
     """The products of one graph after the other; of the paper's graphs those of the lower triangle."""
     for subject in subjects:
         part: Part = "lower" if subject.group == "paper graph" else "full"
-        params = ProductsParams(blocks=tuple(BLOCKS), part=part, rounds=rounds)
+        params = ProductsParams(blocks=tuple(BLOCKS), part=part, rounds=rounds, sampling="full")
         yield from measure_passes(ProductsStudy(), [params], [subject], matrix_cache, bench, say)
 
 

@@ -65,4 +65,4 @@ def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterat
     }.get(subject.group, PASSES)
     numa = [NUMA] if several_nodes and subject.group in ("shared", "shared skewed", "shared paper") else []
     for fields in (*chosen, *numa):
-        yield ScalingParams(rounds=rounds, **fields)
+        yield ScalingParams(rounds=rounds, sampling="full", **fields)

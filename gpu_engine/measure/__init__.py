@@ -1,5 +1,5 @@
 """The only place that times: stopwatches for a CPU and a GPU, interleaved rounds, and their statistics."""
 
-from gpu_engine.measure.bench import Bench, Rounds, Timed, Timing, open_bench
+from gpu_engine.measure.bench import Bench, Entry, Rounds, Timed, Timing, open_bench
 
-__all__ = ["Bench", "Rounds", "Timed", "Timing", "open_bench"]
+__all__ = ["Bench", "Entry", "Rounds", "Timed", "Timing", "open_bench"]

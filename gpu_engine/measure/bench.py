@@ -3,7 +3,7 @@
 import dataclasses
 import random
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from typing import Any
 from gpu_engine import release
 from gpu_engine.measure.cpu import CpuStopwatch
 from gpu_engine.measure.statistics import interval, quartiles
-from gpu_engine.measure.stopwatch import Stopwatch
+from gpu_engine.measure.stopwatch import Stopwatch, now
 from gpu_engine.records import BandwidthPoint, Cache, DeviceInfo, DeviceProfile, Progress
 
 SMALLEST_FOOTPRINT = 2**18
@@ -59,53 +59,85 @@ class Timing:
     def fields(self) -> dict[str, Any]:
         """The fields of a Measurement that follow from the samples."""
         low, q1, middle, q3 = quartiles(self.samples_s)
-        ci_low, ci_high = interval(self.samples_s)
+        ends = interval(self.samples_s) if len(self.samples_s) > 1 else (None, None)
         return {
             "median_s": middle,
-            "ci_low_s": ci_low,
-            "ci_high_s": ci_high,
+            "ci_low_s": ends[0],
+            "ci_high_s": ends[1],
             "min_s": low,
             "q1_s": q1,
             "q3_s": q3,
             "clock_hz": self.clock_hz,
+            "rounds": len(self.samples_s),
             "samples_s": self.samples_s,
         }
+
+
+Entry = tuple[str, Cache]
+"""What has a turn in a round: its name, in a cache state."""
 
 
 class Rounds:
     """Interleaved rounds: in each, everything timed has one turn per cache state, in an order drawn anew.
 
     Iterating runs them; each Turn is handed out before it is taken, so that the caller can say what is running.
+    `wanted` is asked before each round, by its number from 0, who takes part; where nobody does, it is not run.
     """
 
     def __init__(
-        self, stopwatch: Stopwatch, timed: Sequence[Timed], caches: Sequence[Cache], rounds: int, seed: int = 0
+        self,
+        stopwatch: Stopwatch,
+        timed: Sequence[Timed],
+        caches: Sequence[Cache],
+        rounds: int,
+        wanted: Callable[[int], Collection[Entry]] | None = None,
+        seed: int = 0,
     ) -> None:
         self._stopwatch = stopwatch
         self._timed = timed
         self._caches = caches
         self._rounds = rounds
+        self._wanted = wanted
         self._random = random.Random(seed)
-        self._medians: dict[tuple[str, Cache], list[float]] = {}
-        self._clocks: dict[tuple[str, Cache], list[float]] = {}
+        self._medians: dict[Entry, list[float]] = {}
+        self._clocks: dict[Entry, list[float]] = {}
+        self._turn_s: dict[Entry, float] = {}
 
     def __len__(self) -> int:
+        """Turns at most."""
         return self._rounds * len(self._timed) * len(self._caches)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All that may take part."""
+        return tuple((timed.name, cache) for timed in self._timed for cache in self._caches)
 
     def __iter__(self) -> Iterator[Turn]:
         turns = {(t.name, cache): t.prepare(cache) for t in self._timed for cache in self._caches}
         for number in range(self._rounds):
+            wanted = self.entries if self._wanted is None else self._wanted(number)
+            if not wanted:
+                return
             for cache in self._caches:
-                for timed in self._random.sample(self._timed, len(self._timed)):
-                    yield Turn(timed.name, cache, number)
-                    key = timed.name, cache
-                    self._medians.setdefault(key, []).append(turns[key]())
-                    clock = self._stopwatch.clock_hz()
-                    if clock is not None:
-                        self._clocks.setdefault(key, []).append(clock)
+                chosen = [timed.name for timed in self._timed if (timed.name, cache) in wanted]
+                for name in self._random.sample(chosen, len(chosen)):
+                    yield Turn(name, cache, number)
+                    self._take((name, cache), turns[name, cache])
+
+    def _take(self, entry: Entry, turn: Callable[[], float]) -> None:
+        begin = now()
+        self._medians.setdefault(entry, []).append(turn())
+        self._turn_s[entry] = now() - begin
+        clock = self._stopwatch.clock_hz()
+        if clock is not None:
+            self._clocks.setdefault(entry, []).append(clock)
+
+    def turn_s(self, name: str, cache: Cache) -> float:
+        """Seconds on the clock of the host that its last turn took, samples and all."""
+        return self._turn_s[name, cache]
 
     def timing(self, name: str, cache: Cache) -> Timing:
-        """What was timed under a name, once the rounds are over; raises KeyError where nothing was."""
+        """What was timed under a name so far; raises KeyError where nothing was."""
         clocks = self._clocks.get((name, cache))
         return Timing(tuple(self._medians[name, cache]), statistics.median(clocks) if clocks else None)
 
@@ -115,6 +147,7 @@ class Bench:
 
     layout_bytes  most memory that one layout may take
     cluster       of a device of several hosts: what reaches them, a `multigpu.crew.Cluster`
+    enough        whether somebody has said that what is measured by now has to do
     """
 
     def __init__(
@@ -124,12 +157,14 @@ class Bench:
         profile: DeviceProfile | None,
         layout_bytes: int,
         cluster: Any = None,
+        enough: Callable[[], bool] = lambda: False,
     ) -> None:
         self.device = dataclasses.replace(device, cache_bytes=stopwatch.cache_bytes)
         self.stopwatch = stopwatch
         self.layout_bytes = layout_bytes or int(stopwatch.memory_bytes * LAYOUT_SHARE[stopwatch.backend])
         self.xp = stopwatch.xp
         self.cluster = cluster
+        self.enough = enough
         self._profile = profile
         self._doubted = False
         self._environment: dict[str, str] | None = None
@@ -208,14 +243,24 @@ class Bench:
 
         return prepare
 
-    def rounds(self, timed: Sequence[Timed], caches: Sequence[Cache], rounds: int) -> Rounds:
-        """Interleaved rounds over what is timed."""
-        return Rounds(self.stopwatch, timed, caches, rounds)
+    def rounds(
+        self,
+        timed: Sequence[Timed],
+        caches: Sequence[Cache],
+        rounds: int,
+        wanted: Callable[[int], Collection[Entry]] | None = None,
+    ) -> Rounds:
+        """Interleaved rounds over what is timed, at most so many."""
+        return Rounds(self.stopwatch, timed, caches, rounds, wanted)
 
 
 @contextmanager
 def open_bench(
-    device: DeviceInfo, profile: DeviceProfile | None = None, layout_bytes: int = 0, cluster: Any = None
+    device: DeviceInfo,
+    profile: DeviceProfile | None = None,
+    layout_bytes: int = 0,
+    cluster: Any = None,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Iterator[Bench]:
     """Opens a device for measuring; a profile spares the measuring of its bandwidth; layout_bytes 0: LAYOUT_SHARE.
 
@@ -231,6 +276,6 @@ def open_bench(
         stopwatch = CudaStopwatch(device)
     try:
         with stopwatch.guard():
-            yield Bench(device, stopwatch, profile, layout_bytes, cluster)
+            yield Bench(device, stopwatch, profile, layout_bytes, cluster, enough)
     finally:
         stopwatch.close()

@@ -1,19 +1,48 @@
 """Statistics over the medians of rounds."""
 
+import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
+
+WIDEST = 100.0
+"""No interval is wider than this to either side, as logarithms: e to the power of it is still a number."""
 
 RESAMPLES = 2000
 SEED = 20240229
 
+STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365}
+"""Samples → quantile 0.975 of Student's t with one degree of freedom less. So few samples say little by themselves."""
+
 
 def interval(samples: Sequence[float]) -> tuple[float, float]:
-    """Bootstrapped 95 % interval of the median of the samples; seeded, so that equal samples give equal intervals."""
+    """Bootstrapped 95 % interval of the median of the samples; seeded, so that equal samples give equal intervals.
+
+    Of the few in STUDENT it is at least from the least to the largest, and that of Student's t for their logarithms;
+    one sample has none: it is infinite.
+    """
+    return _interval(tuple(samples))
+
+
+@lru_cache(maxsize=4096)
+def _interval(samples: tuple[float, ...]) -> tuple[float, float]:
     values = np.asarray(samples, dtype=np.float64)
+    if values.size < 2:
+        return 0.0, math.inf
+    if values.size in STUDENT:
+        return _of_few(values)
     resamples = np.random.default_rng(SEED).integers(0, values.size, (RESAMPLES, values.size))
     low, high = np.quantile(np.median(values[resamples], axis=1), (0.025, 0.975))
     return float(low), float(high)
+
+
+def _of_few(values: NDArray[np.float64]) -> tuple[float, float]:
+    logarithms = np.log(np.maximum(values, math.ulp(0.0)))
+    half = min(STUDENT[values.size] * float(logarithms.std(ddof=1)) / math.sqrt(values.size), WIDEST)
+    middle = float(logarithms.mean())
+    return min(math.exp(middle - half), float(values.min())), max(math.exp(middle + half), float(values.max()))
 
 
 def quartiles(samples: Sequence[float]) -> tuple[float, float, float, float]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpu_engine.cpms.layout import UNITS
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.effort import FULL, Effort
 from gpu_engine.experiment import Experiment
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu.cluster_product import Act, ProductMember
@@ -218,10 +219,10 @@ class ClusterCandidate(ScalingCandidate):
 
 
 def measure_cluster(
-    plan: ScalingPlan, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
+    plan: ScalingPlan, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench, effort: Effort = FULL
 ) -> Iterator[Record]:
     """Measures the cases on the cluster of the bench; raises HostLostError once one of its devices is lost."""
     most = max(setting.devices for setting in plan.settings.values())
     with open_crew(bench.cluster, most) as crew:
         found = (ClusterExperiment(plan, cases, matrices[cases[0].matrix_id], bench, crew) for cases in by_matrix(todo))
-        yield from measure(bench, found)
+        yield from measure(bench, found, effort)

@@ -8,7 +8,7 @@ from importlib import resources
 from itertools import groupby
 from typing import Any, ClassVar
 
-from gpu_engine.competitors import cusparse
+from gpu_engine.competitors import cusparse_library
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import digest
 from gpu_engine.experiment import Candidate, Experiment, Fields
@@ -168,7 +168,7 @@ class ScalingCandidate(Candidate):
         """The hash of all sources, the version of a competitor, and the devices with their NUMA nodes."""
         environment = {"source": source_hash()}
         if self.setting.product != "ours" and self._devices:
-            environment |= cusparse.version()
+            environment |= cusparse_library.version()
         if self._devices:
             environment["devices"] = ", ".join(device.name for device in self._devices)
             environment["nodes"] = ", ".join(str(device.node) for device in self._devices)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PARTS_REPEATS = 3
 """Runs timed part by part; each part's median counts."""
 
+LONG_S = 0.1
+"""A run that takes so long is timed part by part once: its parts are long too."""
+
 NEEDS_L1 = "The rule that raises the precision compares γ with bits of ‖p‖₁: segments and refinements need norm=L1."
 
 REFERENCES = ("split/tile+fp64", "csr/thread+fp64")
@@ -198,8 +201,11 @@ class PageRankCandidate(Candidate):
     def energy_j(self) -> float | None:
         """Of a run, where the plan asks for it."""
         seconds = self._experiment.plan.energy_s
-        if not seconds or not self._ready()[1].steps:
+        ranks, run = self._ready()
+        if not seconds or not run.steps:
             return None
+        # A probe may have left other ranks, and what comes next rewinds from the end of a run.
+        self._bench.stopwatch.time_parts([self._play], partial(ranks.reset, self._schedule.first))
         return self._bench.stopwatch.energy_j(self._play, seconds, self._rewind)
 
     def traces(self) -> Iterator[Trace]:
@@ -207,7 +213,9 @@ class PageRankCandidate(Candidate):
         ranks, run = self._ready()
         parts = list(self._kernel.procedure.replayed(ranks, self._schedule, run.steps))
         acts = [act for _, _, act in parts]
-        timed = [self._bench.stopwatch.time_parts(acts, self._rewind) for _ in range(PARTS_REPEATS)]
+        timed = [self._bench.stopwatch.time_parts(acts, self._rewind)]
+        while sum(timed[0]) < LONG_S and len(timed) < PARTS_REPEATS:
+            timed.append(self._bench.stopwatch.time_parts(acts, self._rewind))
         seconds = {phase: [0.0] * len(run.steps) for phase in (*PHASES, *(phase for _, phase, _ in parts))}
         for (iteration, phase, _), samples in zip(parts, zip(*timed, strict=True), strict=True):
             seconds[phase][iteration] += float(f"{statistics.median(samples):.4g}")
@@ -275,8 +283,6 @@ class PageRankCandidate(Candidate):
         if ranks.gather() is None or not self._experiment.graph.pull.nnz:
             return (0.0,) * len(run.steps)
         seconds = {k: self._probe_s(ranks, k) for k in sorted(set(run.read))}
-        # What comes next rewinds from the end of a run.
-        self._bench.stopwatch.time_parts([self._play], partial(ranks.reset, self._schedule.first))
         return tuple(seconds[k] for k in run.read)
 
     def _probe_s(self, ranks: State, k: int) -> float:

@@ -11,6 +11,7 @@ from gpu_engine.batched.measuring import BatchDetails, BatchExperiment, BatchPla
 from gpu_engine.competitors.batches import peer_names, peers_on
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import digest
+from gpu_engine.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import batched
 from gpu_engine.measure import Bench
@@ -40,9 +41,12 @@ class BatchedParams:
     )
     caches: tuple[Cache, ...] = parameter(CACHES, "Cache states to measure.", min_length=1)
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
+    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
     energy_s: float = parameter(
         0.2, "Seconds of repeats for the energy of a product; 0: not measured.", ge=0.0, le=10.0
     )
+    energy: Energy = parameter(*ENERGY)  # noqa: RUF009 (a field)
     loop_max: int = parameter(1000, "Most problems for libraries that launch something for each.", ge=1, le=10_000)
 
 
@@ -110,10 +114,11 @@ class BatchedStudy:
         kernels = len(chosen_kernels(params, device.backend)) + 4
         rate, overhead, start = (1e12, 0.02, 15.0) if device.backend == "cuda" else (6e9, 0.03, 10.0)
         small = {m.id: m.nnz for m in matrices if not _refusal(m.n_rows, m.nnz)}
-        products, seconds = params.rounds * len(params.caches) * 5, start
+        rounds = SHARE[params.sampling] * params.rounds
+        products, seconds = rounds * len(params.caches) * 5, start
         for setting in _settings(params, matrices):
             nnz = setting.batch * sum(small.get(i, 0) for i in setting.matrix_ids) / len(setting.matrix_ids)
-            seconds += kernels * (overhead * params.rounds * bool(nnz) + products * 14 * nnz / rate)
+            seconds += kernels * (overhead * rounds * bool(nnz) + products * 14 * nnz / rate)
         return seconds
 
     def run(
@@ -129,7 +134,8 @@ class BatchedStudy:
             params.energy_s,
         )
         batches = alike(todo, lambda case: (case.matrix_id, case.axes))
-        return measure(bench, (_experiment(plan, cases, matrices, bench) for cases in batches))
+        found = (_experiment(plan, cases, matrices, bench) for cases in batches)
+        return measure(bench, found, Effort.of(params))
 
 
 def known_kernels(backend: str) -> tuple[BatchKernel, ...]:

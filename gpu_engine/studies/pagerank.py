@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from gpu_engine.competitors.cugraph import TOLD, TOLERANCE, VERIFIED, peer_names
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import pagerank
 from gpu_engine.measure import Bench
@@ -40,7 +41,10 @@ class PagerankParams(PageRankParams):
         min_length=1,
     )
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
+    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
     energy_s: float = parameter(0.2, "Seconds of repeats for the energy of a run; 0: not measured.", ge=0.0, le=10.0)
+    energy: Energy = parameter(*ENERGY)  # noqa: RUF009 (a field)
     top: int = parameter(20, "Highest ranks to keep.", ge=1, le=1000)
 
 
@@ -87,7 +91,7 @@ class PagerankStudy:
         variants = len(_variants(params, device.backend))
         rate, overhead, start = (1e12, 0.2, 20.0) if device.backend == "cuda" else (6e9, 0.05, 15.0)
         iterations = min(ITERATIONS_EXPECTED, params.iterations_max)
-        runs = params.rounds + 5
+        runs = SHARE[params.sampling] * params.rounds + 5
         return start + sum(
             variants * (overhead + runs * iterations * 14 * m.nnz / rate + m.nnz / 1e7) for m in matrices
         )
@@ -100,7 +104,7 @@ class PagerankStudy:
         kernels = {case.key: run for case in todo if (run := known[case.kernel, case.axes])}
         plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top)
         found = (PageRankExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
-        return measure(bench, found)
+        return measure(bench, found, Effort.of(params))
 
 
 def _variants(params: PagerankParams, backend: str) -> tuple[_Variant, ...]:

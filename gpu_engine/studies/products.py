@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.effort import BUDGET_S, SAMPLING, SHARE, Effort, Sampling
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import products
 from gpu_engine.measure import Bench
@@ -28,6 +29,8 @@ class ProductsParams:
         "full", "Of a symmetric matrix: all of it, or its strict lower triangle as in the paper."
     )
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
+    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
 
 
 class ProductsStudy:
@@ -64,10 +67,8 @@ class ProductsStudy:
     def estimate_s(self, params: ProductsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:  # noqa: ARG002
         """Compiling, then per matrix the transition matrix and SciPy's sums, and the rounds of all products."""
         products = len(params.layouts) * len(products_in(params.blocks))
-        turn = 5e-3
-        return 0.3 * products + sum(
-            m.nnz / 1e6 + products * (params.rounds * turn + 60 * m.nnz / 1e12) for m in matrices
-        )
+        turns_s = 5e-3 * SHARE[params.sampling] * params.rounds
+        return 0.3 * products + sum(m.nnz / 1e6 + products * (turns_s + 60 * m.nnz / 1e12) for m in matrices)
 
     def run(
         self, params: ProductsParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
@@ -77,4 +78,4 @@ class ProductsStudy:
             LinkProducts(cases, matrices[cases[0].matrix_id], params.part, params.rounds, bench)
             for cases in by_matrix(todo)
         )
-        return measure(bench, found)
+        return measure(bench, found, Effort.of(params))

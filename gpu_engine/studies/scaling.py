@@ -7,6 +7,7 @@ from itertools import product
 from typing import Literal
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.effort import BUDGET_S, SAMPLING, SHARE, Effort, Sampling
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import scaling
 from gpu_engine.measure import Bench
@@ -87,6 +88,8 @@ class ScalingParams:
     )
     nodes: int = parameter(1, "NUMA nodes over which virtual devices are spread.", ge=1, le=NODES_MAX)
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
+    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
 
 
 class ScalingStudy:
@@ -125,7 +128,7 @@ class ScalingStudy:
         """Compiling once, then per matrix and case the check and the rounds."""
         # Bytes/s of a product from the host, and of one whose matrix is on the devices.
         host, resident, start = (5e9, 1e12, 30.0) if device.backend == "cuda" else (1.4e9, 5e9, 10.0)
-        turns, seconds = params.rounds + 1, start
+        turns, seconds = SHARE[params.sampling] * params.rounds + 1, start
         for setting, m in product(settings(params, device), matrices):
             cold = setting.workload == "cold"
             seconds += turns * (4 * 12 * m.nnz / host if cold else TURN_S + 5 * 12 * m.nnz / resident)
@@ -141,9 +144,9 @@ class ScalingStudy:
         known = {(setting.kernel, setting.axes): setting for setting in chosen}
         plan = ScalingPlan({case.key: known[case.kernel, case.axes] for case in todo}, params.rounds, params.nodes)
         if bench.device.hosts:
-            return measure_cluster(plan, todo, matrices, bench)
+            return measure_cluster(plan, todo, matrices, bench, Effort.of(params))
         found = (ScalingExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
-        return measure(bench, found)
+        return measure(bench, found, Effort.of(params))
 
 
 def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:

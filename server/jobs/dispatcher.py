@@ -142,6 +142,8 @@ class Dispatcher:
             for run in self._runs:
                 if run.job.id not in leased:
                     run.cancelled.set()
+                elif leased[run.job.id]:
+                    run.tell_enough()
         if not self._is_draining:
             self._claim()
         elif not self._runs or time.monotonic() > self._drain_until:

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from server.jobs.outlook import Outlook, outlooks
-from server.models import TERMINAL, JobRow
+from server.models import TERMINAL, JobRow, JobState
 from server.times import time_of
 
 
@@ -26,6 +26,7 @@ def _document(job: JobRow, outlook: Outlook) -> dict[str, Any]:
     base = f"/api/v1/jobs/{job.id}"
     links = {"self": base, "results": f"{base}/results", "events": f"/api/v1/events?topics=job:{job.id}"}
     links |= {"retry": f"{base}/retry"} if job.state in TERMINAL else {"cancel": f"{base}/cancel"}
+    links |= {"enough": f"{base}/enough"} if job.state == JobState.RUNNING else {}
     return {
         "id": job.id,
         "study": job.study,

@@ -62,10 +62,14 @@ def claim(
         return job
 
 
-def held(database: Database, owner: str) -> set[str]:
-    """Ids of the jobs that this owner runs: one missing here was cancelled or taken over."""
+def held(database: Database, owner: str) -> dict[str, bool]:
+    """Id of each job that this owner runs → whether it was told that it is enough.
+
+    One missing here was cancelled or taken over.
+    """
     with database.read() as session:
-        return set(session.scalars(select(JobRow.id).where(_running(owner))))
+        rows = session.execute(select(JobRow.id, JobRow.enough).where(_running(owner))).all()
+        return {row.id: row.enough for row in rows}
 
 
 def beat(database: Database, owner: str, job_ids: Sequence[str], device_ids: Sequence[str], lease_s: float) -> None:

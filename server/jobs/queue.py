@@ -271,6 +271,17 @@ def cancel(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
         return job
 
 
+def enough(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
+    """The job, which ends after the round that it is in; raises NotFoundError, ForbiddenError, ConflictError."""
+    with database.write() as session:
+        job = get_job(session, job_id)
+        caller.check_owner(job.token_id)
+        if job.state != JobState.RUNNING:
+            raise ConflictError(f"The job is {job.state}; only of a running one what it has measured can be enough.")
+        job.enough = True
+        return job
+
+
 def retry(
     database: Database,
     settings: Settings,

@@ -31,7 +31,7 @@ POLL_S = 0.1
 """How long the thread waits for a record before it looks whether it should end."""
 
 CRASHES = "crashes"
-"""The folder of the home where a process writes what signal killed it."""
+"""The folder of the home where a process writes what signal killed it, and finds a file once it has measured enough."""
 
 DEATHS_MAX = 2
 """A case that this many processes died of is recorded as failed."""
@@ -85,11 +85,17 @@ class JobRun(threading.Thread):
         self._context = context
         self._journal = Journal(context.database, Lease(job.id, job.attempt), self.stopping)
         self._causes: dict[str, str] = {}
+        self._enough_file = context.settings.home / CRASHES / f"{job.id}.enough"
 
     @property
     def lease(self) -> Lease:
         """The lease as the running attempt has it."""
         return self._journal.lease
+
+    def tell_enough(self) -> None:
+        """Has the process end after the round that it is in, with what there is by then."""
+        self._enough_file.parent.mkdir(parents=True, exist_ok=True)
+        self._enough_file.touch()
 
     def run(self) -> None:
         """The whole life of the job under this dispatcher."""
@@ -100,6 +106,8 @@ class JobRun(threading.Thread):
                 self._run_attempts()
             except FencedError:
                 log.info("attempt %d is no longer ours", self.lease.attempt)
+            finally:
+                self._enough_file.unlink(missing_ok=True)
 
     def _run_attempts(self) -> None:
         try:
@@ -171,8 +179,10 @@ class JobRun(threading.Thread):
         crash_file = settings.home / CRASHES / f"{job.id}.{self.lease.attempt}"
         ids, store, layout = tuple(job.matrix_ids), settings.resolved_store, settings.layout_bytes
         groups = settings.cluster_groups
+        located_params = located(params, settings)
         task = StudyTask(
-            study, located(params, settings), todo, ids, store, self.device, profile, layout, crash_file, groups
+            *(study, located_params, todo, ids, store, self.device, profile, layout, crash_file, self._enough_file),
+            cluster_groups=groups,
         )
         return task, len(cases) - len(todo)
 

@@ -102,6 +102,19 @@ def cancel_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Respons
 
 
 @router.post(
+    "/{job_id}/enough",
+    status_code=202,
+    responses=response_docs(documents.Job, 404, 409, success=202),
+    dependencies=[SUBMIT],
+)
+def settle_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Response:
+    """Has a running job end after its round with what there is by then; of another token only for an admin."""
+    job = queue.enough(database, job_id, caller)
+    with database.read() as session:
+        return _accepted(session, job)
+
+
+@router.post(
     "/{job_id}/retry",
     status_code=202,
     responses=response_docs(documents.Job, 404, 409, 413, success=202),

@@ -1,6 +1,7 @@
 """The measuring engine with scripted candidates: who is sampled with whom, what enters twice, what an error does."""
 
 import dataclasses
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -132,6 +133,27 @@ def test_all_are_sampled_in_the_same_rounds_and_the_first_one_twice(bench: Bench
     assert log[-2:] == ["release a", "release b"]
 
 
+def test_one_that_is_prepared_alone_waits_for_the_verifications_before_it(bench: Bench) -> None:
+    log: list[str] = []
+    later_began = threading.Event()
+
+    class Slow(Scripted):
+        def _verify(self) -> Fields:
+            later_began.wait(0.2)
+            log.append("verified")
+            return {}
+
+    class Watched(Scripted):
+        alone = True
+
+        def prepare(self) -> Callable[[], Fields]:
+            later_began.set()
+            return super().prepare()
+
+    list(SampleRun(Scenes(bench, Slow("a", log), Watched("b", log))).records())
+    assert log.index("verified") < log.index("prepare b")
+
+
 def test_a_record_says_all_that_its_candidate_does(bench: Bench) -> None:
     (trace, m) = [
         r for r in SampleRun(Scenes(bench, Scripted("a", []))).records() if isinstance(r, Measurement | Trace)
@@ -246,17 +268,19 @@ def test_it_is_said_what_begins_and_progress_never_falls(bench: Bench) -> None:
 def test_what_the_rounds_say_so_far_is_told_once_there_are_a_few(bench: Bench) -> None:
     scenes = Scenes(bench, Scripted("a", [], [2.0, 2.0]), Scripted("b", [], [1.0]), Scripted("c", [], raises=SKIP))
     said = [r.message for r in SampleRun(scenes).records() if isinstance(r, Progress) and "round" in r.message]
-    assert said == [f"round {n} of {ROUNDS}, warm" for n in (1, 2, 3)] + [
-        f"round {n} of {ROUNDS}, warm; so far b is the fastest, 1.00\u202fs" for n in range(4, ROUNDS + 1)
+    assert said == [f"round {n} of {ROUNDS}, warm" for n in (1, 2)] + [
+        f"round {n} of {ROUNDS}, warm; so far b is the fastest, 1.00\u202fs" for n in range(3, ROUNDS + 1)
     ]
 
 
 def test_the_times_so_far_are_told_of_every_case_that_has_one_the_shortest_first(bench: Bench) -> None:
     scenes = Scenes(bench, Scripted("a", [], [2.0, 2.0]), Scripted("b", [], [1.0]), Scripted("c", [], raises=SKIP))
     said = [r.interim for r in SampleRun(scenes).records() if isinstance(r, Progress) and "round" in r.message]
-    few, then = said[:3], said[3:]
-    assert few == [()] * 3
-    assert then == [(Interim("m|b|warm|", 1.0, 1.0, 1.0), Interim("m|a|warm|", 2.0, 2.0, 2.0))] * (ROUNDS - 3)
+    assert said[:2] == [()] * 2
+    assert said[2:] == [
+        (Interim("m|b|warm|", 1.0, 1.0, 1.0, done), Interim("m|a|warm|", 2.0, 2.0, 2.0, done))
+        for done in range(2, ROUNDS)
+    ]
 
 
 def test_progress_counts_the_cases_of_all_experiments(bench: Bench) -> None:

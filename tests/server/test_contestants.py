@@ -110,7 +110,7 @@ def test_the_process_that_measures_imports_them_and_refuses_what_is_wrong(
     formats = study("formats")
     cases = tuple(formats.cases(OWN, [info], device))
     params, store = located(OWN, settings), settings.resolved_store
-    task = StudyTask(formats, params, cases, (matrix,), store, device, FAST, 0, tmp_path / "crash")
+    task = StudyTask(formats, params, cases, (matrix,), store, device, FAST, 0, tmp_path / "crash", tmp_path / "enough")
     said = [record for record in run_study("", pickle.dumps(task)) if isinstance(record, Measurement)]
     assert {m.case for m in said} == {case.key for case in cases}
     assert {m.kernel: m.state for m in said} == {"csr/vector": "ok", "own:spmv/rows": "ok", "own:spmv/twice": "failed"}

@@ -181,10 +181,11 @@ def test_what_becomes_of_a_record_is_what_the_study_reads_and_writes(name: str) 
     m = parse_measurement(record)
     assert isinstance(m.details, study(name).details)
     written = as_json(m)
-    # What details have been given since is not known of a record of then.
-    since = {field: written["details"].pop(field) for field in written["details"].keys() - record["details"].keys()}
+    # What records and details have been given since is not known of a record of then.
+    pairs = (written, record), (written["details"], record["details"])
+    since = [new.pop(field) for new, old in pairs for field in new.keys() - old.keys()]
     assert written == record
-    assert not any(since.values())
+    assert not any(since)
 
 
 def test_every_row_of_many_is_rewritten(url: str) -> None:

@@ -137,6 +137,7 @@ LATER = ("recordings", "recorded_results", "tokens", "sessions", "audit", "matri
 LATER_COLUMNS = (
     ("case_deaths", "losses"),
     ("devices", "owner"),
+    ("jobs", "enough"),
     ("jobs", "interim"),
     ("jobs", "note"),
     ("jobs", "tags"),

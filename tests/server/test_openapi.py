@@ -40,6 +40,7 @@ VERBS = {
     "delete",
     "annotate",
     "cancel",
+    "settle",
     "retry",
     "stream",
     "check",

@@ -25,6 +25,7 @@ SUBMIT = {
     "POST /api/v1/sets",
     "POST /api/v1/jobs",
     "POST /api/v1/jobs/{job_id}/cancel",
+    "POST /api/v1/jobs/{job_id}/enough",
     "POST /api/v1/jobs/{job_id}/retry",
     "POST /api/v1/jobs/{job_id}/annotations",
     "POST /matrices",
@@ -75,7 +76,7 @@ def test_a_token_makes_the_calls_of_its_role_and_no_other(
             # What is not refused is looked at: nothing made up is there, and no body is right.
             assert refused or answer.status_code in (200, 303, 401, 404, 409, 422, 503), call
             assert (answer.status_code == 401) == (call == "POST /sign-in")
-    assert len(forbidden) == {Role.READ: 20, Role.SUBMIT: 3, Role.ADMIN: 0}[role]
+    assert len(forbidden) == {Role.READ: 21, Role.SUBMIT: 3, Role.ADMIN: 0}[role]
 
 
 def test_a_role_may_do_what_those_before_it_may() -> None:

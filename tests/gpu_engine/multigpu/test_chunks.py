@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -161,8 +162,16 @@ def test_what_fails_is_raised(devices: Sequence[LoggingDevice], monkeypatch: pyt
     matrix = PACKABLE["two values"]()
     x, y = np.ones(matrix.n_cols), np.empty(matrix.n_rows)
 
+    packing, take = Event(), _Feed.take
+
     def fail(*_arguments: Any) -> None:
+        packing.set()
         raise ZeroDivisionError
+
+    def take_late(feed: _Feed, device: int) -> tuple[int, Chunk] | None:
+        # The links of a busy host have taken everything before the first chunk is packed.
+        packing.wait(60)
+        return take(feed, device)
 
     with chunked(matrix, find_strategy("p*-packed-pipelined"), devices[:2], 10_000) as product:
         with monkeypatch.context() as patch:
@@ -170,7 +179,9 @@ def test_what_fails_is_raised(devices: Sequence[LoggingDevice], monkeypatch: pyt
             with pytest.raises(ZeroDivisionError):
                 product.multiply(x, y)
         with monkeypatch.context() as patch:
+            packing.clear()
             patch.setattr("gpu_engine.multigpu.chunks.Packer.pack", fail)
+            patch.setattr(_Feed, "take", take_late)
             with pytest.raises(ZeroDivisionError):
                 product.multiply(x, y)
         check(reference(matrix), products(product, reference(matrix).x, matrix.n_rows)[0])

@@ -107,7 +107,7 @@ def test_a_lost_lease_is_requeued_and_counts_as_a_loss_of_its_case_and_no_death(
     leases.beat(jobs.database, "alive", [other.id], ["cpu"], 60)
     assert leases.requeue_lost(jobs.database) == 1
     assert (jobs.get(job).state, jobs.get(job).progress, jobs.get(job).attempt) == ("queued", 0.0, 1)
-    assert leases.held(jobs.database, "alive") == {other.id}
+    assert leases.held(jobs.database, "alive") == {other.id: False}
     with jobs.database.read() as session:
         assert leases.case_losses(session, job.id) == {KEY: 1}
         assert leases.case_deaths(session, job.id) == {}
@@ -122,7 +122,7 @@ def test_a_death_counts_against_its_case_and_starts_the_next_attempt(jobs: Jobs)
     assert leases.died(jobs.database, second, KEY) == Lease(job.id, 3)
     with jobs.database.read() as session:
         assert leases.case_deaths(session, job.id) == {KEY: 2}
-    assert leases.held(jobs.database, "me") == {job.id}
+    assert leases.held(jobs.database, "me") == {job.id: False}
 
 
 def test_progress_never_falls_and_never_passes_the_total(jobs: Jobs) -> None:
@@ -137,8 +137,8 @@ def test_progress_never_falls_and_never_passes_the_total(jobs: Jobs) -> None:
 def test_what_the_rounds_say_so_far_is_gone_with_the_process(jobs: Jobs) -> None:
     job = jobs.submit()
     leases.claim(jobs.database, "me", ["cpu"], 60)
-    said = Progress(0.5, "half", (Interim(KEY, 2.0, 1.0, 3.0),))
-    stored = [{"case": KEY, "median_s": 2.0, "ci_low_s": 1.0, "ci_high_s": 3.0}]
+    said = Progress(0.5, "half", (Interim(KEY, 2.0, 1.0, 3.0, 5, True),))
+    stored = [{"case": KEY, "median_s": 2.0, "ci_low_s": 1.0, "ci_high_s": 3.0, "rounds": 5, "settled": True}]
     leases.progressed(jobs.database, Lease(job.id, 1), KEY, said)
     with jobs.database.read() as session:
         assert job_document(session, jobs.get(job))["progress"]["interim"] == stored

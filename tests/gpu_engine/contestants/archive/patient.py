@@ -6,7 +6,7 @@ from typing import Any
 from gpu_engine.contestants import Contestant
 from gpu_engine.measure import cpu
 
-PATIENCE = 4
+PATIENCE = 6
 """So many calls with one x come only where a look at the clock follows them."""
 
 

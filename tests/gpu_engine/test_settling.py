@@ -1,0 +1,64 @@
+"""Which cases need more rounds, by value: pure functions of what was sampled."""
+
+import json
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from gpu_engine.settling import COSTLY_S, FIRST_LOOK, Sampled, gap_of, open_cases
+from gpu_engine.verdict import ROUNDS_MIN
+from tools.verdict_rates import RECORDED
+
+QUICK_S = 1e-3
+
+
+def sampled(rounds: int = FIRST_LOOK, turn_s: float = QUICK_S, **medians: float) -> dict[str, Sampled]:
+    """Rounds without scatter."""
+    return {name: Sampled((median,) * rounds, turn_s) for name, median in medians.items()}
+
+
+def found(cases: dict[str, Sampled], again_s: float = 2.0) -> set[str]:
+    return open_cases(cases, "ref", (again_s,) * FIRST_LOOK, "cuda")
+
+
+def test_before_the_first_look_all_is_open() -> None:
+    assert found(sampled(FIRST_LOOK - 1, ref=2.0, a=1.0, b=90.0)) == {"ref", "a", "b"}
+
+
+def test_what_is_far_apart_is_settled_and_the_fastest_has_its_rounds() -> None:
+    assert found(sampled(ref=2.0, a=1.0, b=9.0)) == {"a"}
+    assert found(sampled(ROUNDS_MIN, ref=2.0, a=1.0, b=9.0)) == set()
+
+
+def test_a_tie_with_the_fastest_stays_open_whatever_its_rounds() -> None:
+    assert found(sampled(99, ref=2.0, a=1.0, b=1.005)) == {"a", "b"}
+
+
+def test_those_behind_are_held_against_each_other_for_some_rounds() -> None:
+    assert found(sampled(ROUNDS_MIN - 1, ref=2.0, a=1.0, b=9.0, c=9.05)) == {"a", "b", "c"}
+    assert found(sampled(ROUNDS_MIN, ref=2.0, a=1.0, b=9.0, c=9.05)) == set()
+
+
+def test_what_costs_much_is_settled_by_two_rounds_ten_times_apart() -> None:
+    quick = sampled(ROUNDS_MIN, ref=2.0, a=1.0, c=1.5)
+    assert found(quick | sampled(2, COSTLY_S + 0.1, b=21.0, d=21.0)) == set()
+    assert found(quick | sampled(2, COSTLY_S + 0.1, b=19.0)) == {"ref", "b"}
+
+
+def test_the_gap_of_the_reference_widens_what_has_to_lie_apart() -> None:
+    cases = sampled(ROUNDS_MIN, ref=2.0, a=1.0, b=1.1)
+    assert found(cases) == set()
+    assert found(cases, again_s=2.2) == {"a", "b"}
+    assert gap_of((2.0, 2.0, 9.0), (2.2, 2.2, 0.1)) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_recorded_rounds_of_one_kernel_are_never_settled(device: str) -> None:
+    for name, entries in json.loads(RECORDED.read_text(encoding="utf-8")).items():
+        if name.partition(" ")[0] != device:
+            continue
+        times = np.asarray(entries) * 1e-9
+        for rounds, (i, j) in zip(range(5, 15), permutations(range(2, 7), 2), strict=False):
+            cases = {name: Sampled(tuple(times[n, :rounds]), QUICK_S) for name, n in (("ref", 0), ("a", i), ("b", j))}
+            assert {"a", "b"} <= open_cases(cases, "ref", tuple(times[1, :rounds]), device.partition(":")[0])

@@ -1,0 +1,256 @@
+"""What sampling that stops where verdicts are settled costs and gains, against all rounds.
+
+`python -m tools.sampling_rates` prints the tables of docs/measuring.md: how often equal kernels are called different,
+on simulated machines and recorded rounds; and on how many pairs of the recorded cases a verdict becomes another one.
+`--samples FILE` takes real rounds instead, from `python -m gpu_engine STUDY … --samples --json FILE`.
+"""
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_engine.recordings import RECORDED, read
+from gpu_engine.records import Measurement
+from gpu_engine.settling import Sampled, gap_of, open_cases
+from gpu_engine.studies import parse_measurement
+from gpu_engine.verdict import FEWEST, compare
+from tools.verdict_rates import MACHINES, Machine, measured
+from tools.verdict_rates import RECORDED as IDENTICAL
+
+ROUNDS = 25
+
+
+@dataclass
+class Tally:
+    """What became of pairs, and how many rounds and seconds of rounds it took.
+
+    became  (verdict of all rounds, verdict of those that were open)
+    """
+
+    became: Counter[tuple[str, str]] = field(default_factory=Counter)
+    first: Counter[tuple[str, str]] = field(default_factory=Counter)
+    turns: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("all", "open"), 0.0))
+
+    def add(self, other: "Tally") -> None:
+        """Adds another one's."""
+        for mine, theirs in ((self.became, other.became), (self.first, other.first)):
+            mine.update(theirs)
+        self.turns.update(other.turns)
+        for word, taken_s in other.seconds.items():
+            self.seconds[word] += taken_s
+
+
+@dataclass(frozen=True)
+class Rivals:
+    """Rounds of cases that are sampled together: float64 [rounds] by name; the first one is the reference.
+
+    again  the reference's second entry
+    costs  seconds of a turn of each
+    """
+
+    device: str
+    samples: Mapping[str, NDArray[np.float64]]
+    again: NDArray[np.float64]
+    costs: Mapping[str, float]
+
+    def settled(self) -> dict[str, list[int]]:
+        """The rounds in which each took part."""
+        backend = "cpu" if self.device.endswith("cpu") else "cuda"
+        reference, most = next(iter(self.samples)), self.again.size
+        taken = {name: list(range(FEWEST)) for name in self.samples}
+        again = list(range(FEWEST))
+        for number in range(FEWEST, most):
+            so_far = {
+                name: Sampled(tuple(map(float, self.samples[name][rounds])), self.costs[name])
+                for name, rounds in taken.items()
+            }
+            wanted = open_cases(so_far, reference, tuple(self.again[again]), backend)
+            if not wanted:
+                break
+            again.append(number)
+            for name in {reference, *wanted}:
+                taken[name].append(number)
+        return taken
+
+    def measured(self, taken: Mapping[str, Sequence[int]]) -> dict[str, Measurement]:
+        """The records of these rounds."""
+        reference = next(iter(self.samples))
+        rounds = taken[reference]
+        gap = gap_of(self.samples[reference][rounds].tolist(), self.again[rounds].tolist())
+        found = {name: measured(self.device, self.samples[name][own]) for name, own in taken.items()}
+        return {name: dataclasses.replace(m, reference_gap=gap) for name, m in found.items()}
+
+    def tally(self) -> Tally:
+        """Every pair by all rounds and by those that were open."""
+        said, taken = Tally(), self.settled()
+        full = self.measured({name: range(self.again.size) for name in self.samples})
+        few = self.measured(taken)
+        leader = min(full, key=lambda name: full[name].median_s or 0.0)
+        for one, other in combinations(self.samples, 2):
+            pair = compare(full[one], full[other]).kind, compare(few[one], few[other]).kind
+            said.became[pair] += 1
+            said.first[pair] += leader in (one, other)
+        for name, rounds in taken.items():
+            for word, count in (("all", self.again.size), ("open", len(rounds))):
+                said.turns[word] += count
+                said.seconds[word] += self.costs[name] * count
+        return said
+
+
+def simulated(machine: Machine, ratios: Sequence[float], random: np.random.Generator, rounds: int) -> Rivals:
+    """Kernels of these ratios on a machine; a turn takes as long as its kernel."""
+    times = machine.rounds(random, (1.0, *ratios), rounds)
+    names = [f"{number}:{ratio:g}" for number, ratio in enumerate(ratios)]
+    return Rivals(
+        machine.device, dict(zip(names, times[1:], strict=True)), times[0], dict(zip(names, ratios, strict=True))
+    )
+
+
+def equal_pairs(rivals: Rivals) -> Tally:
+    """Of a group of kernels only the pairs that are equal: the names behind the colon."""
+    taken = rivals.settled()
+    few, said = rivals.measured(taken), Tally()
+    for one, other in combinations(rivals.samples, 2):
+        if one.partition(":")[2] == other.partition(":")[2]:
+            said.became["same", compare(few[one], few[other]).kind] += 1
+    return said
+
+
+RATIOS = (1.0, 1.0, 1.0, 1.3, 1.3, 1.3, 1.3, 30.0, 30.0, 30.0)
+
+
+def of_machine(machine: Machine, trials: int, seed: int, rounds: int = ROUNDS) -> Tally:
+    """Groups of RATIOS on a machine."""
+    random, said = np.random.default_rng(seed), Tally()
+    for _ in range(trials):
+        said.add(equal_pairs(simulated(machine, RATIOS, random, rounds)))
+    return said
+
+
+def of_identical(device: str) -> Tally:
+    """Recorded rounds of one kernel that entered seven times: two are the reference, the others rivals."""
+    said = Tally()
+    for name, entries in json.loads(IDENTICAL.read_text(encoding="utf-8")).items():
+        if name.partition(" ")[0] != device:
+            continue
+        times = np.asarray(entries) * 1e-9
+        for i in range(len(times)):
+            own = np.roll(times, i, axis=0)
+            names = [f"{n}:1" for n in range(len(own) - 1)]
+            rivals = Rivals(device, dict(zip(names, own[1:], strict=True)), own[0], dict.fromkeys(names, 1.0))
+            said.add(equal_pairs(rivals))
+    return said
+
+
+def drawn(m: Measurement, random: np.random.Generator, rounds: int) -> NDArray[np.float64]:
+    """Rounds that scatter as those of a record do, with a longest one beyond its third quartile."""
+    low, q1, middle, q3 = (float(each or 0.0) for each in (m.min_s, m.q1_s, m.median_s, m.q3_s))
+    ends = [low, q1, middle, q3, q3 * (q3 / low) ** 1.5]
+    return np.asarray(np.interp(random.random(rounds), (0.0, 0.25, 0.5, 0.75, 1.0), ends))
+
+
+def turn_s(m: Measurement) -> float:
+    """What a turn takes: a few calls, at least so many milliseconds; a run is one call."""
+    call_s = m.median_s or 0.0
+    if m.study in ("pagerank", "scaling"):
+        return call_s + 1e-3
+    return max(3e-3, 3 * call_s) + 1e-3 if m.cache == "warm" else 5 * (call_s + 1e-4) + 1e-3
+
+
+def together(measurements: Iterable[Measurement]) -> Iterator[list[Measurement]]:
+    """Records in the groups that were sampled together."""
+    groups: dict[Any, list[Measurement]] = {}
+    for m in measurements:
+        if m.median_s and m.min_s and not m.kernel.endswith("/best"):
+            axes = tuple(m.axes.items()) if m.study == "batched" else ()
+            kind = m.kernel.partition("+")[2] if m.study == "formats" else ""
+            kind = m.kernel.partition("/")[0] + m.axes.get("work", "") if m.study == "scaling" else kind
+            groups.setdefault((m.matrix_id, m.cache, axes, kind), []).append(m)
+    yield from (group for group in groups.values() if len(group) > 1)
+
+
+def of_recorded(path: Path, seed: int) -> Tally:
+    """The cases of a recording, their rounds drawn anew."""
+    random, said = np.random.default_rng(seed), Tally()
+    for group in together(read(path).measurements):
+        samples = {m.case: drawn(m, random, ROUNDS) for m in group}
+        gap = group[0].reference_gap if group[0].reference_gap is not None else 0.005
+        again = drawn(group[0], random, ROUNDS) * (1 + random.choice((-1, 1)) * gap / 2)
+        said.add(Rivals(group[0].device, samples, again, {m.case: turn_s(m) for m in group}).tally())
+    return said
+
+
+def of_samples(path: Path) -> Tally:
+    """The rounds of a document; the second entry of the reference is the first one's, moved on and as far away."""
+    said = Tally()
+    found = map(parse_measurement, json.loads(path.read_text(encoding="utf-8"))["measurements"])
+    for group in together(found):
+        samples = {m.case: np.asarray(m.samples_s) for m in group}
+        again = np.roll(samples[group[0].case], 1) * (1 + (group[0].reference_gap or 0.0))
+        said.add(Rivals(group[0].device, samples, again, {m.case: turn_s(m) for m in group}).tally())
+    return said
+
+
+def _equal_row(name: str, said: Tally) -> str:
+    pairs = said.became.total()
+    words = Counter[str]()
+    for (_, word), count in said.became.items():
+        words[word] += count
+    wrong = words["slower"] + words["faster"]
+    return f"| {name} | {pairs} | {words['same'] / pairs:.2%} | {wrong} | {words['ambiguous'] / pairs:.2%} |"
+
+
+def _row(name: str, said: Tally) -> str:
+    flips = sum(count for pair, count in said.became.items() if set(pair) == {"faster", "slower"})
+    shares = (_alike(said.became), _alike(said.first))
+    taken = (said.turns["open"] / said.turns["all"], said.seconds["open"] / said.seconds["all"])
+    same, first, turns, seconds = (f"{share:.1%}" for share in (*shares, *taken))
+    return f"| {name} | {said.became.total()} | {same} | {first} | {flips} | {turns} | {seconds} |"
+
+
+def _alike(became: Counter[tuple[str, str]]) -> float:
+    return sum(count for (one, other), count in became.items() if one == other) / became.total()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Prints the tables that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=500, help="groups of ten kernels for each machine")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--equal", action="store_true", help="what is said of kernels that are equally fast")
+    parser.add_argument("--samples", type=Path, nargs="*", default=(), help="documents with samples")
+    parser.add_argument("--recorded", nargs="*", default=(), help="recordings, such as h200/formats.json.gz")
+    arguments = parser.parse_args()
+    if arguments.equal:
+        _say("| rounds of | equal pairs | same | called different | ambiguous |\n|" + " --- |" * 5)
+        for machine in MACHINES:
+            _say(_equal_row(machine.name, of_machine(machine, arguments.trials, arguments.seed)))
+        for device in ("cpu", "cuda:0"):
+            _say(_equal_row(f"{device}, recorded", of_identical(device)))
+    if arguments.samples or arguments.recorded:
+        _say("| rounds | pairs | same verdict | with the fastest | opposite | turns | seconds |\n|" + " --- |" * 7)
+    for path in arguments.samples:
+        _say(_row(path.stem, of_samples(path)))
+    for name in arguments.recorded:
+        _say(_row(name, of_recorded(RECORDED / name, arguments.seed)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
