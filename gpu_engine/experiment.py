@@ -2,7 +2,7 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -195,9 +195,9 @@ class Experiment(ABC):
         return layout, {"stored_bytes": layout.stored_bytes, "convert_s": seconds, "convert_peak_bytes": peak}
 
 
-def best_of(measured: Sequence[Measurement], kernels: Container[str], case: Case) -> Measurement:
-    """The fastest of some kernels as a case of its own, its name in the note; failed where none has a time."""
-    found = [m for m in measured if m.kernel in kernels and m.cache == case.cache]
+def best_of(rivals: Iterable[Measurement], case: Case) -> Measurement:
+    """The fastest of the rivals in its cache state, as a case of its own; failed where none has a time."""
+    found = [m for m in rivals if m.cache == case.cache]
     timed = [m for m in found if m.median_s is not None]
     best = min(timed, key=lambda m: m.median_s or 0.0, default=found[0])
     note = best.kernel.partition("/")[2] if timed else f"no algorithm of the library ran: {best.note}"

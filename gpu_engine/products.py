@@ -125,11 +125,12 @@ class Products(Experiment):
     def derived(self, measured: Sequence[Measurement]) -> Iterator[Measurement]:
         """The best of the competitors."""
         algorithms = competitor_names(self.backend)
-        yield from (best_of(measured, algorithms, case) for case in self.cases if self._plain(case) == BEST)
+        rivals = [m for m in measured if self._plain(m) in algorithms]
+        yield from (best_of(rivals, case) for case in self.cases if self._plain(case) == BEST)
 
-    def _plain(self, case: Case) -> str:
-        """The kernel of a case without its order."""
-        return case.kernel.removesuffix(ordered("", self.plan.order))
+    def _plain(self, own: Case | Measurement) -> str:
+        """The kernel without its order."""
+        return own.kernel.removesuffix(ordered("", self.plan.order))
 
 
 class ProductKernel(ProductCandidate):

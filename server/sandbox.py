@@ -76,8 +76,8 @@ def run(task: SandboxTask, folder: Path, started: Callable[[Fork], None]) -> Non
     Raises InputError and its kinds, whatever the process died of; UnavailableError when the disk is full.
     """
     with _forked(task, folder) as (server, process):
-        started(process)
         try:
+            started(process)
             server.wait(process, task.seconds)
         except TimeoutError:
             raise TooLargeError(_too_long(task)) from None

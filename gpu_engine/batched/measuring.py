@@ -109,7 +109,8 @@ class BatchExperiment(Experiment):
 
     def derived(self, measured: Sequence[Measurement]) -> Iterator[Measurement]:
         """The best of the algorithms on the block-diagonal matrix."""
-        yield from (best_of(measured, BEST_OF, case) for case in self.cases if case.kernel == BEST)
+        rivals = [m for m in measured if m.kernel in BEST_OF]
+        yield from (best_of(rivals, case) for case in self.cases if case.kernel == BEST)
 
 
 class BatchCandidate(ProductCandidate):

@@ -34,7 +34,7 @@ def test_every_kernel_is_measured_beside_the_library(gpu: DeviceInfo, operation:
     # Odd numbers of entries: arrays of a problem begin wherever the one before it ends.
     matrices = {"odd": with_row_lengths([3] * 301, 301, 3), "band": BATTERY["band"]()}
     infos = [MatrixInfo(name, name, m.n_rows, m.n_cols, m.nnz) for name, m in matrices.items()]
-    params = BatchedParams(batches=(500, 1500), operation=operation, energy_s=0.05)
+    params = BatchedParams(batches=(500, 1500), operation=operation, energy_s=0.05, energy="all")
     cases = tuple(BatchedStudy().cases(params, infos, gpu))
     with open_bench(gpu) as bench:
         found = [r for r in BatchedStudy().run(params, cases, matrices, bench) if isinstance(r, Measurement)]

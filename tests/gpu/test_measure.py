@@ -30,7 +30,7 @@ def test_every_gpu_is_opened_by_its_uuid() -> None:
 
 
 def test_every_kernel_is_measured_beside_its_floors(gpu: DeviceInfo) -> None:
-    params = FormatsParams(rounds=9, energy_s=0.1)
+    params = FormatsParams(rounds=9, sampling="full", energy_s=0.1, energy="all")
     records = [r for r in measure(gpu, params) if isinstance(r, Measurement)]
     cases = tuple(FormatsStudy().cases(params, [MatrixInfo("m", "m", 1, 1, 1)], gpu))
     assert [r.case for r in records] == [case.key for case in cases]

@@ -12,8 +12,7 @@ def test_the_best_of_some_kernels_is_a_case_of_its_own() -> None:
 
     slow, quick = of("cusparse/one", "warm", 2.0), of("cusparse/two", "warm", 1.0)
     failed, other = of("cusparse/three", "warm", None), of("cusparse/one", "cold", 0.1)
-    names = {"cusparse/one", "cusparse/two", "cusparse/three"}
-    best = best_of([slow, quick, failed, other], names, case)
+    best = best_of([slow, quick, failed, other], case)
     assert (best.case, best.kernel, best.note, best.median_s) == (case.key, case.kernel, "two", 1.0)
-    none = best_of([failed], names, case)
+    none = best_of([failed], case)
     assert (none.kernel, none.median_s, none.note) == (case.kernel, None, "no algorithm of the library ran: why")

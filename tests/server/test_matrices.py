@@ -140,7 +140,9 @@ def test_the_same_bytes_at_the_same_time_are_one_matrix(client: TestClient, data
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(send, range(4)))
     assert len({answer.json()["id"] for answer in answers}) == 1
-    assert sorted(answer.status_code for answer in answers) in ([200, 200, 200, 201], [200, 200, 201, 202])
+    made, *others = sorted((answer.status_code for answer in answers), key=lambda status: status != 201)
+    # Whoever asks between its row and its reading has nothing to wait for, and is told so.
+    assert (made, {*others} <= {200, 202}) == (201, True)
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(MatrixRow)) == 1
 

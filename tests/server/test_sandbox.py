@@ -48,12 +48,9 @@ def a_task(tmp_path: Path, memory_bytes: int = 4 * 2**30, seconds: float = PATIE
 def test_whatever_ends_the_process_is_the_files_fault(
     tmp_path: Path, folder: Path, signal: int, kind: type[InputError], sentence: str
 ) -> None:
-    # A file would be read before the signal comes; nobody writes into this.
-    endless = tmp_path / "endless.mtx"
-    os.mkfifo(endless)
-    task = replace(a_task(tmp_path), path=str(endless))
+    # A file would be read before the signal comes.
     with pytest.raises(kind, match=sentence):
-        sandbox.run(task, folder, lambda process: process.send_signal(signal))
+        sandbox.run(an_endless_task(tmp_path), folder, lambda process: process.send_signal(signal))
 
 
 def test_a_process_that_takes_too_long_is_ended(tmp_path: Path, folder: Path) -> None:
@@ -93,38 +90,54 @@ def test_a_process_without_memory_says_so(tmp_path: Path, folder: Path) -> None:
         sandbox.run(task, folder, ignore)
 
 
+def an_endless_task(tmp_path: Path, **limits: int) -> SandboxTask:
+    """Its file is a pipe that nobody writes into: the process stays as long as it is looked at."""
+    endless = tmp_path / "endless.mtx"
+    os.mkfifo(endless)
+    return replace(a_task(tmp_path, **limits), path=str(endless))
+
+
 def test_the_process_has_no_secrets(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARSIGHT_TOKEN", "hunter2")
     environment: list[bytes] = []
-    sandbox.run(
-        a_task(tmp_path),
-        folder,
-        lambda process: environment.append(Path(f"/proc/{process.pid}/environ").read_bytes()),
-    )
-    assert environment
+
+    def look(process: Fork) -> None:
+        environment.append(Path(f"/proc/{process.pid}/environ").read_bytes())
+        sandbox.kill(process)
+
+    with pytest.raises(TooLargeError, match="memory"):
+        sandbox.run(an_endless_task(tmp_path), folder, look)
+    assert environment[0]
     assert b"hunter2" not in environment[0]
 
 
 def test_the_process_is_limited(tmp_path: Path, folder: Path) -> None:
-    """The limits of the child, read from outside until it ends: it sets them one by one, so the last reading counts."""
-    limits: dict[str, str] = {}
-    watchers: list[threading.Thread] = []
+    """The limits of the child, read from outside: it sets them one by one, the one of its time last."""
+    found: list[dict[str, str]] = []
 
     def look(process: Fork) -> None:
-        def watch() -> None:
-            with contextlib.suppress(OSError):
-                while process.poll() is None:
-                    text = Path(f"/proc/{process.pid}/limits").read_text()
-                    if "4294967296" in text:
-                        limits.update({line[:26].strip(): line[26:].split()[0] for line in text.splitlines()})
+        limits = {"Max cpu time": "unlimited"}
+        while limits["Max cpu time"] == "unlimited":
+            lines = Path(f"/proc/{process.pid}/limits").read_text().splitlines()
+            limits = {line[:26].strip(): line[26:].split()[0] for line in lines}
+        found.append(limits)
+        sandbox.kill(process)
 
-        watchers.append(threading.Thread(target=watch))
-        watchers[0].start()
+    with pytest.raises(TooLargeError, match="memory"):
+        sandbox.run(an_endless_task(tmp_path, memory_bytes=2**32), folder, look)
+    assert found[0]["Max address space"] == found[0]["Max file size"] == "4294967296"
+    assert found[0]["Max core file size"] == "0"
 
-    sandbox.run(a_task(tmp_path, memory_bytes=2**32), folder, look)
-    watchers[0].join()
-    assert limits["Max address space"] == limits["Max file size"] == "4294967296"
-    assert limits["Max core file size"] == "0"
+
+def test_whoever_looks_at_a_process_and_fails_leaves_its_server_ready(tmp_path: Path, folder: Path) -> None:
+    def fail(_: Fork) -> None:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        sandbox.run(an_endless_task(tmp_path), folder, fail)
+    (tmp_path / "next").mkdir()
+    sandbox.run(a_task(tmp_path), tmp_path / "next", ignore)
+    assert (tmp_path / "next" / META).exists()
 
 
 def is_alive(pid: int) -> bool:

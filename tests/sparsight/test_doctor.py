@@ -126,7 +126,8 @@ def test_an_address_of_another_machine_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_home_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir(mode=0o755)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home").chmod(0o755)
     found = next(doctor._folders(settings(tmp_path)))
     assert found.status == "warn"
     assert "can be read by other users" in found.found

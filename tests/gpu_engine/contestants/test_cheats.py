@@ -57,8 +57,9 @@ REASONS = {
         # Which of its works is seen first, what it writes, what it holds or that it runs, is chance.
         **dict.fromkeys(("THREAD", "POOLED", "NEWEST_ONLY", "DELAYED", "AFTER_ITSELF"), f"{LATE}|{KEEPS}|{GOES_ON}"),
         "POLLING": f"{LATE}|{GOES_ON}",
-        "BURNING": GOES_ON,
     },
+    # Whose threads go on leaves nothing to be told apart for those after it: it comes alone.
+    "burning": {"BURNING": GOES_ON},
     "patched": {
         **dict.fromkeys(("CLOCK", "CLOCK_LATER", "CLOCK_SLOW"), "replaced time.perf_counter_ns"),
         **dict.fromkeys(("CLOCK_OF_THE_STOPWATCH", "CLOCK_HIDDEN"), "replaced gpu_engine.measure.cpu.time"),

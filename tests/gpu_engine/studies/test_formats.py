@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpu_engine import products
+from gpu_engine.competitors import BEST
 from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.parameters import parse_params
 from gpu_engine.products import Products, SamplingPlan
 from gpu_engine.records import BandwidthPoint, Case, DeviceProfile, MatrixInfo, Measurement
+from gpu_engine.sampling import measure
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 from tests.battery import BATTERY
 
@@ -93,3 +96,21 @@ def test_what_a_job_still_owes_of_the_transpose_is_measured_alone(bench: Bench) 
     owed = [case for case in STUDY.cases(params, [WIDE], CPU) if case.axes]
     found = [m for m in STUDY.run(params, owed, {"m": BATTERY["wide"]()}, bench) if isinstance(m, Measurement)]
     assert [(m.case, m.stored_bytes) for m in found] == [("m|csr/scalar|warm|op=AT", 12 * WIDE.nnz + 4 * 9001)]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_best_of_the_library_is_found_in_a_new_order_too(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """Where its algorithms are cases themselves their names have the order, else not."""
+    rivals = ("csr/scalar", "csr/vector")
+    monkeypatch.setattr(products, "competitor_names", lambda _: rivals)
+    best = Case("m", f"{BEST}+rcm", "warm")
+    cases = [*(Case("m", f"{name}+rcm", "warm") for name in rivals if named), best]
+    plan = SamplingPlan(("warm",), 9, "csr/scalar", 0.0, "rcm")
+    found = list(measure(bench, [Products(plan, cases, BATTERY["band"](), bench)]))
+    measured = [m for m in found if isinstance(m, Measurement)]
+    assert [m.case for m in measured] == [case.key for case in cases]
+    if named:
+        assert measured[-1].median_s == min(m.median_s for m in measured if m.median_s)
+    assert measured[-1].median_s

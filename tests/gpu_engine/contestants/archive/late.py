@@ -4,8 +4,6 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
 from gpu_engine.contestants import Contestant
 
 END = threading.Event()
@@ -85,25 +83,9 @@ def polling() -> Contestant:
     return Contestant(prepare, multiply)
 
 
-def burning() -> Contestant:
-    """Multiplies as it should, while a thread keeps the machine from everybody else."""
-
-    def run() -> None:
-        numbers = np.ones(10_000)
-        while not END.is_set():
-            numbers.sum()
-
-    def prepare(matrix: Any) -> Any:
-        threading.Thread(target=run, daemon=True).start()
-        return matrix.to_scipy()
-
-    return Contestant(prepare, product)
-
-
 THREAD = Contestant(csr, in_a_thread)
 POOLED = pooled()
 NEWEST_ONLY = newest_only()
 DELAYED = delayed(1e-3)
 AFTER_ITSELF = after_itself()
 POLLING = polling()
-BURNING = burning()
