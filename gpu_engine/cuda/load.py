@@ -3,10 +3,12 @@
 import functools
 import hashlib
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from gpu_engine.cuda.bound import bind
 from gpu_engine.errors import KernelError
 
 FLAGS = ("--std=c++17", "-default-device")
@@ -42,6 +44,12 @@ class CudaSource:
     def function(self, instantiation: str) -> Any:
         """The compiled kernel on the current device (a CuPy RawKernel); raises KernelError with the compiler's log."""
         return _function(self, instantiation, _current_device())
+
+    def bound(
+        self, instantiation: str, blocks: int, threads: int, arguments: Sequence[Any], shared_mem: int = 0
+    ) -> Callable[..., None]:
+        """The kernel as a launch with these arguments, as `bind` makes it; raises KernelError as `function`."""
+        return bind(self.function(instantiation), blocks, threads, arguments, shared_mem)
 
 
 def _current_device() -> int:

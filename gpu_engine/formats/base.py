@@ -133,14 +133,15 @@ def launch(
 
     clears  whether it adds to y, which is zeroed before
     """
-    kernel = source.function(name) if blocks else None
-    grid, block = (blocks,), (threads,)
+    product = source.bound(name, blocks, threads, (*arguments, None, None), shared_mem) if blocks else None
+    if product is not None and not clears:
+        return product
 
     def call(x: Any, y: Any) -> None:
         if clears:
             y.data.memset_async(0, y.nbytes)
-        if kernel is not None:
-            kernel(grid, block, (*arguments, x, y), shared_mem=shared_mem)
+        if product is not None:
+            product(x, y)
 
     return call
 

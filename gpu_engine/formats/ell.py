@@ -5,7 +5,6 @@ Source: PELLR paper, §2. A padded slot has column −1, so explicit zeros stay 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,7 +91,7 @@ def cuda_product(layout: EllLayout, adds: bool = False) -> Launch:
 def bind(layout: EllLayout, x: Any, y: Any, adds: bool = False) -> Callable[[], None]:
     """The same of a matrix with rows, with x and y given, as a call that makes nothing anew."""
     blocks, threads, arguments = _shape(layout)
-    return partial(SOURCE.function(_name(adds)), (blocks,), (threads,), (*arguments, x, y))
+    return SOURCE.bound(_name(adds), blocks, threads, (*arguments, x, y))
 
 
 def _name(adds: bool) -> str:

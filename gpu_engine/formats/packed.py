@@ -21,11 +21,10 @@ from gpu_engine.jit import numba
 THREADS, ITEMS = 128, 4
 TILE = THREADS * ITEMS
 VALUE_BYTES = (8, 4, 1, 0)
-JOIN = "join_cut_rows"
 SOURCE = CudaSource(
     __package__,
     "packed.cu",
-    (*(f"packed_tile<{p}, {THREADS}, {ITEMS}, {b}>" for p in POINTERS for b in VALUE_BYTES), JOIN),
+    (*(f"packed_tile<{p}, {THREADS}, {ITEMS}, {b}>" for p in POINTERS for b in VALUE_BYTES), tiles.JOIN),
 )
 
 
@@ -89,9 +88,9 @@ def _bytes_needed(matrix: CsrMatrix) -> int:
 def _cuda(layout: PackedLayout) -> Launch:
     pointer = POINTERS[layout.indptr.dtype.itemsize == 8]
     size = packing.value_bytes(layout.stored, layout.table)
-    kernel = SOURCE.function(f"packed_tile<{pointer}, {THREADS}, {ITEMS}, {size}>")
+    kernel = f"packed_tile<{pointer}, {THREADS}, {ITEMS}, {size}>"
     arrays = (layout.indptr, *layout.columns.arrays, layout.stored, layout.table)
-    return tiles.launch(kernel, SOURCE.function(JOIN), THREADS, layout.tiles, arrays)
+    return tiles.launch(SOURCE, kernel, THREADS, layout.tiles, arrays)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -21,9 +21,8 @@ THREADS, ITEMS = 128, 4
 """Of 64 … 512 threads with 2 … 16 entries each, these were fastest on an H200 over graphs, webs and road networks."""
 
 TILE = THREADS * ITEMS
-JOIN = "join_cut_rows"
 SOURCE = CudaSource(
-    __package__, "split.cu", (*(f"split_tile<{pointer}, {THREADS}, {ITEMS}>" for pointer in POINTERS), JOIN)
+    __package__, "split.cu", (*(f"split_tile<{pointer}, {THREADS}, {ITEMS}>" for pointer in POINTERS), tiles.JOIN)
 )
 
 
@@ -51,9 +50,9 @@ class SplitLayout:
 
 def _cuda(layout: SplitLayout) -> Launch:
     matrix = layout.matrix
-    kernel = SOURCE.function(f"split_tile<{POINTERS[matrix.indptr.dtype.itemsize == 8]}, {THREADS}, {ITEMS}>")
+    kernel = f"split_tile<{POINTERS[matrix.indptr.dtype.itemsize == 8]}, {THREADS}, {ITEMS}>"
     arrays = (matrix.indptr, matrix.indices, matrix.values)
-    return tiles.launch(kernel, SOURCE.function(JOIN), THREADS, layout.tiles, arrays)
+    return tiles.launch(SOURCE, kernel, THREADS, layout.tiles, arrays)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Launch, array_module, row_lengths
 
 CUT = 2**31
@@ -19,6 +20,7 @@ CUT = 2**31
 SLACK_SHARE = 8
 """Rows up to 1/SLACK_SHARE of a tile are never cut."""
 
+JOIN = "join_cut_rows"
 JOIN_BLOCK = 256
 
 
@@ -114,20 +116,21 @@ def _cut_rows(rows: Any, cuts: Any) -> tuple[Any, Any, Any]:
     return cut.astype(xp.int32), first.astype(xp.int32), (first + count).astype(xp.int32)
 
 
-def launch(kernel: Any, join: Any, threads: int, tiles: Tiles, arguments: tuple[Any, ...]) -> Launch:
-    """A product on a GPU: the kernel of the tiles, called as `split_tile` is with its `arguments`, then the join."""
+def launch(source: CudaSource, name: str, threads: int, tiles: Tiles, arguments: tuple[Any, ...]) -> Launch:
+    """A product on a GPU: the kernel of the tiles, called as `split_tile` is with its `arguments`, then JOIN."""
     if not tiles.count:
         return lambda _, y: y.data.memset_async(0, y.nbytes)
-    grid, block = (tiles.count,), (threads,)
     arrays, sums = (tiles.borders, tiles.first_rows, *arguments), (tiles.first_sums, tiles.last_sums)
     cut = int(tiles.cut_rows.size)
-    join_grid, join_block = (-(-cut // (JOIN_BLOCK // 32)),), (JOIN_BLOCK,)
+    product = source.bound(name, tiles.count, threads, (*arrays, None, None, *sums))
+    if not cut:
+        return product
     parts = np.int32(cut), tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, *sums
+    join = source.bound(JOIN, -(-cut // (JOIN_BLOCK // 32)), JOIN_BLOCK, (*parts, None))
 
     def call(x: Any, y: Any) -> None:
-        kernel(grid, block, (*arrays, x, y, *sums))
-        if cut:
-            join(join_grid, join_block, (*parts, y))
+        product(x, y)
+        join(y)
 
     return call
 

@@ -21,7 +21,7 @@ from gpu_engine.formats.coo import CooLayout
 from gpu_engine.formats.csc import CscLayout
 from gpu_engine.formats.csr import smart
 from gpu_engine.formats.csr.layout import CsrLayout
-from gpu_engine.formats.split import ITEMS, JOIN, THREADS, SplitLayout
+from gpu_engine.formats.split import ITEMS, THREADS, SplitLayout
 from gpu_engine.multigpu import cuda_chunks
 from gpu_engine.multigpu.merge import combine
 from gpu_engine.multigpu.operations import Operations, Update
@@ -70,7 +70,7 @@ RANKS = CudaSource(
         *(f"finish_pages<{read}, {write}>" for read, write in STEPS),
         *(f"scale_pages<{kind}>" for kind in HEADS),
         *(f"copy_pages<{kind}>" for kind in (FP64, *HEADS)),
-        *("sum_picked", "join_found", JOIN),
+        *("sum_picked", "join_found", tiles.JOIN),
     ),
 )
 
@@ -173,10 +173,10 @@ def follow(links: Any, values: Segmented, p: Segmented, k: int, totals: Any) -> 
     """What flows along the links to each page."""
     matrix, cut = links.matrix, links.tiles
     pointer = POINTERS[matrix.indptr.dtype.itemsize == 8]
-    kernel = RANKS.function(f"tile_totals<{pointer}, {THREADS}, {ITEMS}, {_type(p, k)}>")
+    kernel = f"tile_totals<{pointer}, {THREADS}, {ITEMS}, {_type(p, k)}>"
     arrays = (matrix.indptr, matrix.indices, values.units)
     if totals.size:
-        tiles.launch(kernel, RANKS.function(JOIN), THREADS, cut, arrays)(p.units, totals)
+        tiles.launch(RANKS, kernel, THREADS, cut, arrays)(p.units, totals)
 
 
 def to_ieee(vector: Segmented) -> None:

@@ -123,7 +123,7 @@ class DeviceVectors:
 
     def empty(self, size: int) -> Any:
         """A new vector."""
-        return self._cupy.empty(size)
+        return self._array(size)
 
     def overlap(self, x: Any, y: Any) -> bool:
         """Whether the two share memory."""

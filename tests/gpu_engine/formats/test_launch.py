@@ -10,6 +10,7 @@ from gpu_engine.errors import KernelError
 from gpu_engine.formats import FORMATS, find_kernel
 from gpu_engine.formats.base import Format, Kernel
 from tests.battery import BATTERY
+from tests.gpu_engine.launches import noted
 
 KERNELS = [pytest.param(f, k, id=f"{f.name}/{k.variant}") for f in FORMATS for k in f.kernels if k.cuda]
 
@@ -29,12 +30,14 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """(kernel, blocks, arguments) of every launch."""
     found: list[Any] = []
 
-    def function(source: CudaSource, name: str) -> Any:
-        assert name in source.instantiations
-        found.append(("compiled", name))
-        return lambda grid, block, arguments, shared_mem=0: found.append((name, grid[0] * block[0], arguments))
+    def note(name: str, blocks: int, threads: int, arguments: tuple[Any, ...], _: int) -> None:
+        found.append((name, blocks * threads, arguments))
 
-    monkeypatch.setattr(CudaSource, "function", function)
+    def bound(*arguments: Any) -> Any:
+        found.append(("bound", arguments[1]))
+        return noted(note)(*arguments)
+
+    monkeypatch.setattr(CudaSource, "bound", bound)
     return found
 
 
@@ -43,13 +46,13 @@ def test_a_bound_product_prepares_once_and_takes_other_vectors(f: Format, kernel
     matrix = BATTERY["power_law"]()
     layout = f.from_csr(matrix)
     product = kernel.bound("cuda", layout)
-    assert {said[0] for said in launched} == {"compiled"}
+    assert {said[0] for said in launched} == {"bound"}
     launched.clear()
     pairs = [[Vector(f"{name}{turn}", launched, matrix.n_rows) for name in "xy"] for turn in range(2)]
     for x, y in pairs:
         product(x, y)
         first, launched[:] = list(launched), []
-        assert [said for said in first if said[0] == "compiled"] == []
+        assert [said for said in first if said[0] == "bound"] == []
         vectors = [a for said in first if said[0] != "memset" for a in said[2] if isinstance(a, Vector)]
         assert {x, y} == set(vectors)
         assert all(said[1:] == (y.name, 0, 8 * matrix.n_rows) for said in first if said[0] == "memset")
@@ -59,7 +62,7 @@ def test_a_bound_product_prepares_once_and_takes_other_vectors(f: Format, kernel
 def test_without_rows_nothing_is_launched(f: Format, kernel: Kernel, launched: list[Any]) -> None:
     layout = f.from_csr(BATTERY["zero_by_zero"]())
     kernel.bound("cuda", layout)(Vector("x", launched, 5), Vector("y", launched, 0))
-    assert [said for said in launched if said[0] != "compiled" and said != ("memset", "y", 0, 0)] == []
+    assert [said for said in launched if said[0] != "bound" and said != ("memset", "y", 0, 0)] == []
 
 
 def test_a_kernel_that_a_backend_lacks_is_refused() -> None:

@@ -19,6 +19,7 @@ from gpu_engine.formats import FORMATS, coo, kernel_names
 from gpu_engine.formats.base import Format, Kernel
 from gpu_engine.standalone import archive, folder_of
 from tests.battery import BATTERY
+from tests.gpu_engine.launches import noted
 
 KERNELS = [pytest.param(f, k, id=name) for f in FORMATS for name, k in f.kernels_on("cuda")]
 UNEVEN = ("power_law", "empty_rows_and_columns")
@@ -92,7 +93,11 @@ def as_cupy_has_it(matrix: CsrMatrix) -> Any:
 def engine(monkeypatch: pytest.MonkeyPatch) -> Calls:
     """What the engine launches."""
     calls: Calls = []
-    monkeypatch.setattr(CudaSource, "function", lambda self, name: recorder(calls, name))
+
+    def note(name: str, blocks: int, threads: int, arguments: tuple[Any, ...], shared_mem: int) -> None:
+        recorder(calls, name)((blocks,), (threads,), arguments, shared_mem=shared_mem)
+
+    monkeypatch.setattr(CudaSource, "bound", noted(note))
     return calls
 
 
