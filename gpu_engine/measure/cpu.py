@@ -69,6 +69,9 @@ class CpuStopwatch:
     def synchronize(self) -> None:
         """Nothing runs in the background here."""
 
+    def take_back(self) -> None:
+        """There are no streams here."""
+
     def prepare(
         self,
         call: Callable[[], None],

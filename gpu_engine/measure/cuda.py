@@ -93,6 +93,10 @@ class CudaStopwatch:
         with translated():
             self._device.synchronize()
 
+    def take_back(self) -> None:
+        """Makes its stream the current one again."""
+        self._stream.use()
+
     def prepare(
         self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None, captured: bool = True
     ) -> Callable[[], list[float]]:

@@ -47,6 +47,9 @@ class Stopwatch(Protocol):
     def synchronize(self) -> None:
         """Waits for all launched work and raises what it did wrong."""
 
+    def take_back(self) -> None:
+        """Makes current again what foreign code may have replaced: the stream of a GPU."""
+
     def prepare(
         self, call: Callable[[], None], cache: Cache, before: Callable[[], None] | None = None, captured: bool = True
     ) -> Callable[[], list[float]]:
