@@ -5,10 +5,12 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from gpu_engine import recordings
 from gpu_engine.ab.command import main as ab
 from gpu_engine.contestants.sources import check_reference, parse_references
 from gpu_engine.csr_matrix import fingerprint
@@ -17,9 +19,10 @@ from gpu_engine.errors import SparsightError
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.tables import Table
 from gpu_engine.interrupts import heard_once
-from gpu_engine.measure import open_bench
-from gpu_engine.named_matrices import NamedMatrices
+from gpu_engine.measure import Bench, open_bench
+from gpu_engine.named_matrices import NamedMatrices, source_of
 from gpu_engine.parameters import assignments, parse_params
+from gpu_engine.recordings import Recording
 from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps
 from gpu_engine.results import findings_of, results_document
 from gpu_engine.standalone.command import main as kernel
@@ -47,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--device", default="auto", help=DEVICE_HELP)
     parser.add_argument("--json", metavar="FILE", help="write the records here (- for standard output)")
+    parser.add_argument("--recording", type=Path, metavar="FILE", help="write a recording here, which a server imports")
     parser.add_argument("--samples", action="store_true", help="keep the medians of all rounds in the JSON")
     parser.add_argument(
         "--set",
@@ -88,9 +92,22 @@ def _run(arguments: argparse.Namespace) -> StudyData:
                 measurements.append(record)
             elif isinstance(record, Trace):
                 traces[device.id, record.case] = record
-    data = StudyData(measurements, known, traces=traces)
+        data = StudyData(measurements, known, traces=traces)
+        if arguments.recording:
+            _record(arguments.recording, chosen.name, bench, matrices, data)
     lines.conclude(data)
     return data
+
+
+def _record(path: Path, study_name: str, bench: Bench, matrices: NamedMatrices, data: StudyData) -> None:
+    described = tuple(
+        recordings.describe(name, data.matrix(name).name, matrix, source_of(name)) for name, matrix in matrices.items()
+    )
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    found = Recording(
+        study_name, now, bench.device, bench.profile, described, tuple(data.measurements), tuple(data.traces.values())
+    )
+    path.write_bytes(recordings.dump(found, f"The recording {path.name}"))
 
 
 def _values(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:

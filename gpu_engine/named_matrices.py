@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from gpu_engine.batched.sources import read_matrices
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.generators import generate, generator
 from gpu_engine.matrix_io import ReadLimits, read_matrix
 from gpu_engine.parameters import assignments
+from gpu_engine.recordings import generated, uploaded
 
 EACH = "each:"
 """Before the path of a folder or an archive: every matrix in it."""
@@ -44,9 +46,21 @@ class NamedMatrices(Mapping[str, CsrMatrix]):
         return len(self._names)
 
 
-def _load(name: str) -> CsrMatrix:
-    """A file's matrix, or a generated one: `family:name=value,name=value`."""
+def source_of(name: str) -> dict[str, Any]:
+    """Where the values of a named matrix come from, as a recording says it."""
+    call = _call(name)
+    return uploaded(Path(name).name) if call is None else generated(*call)
+
+
+def _call(name: str) -> tuple[str, Any] | None:
+    """The family and the parameters of a generator's call; None for a file."""
     family, colon, text = name.partition(":")
     if not colon or Path(name).exists():
-        return read_matrix(Path(name), ReadLimits()).matrix
-    return generate(family, assignments(generator(family).Params, text))
+        return None
+    return family, assignments(generator(family).Params, text)
+
+
+def _load(name: str) -> CsrMatrix:
+    """A file's matrix, or a generated one: `family:name=value,name=value`."""
+    call = _call(name)
+    return read_matrix(Path(name), ReadLimits()).matrix if call is None else generate(*call)

@@ -1,11 +1,12 @@
-"""Recordings: the results of a study on a device that is not here, as files that come with the product.
+"""Recordings: the results of a study on a device, as a file that says them to whoever does not have that device.
 
-A recording lies in `recorded/<device>/<study>.json.gz`: measurements without raw samples, traces, the study, the
-device, its profile, and of each matrix everything but the values.
+It has measurements without raw samples, traces, the study, the device, its profile, and of each matrix everything but
+the values. Those that come with the product lie in `recorded/<device>/<study>.json.gz`.
 """
 
 import dataclasses
 import gzip
+import io
 import json
 import re
 import zlib
@@ -45,6 +46,9 @@ RECORDED = Path(str(files("gpu_engine") / "recorded"))
 
 ENDING = ".json.gz"
 BYTES_MAX = 2_000_000
+DOCUMENT_MAX = 2**24
+"""Most bytes of the document in the file."""
+
 DEVICE = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
@@ -56,7 +60,7 @@ class MatrixRecord:
     id           what the measurements call it
     fingerprint  joins the results with the same matrix elsewhere
     features     as `gpu_engine.features` names them, None for what is not finite
-    source       where its values come from: `generated(…)` or `collected(…)`
+    source       where its values come from: `generated(…)`, `collected(…)` or `uploaded(…)`
     """
 
     id: str
@@ -97,6 +101,11 @@ def collected(name: str) -> dict[str, Any]:
     return {"kind": "collection", "name": name}
 
 
+def uploaded(filename: str) -> dict[str, Any]:
+    """The source of a matrix that only whoever has its file can measure."""
+    return {"kind": "upload", "filename": filename}
+
+
 def kind_of(source: Mapping[str, Any]) -> SourceKind:
     """What a source is; whoever reads one asks here, so that a kind that nobody writes is a type error."""
     return cast(SourceKind, source.get("kind"))
@@ -109,19 +118,33 @@ def describe(matrix_id: str, name: str, matrix: CsrMatrix, source: Mapping[str, 
 
 
 def write(path: Path, recording: Recording) -> int:
-    """Writes the file, without raw samples, and returns its bytes; the same recording gives the same file.
+    """Writes a recording that comes with the product and returns its bytes.
 
-    Raises InputError for a recording that contradicts itself or its path, TooLargeError past BYTES_MAX.
+    Raises InputError and TooLargeError as `dump`, and for a path that is not that of its study.
+    """
+    _refuse(_name(path), _about_place(path, recording))
+    data = dump(recording, _name(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return len(data)
+
+
+def dump(recording: Recording, name: str) -> bytes:
+    """The file of a recording, without raw samples; the same recording gives the same file.
+
+    name  as messages call it
+
+    Raises InputError for a recording that contradicts itself, TooLargeError past BYTES_MAX or DOCUMENT_MAX.
     """
     recording = dataclasses.replace(
         recording, measurements=tuple(dataclasses.replace(m, samples_s=()) for m in recording.measurements)
     )
-    _check(path, recording)
-    data = gzip.compress(dumps({"schema": SCHEMA} | as_json(recording)).encode(), mtime=0)
-    _check_size(path, len(data))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return len(data)
+    _refuse(name, _contradictions(recording))
+    document = dumps({"schema": SCHEMA} | as_json(recording)).encode()
+    _check_size(name, len(document), DOCUMENT_MAX)
+    data = gzip.compress(document, mtime=0)
+    _check_size(name, len(data), BYTES_MAX)
+    return data
 
 
 def joined(earlier: Recording, later: Recording) -> Recording:
@@ -144,17 +167,33 @@ def _joined(earlier: Iterable[T], later: Iterable[T], key: Callable[[T], Hashabl
 
 
 def read(path: Path) -> Recording:
-    """The recording of a file; raises InputError unless it is whole and consistent, TooLargeError past BYTES_MAX."""
-    data = path.read_bytes()
-    _check_size(path, len(data))
+    """The recording of a file of the product; raises InputError and TooLargeError as `load`."""
+    recording = load(path.read_bytes(), _name(path))
+    _refuse(_name(path), _about_place(path, recording))
+    return recording
+
+
+def load(data: bytes, name: str) -> Recording:
+    """The recording in the bytes of a file; no more than DOCUMENT_MAX of it are unpacked.
+
+    name  as messages call it
+
+    Raises InputError unless it is whole and consistent, TooLargeError past BYTES_MAX or DOCUMENT_MAX.
+    """
+    _check_size(name, len(data), BYTES_MAX)
     try:
-        document = json.loads(gzip.decompress(data), parse_constant=_refuse_constant)
-        recording = parse(document)
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
-        raise InputError(f"{_name(path)} is not gzipped JSON: {error}. Write it again.") from None
+        with gzip.open(io.BytesIO(data)) as file:
+            text = file.read(DOCUMENT_MAX + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name} is not gzipped JSON: {error}. Write it again.") from None
+    _check_size(name, len(text), DOCUMENT_MAX)
+    try:
+        recording = parse(json.loads(text, parse_constant=_refuse_constant))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name} is not gzipped JSON: {error}. Write it again.") from None
     except (KeyError, TypeError, AttributeError, InputError) as error:
-        raise InputError(f"{_name(path)} does not hold a recording: {_reason(error)} Write it again.") from None
-    _check(path, recording)
+        raise InputError(f"{name} does not hold a recording: {_reason(error)} Write it again.") from None
+    _refuse(name, _contradictions(recording))
     return recording
 
 
@@ -189,23 +228,33 @@ def _text(value: Any) -> str:
     return value
 
 
-def _check_size(path: Path, size: int) -> None:
-    if size > BYTES_MAX:
+def _check_size(name: str, size: int, most: int) -> None:
+    if size > most:
+        unpacked = ", unpacked," if most == DOCUMENT_MAX else ""
         raise TooLargeError(
-            f"{_name(path)} has {size} bytes; a recording has at most {BYTES_MAX}. Record fewer matrices or kernels."
+            f"{name}{unpacked} has {size} bytes; a recording has at most {most}. Record fewer matrices or kernels."
         )
 
 
-def _check(path: Path, recording: Recording) -> None:
-    """Raises InputError naming the first thing that does not fit together."""
-    for finding in (*_about_file(path, recording), *_about_matrices(recording), *_about_measurements(recording)):
-        raise InputError(f"{_name(path)}: {finding}")
+def _refuse(name: str, findings: Iterable[str]) -> None:
+    """Raises InputError naming the first thing that was found."""
+    for finding in findings:
+        raise InputError(f"{name}: {finding}")
 
 
-def _about_file(path: Path, recording: Recording) -> Iterable[str]:
+def _about_place(path: Path, recording: Recording) -> Iterable[str]:
     known = study(recording.study).name
     if path.name != known + ENDING or not DEVICE.fullmatch(path.parent.name):
         yield f"a recording of {known} lies in <device>/{known}{ENDING}, <device> of small letters, digits, dashes."
+
+
+def _contradictions(recording: Recording) -> Iterable[str]:
+    yield from _about_device(recording)
+    yield from _about_matrices(recording)
+    yield from _about_measurements(recording)
+
+
+def _about_device(recording: Recording) -> Iterable[str]:
     try:
         zone = datetime.fromisoformat(recording.created_at).tzinfo
     except ValueError:
@@ -228,14 +277,15 @@ def _about_matrices(recording: Recording) -> Iterable[str]:
         if matrix.id not in measured:
             yield f"there is no measurement of {quote(matrix.id)}; leave the matrix out."
         if not _is_source(matrix.source):
-            yield f"the source of {quote(matrix.id)} is neither a generator's call nor a matrix of the collection."
+            yield f"the source of {quote(matrix.id)} is no generator's call, matrix of the collection or file."
 
 
 def _is_source(source: Mapping[str, Any]) -> bool:
-    """Whether `generated` or `collected` gives such a source; raises ParameterError for a call that is none."""
+    """Whether one of the functions above gives such a source; raises ParameterError for a call that is none."""
     if kind_of(source) == "generated":
         return bool(generated(str(source.get("family")), source.get("params", {})))
-    return kind_of(source) == "collection" and isinstance(source.get("name"), str)
+    said = {"collection": "name", "upload": "filename"}.get(kind_of(source), "")
+    return isinstance(source.get(said), str)
 
 
 def _about_measurements(recording: Recording) -> Iterable[str]:

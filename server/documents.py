@@ -85,6 +85,17 @@ class MatrixSet(TypedDict):
     links: dict[str, str]
 
 
+class Recording(TypedDict):
+    """Results of a study that were recorded elsewhere; `imported`: by a caller, else they came with the release."""
+
+    id: str
+    device: str
+    name: str
+    study: str
+    imported: bool
+    measured_at: Time
+
+
 class Preview(TypedDict):
     """What would be read from a file; `reciprocal` is the share of entries with one across the diagonal.
 

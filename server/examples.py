@@ -36,6 +36,14 @@ EXAMPLES: dict[Any, Any] = {
         "hint_code": "list_jobs",
         "hint": "GET /api/v1/jobs lists them.",
     },
+    documents.Recording: {
+        "id": "node7-h100/formats",
+        "device": "recorded:node7-h100",
+        "name": "NVIDIA H100 80GB HBM3 (recorded)",
+        "study": "formats",
+        "imported": True,
+        "measured_at": CREATED_AT,
+    },
     documents.Matrix: {
         "id": MATRIX_ID,
         "name": "cnr-2000",

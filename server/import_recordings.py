@@ -1,19 +1,24 @@
-"""Imports recordings: at every start the files that came with the product and the database are made to agree."""
+"""Imports recordings: at every start the files that came with the product and the database are made to agree.
+
+What somebody has imported lies in the database alone, and stays.
+"""
 
 import hashlib
 import logging
+import re
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import delete, select
+import sqlalchemy
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from gpu_engine import recordings
-from gpu_engine.errors import SparsightError
-from gpu_engine.recordings import ENDING, MatrixRecord, Recording
+from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, SparsightError, quote
+from gpu_engine.recordings import DEVICE, ENDING, MatrixRecord, Recording
 from gpu_engine.records import as_json
 from server.db import AWAY, Database
 from server.devices import RECORDED
@@ -21,6 +26,12 @@ from server.ingest import emit_state
 from server.models import MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
 
 log = logging.getLogger(__name__)
+UNFIT = re.compile(r"[^a-z0-9]+")
+"""What the name of a device has none of."""
+
+NAME_MAX = 40
+IMPORTS_MAX = 100
+"""Most recordings that are imported at a time."""
 _running = threading.Event()
 
 
@@ -38,7 +49,8 @@ def run(database: Database, folder: Path = recordings.RECORDED) -> None:
     _running.set()
     try:
         with database.read() as session:
-            known = {row.id: row.sha256 for row in session.scalars(select(RecordingRow))}
+            rows = session.scalars(select(RecordingRow).where(RecordingRow.imported.is_(False)))
+            known = {row.id: row.sha256 for row in rows}
         for recording_id, path in sorted(files.items()):
             _update(database, recording_id, path, known.get(recording_id, ""))
         if gone := known.keys() - files.keys():
@@ -61,13 +73,7 @@ def _update(database: Database, recording_id: str, path: Path, known: str) -> No
         # Made before the transaction, which on SQLite keeps every other writer waiting.
         row, results = _row(recording_id, digest, recording), _results(recording_id, recording)
         with database.write() as session:
-            _forget(session, [recording_id])
-            session.add(row)
-            session.flush()
-            session.add_all(results)
-            for matrix in recording.matrices:
-                _keep(session, matrix, row.created_at)
-            _sweep(session)
+            replace(session, row, results, recording.matrices)
     except (SparsightError, OSError) as error:
         log.warning("The recording %s is not imported: %s", recording_id, error)
     except IntegrityError:
@@ -75,8 +81,72 @@ def _update(database: Database, recording_id: str, path: Path, known: str) -> No
         log.info("The recording %s has been imported by another server.", recording_id)
 
 
+def take(database: Database, data: bytes, name: str) -> tuple[RecordingRow, bool]:
+    """Imports the bytes of a file as of the device of that name; the recording, and whether it is a new one.
+
+    name  of the device here, `node7`; empty: made of the name that the recording has of it
+
+    Raises InputError and TooLargeError for a file that holds no recording, ParameterError for the name, ConflictError
+    where a recording of the release has that name.
+    """
+    recording = recordings.load(data, "The file")
+    device = name or fitting(recording.device.name)
+    if not DEVICE.fullmatch(device):
+        raise ParameterError(
+            f"name is {quote(device)}; the name of a device has small letters, digits and dashes, at most {NAME_MAX}."
+        )
+    recording_id, digest = f"{device}/{recording.study}", hashlib.sha256(data).hexdigest()
+    row, results = _row(recording_id, digest, recording), _results(recording_id, recording)
+    row.imported = True
+    with database.write() as session:
+        known = session.get(RecordingRow, recording_id)
+        if known is not None and not known.imported:
+            raise ConflictError(f"{quote(recording_id)} came with this release. Give the device another name.")
+        if known is not None and known.sha256 == digest:
+            return known, False
+        if known is None and _imports(session) >= IMPORTS_MAX:
+            raise ParameterError(f"There are {IMPORTS_MAX} imported recordings, as many as are kept; delete one first.")
+        replace(session, row, results, recording.matrices)
+        return row, known is None
+
+
+def fitting(name: str) -> str:
+    """The name of a device in the letters that ids have: `nvidia-h200`."""
+    return UNFIT.sub("-", name.lower()).strip("-")[:NAME_MAX]
+
+
+def delete(database: Database, recording_id: str) -> None:
+    """Forgets a recording that was imported; raises NotFoundError, ConflictError for one of the release."""
+    with database.write() as session:
+        row = session.get(RecordingRow, recording_id)
+        if row is None:
+            raise NotFoundError(f"There is no recording {quote(recording_id)}.")
+        if not row.imported:
+            raise ConflictError(f"{quote(recording_id)} came with this release, and comes again at the next start.")
+        _forget(session, [recording_id])
+        _sweep(session)
+
+
+def _imports(session: Session) -> int:
+    query = select(sqlalchemy.func.count()).select_from(RecordingRow).where(RecordingRow.imported.is_(True))
+    return session.scalar(query) or 0
+
+
+def replace(
+    session: Session, row: RecordingRow, results: Sequence[RecordedResultsRow], matrices: Iterable[MatrixRecord]
+) -> None:
+    """Keeps a recording in place of what there is of its id."""
+    _forget(session, [row.id])
+    session.add(row)
+    session.flush()
+    session.add_all(results)
+    for matrix in matrices:
+        _keep(session, matrix, row.created_at)
+    _sweep(session)
+
+
 def _forget(session: Session, ids: Collection[str]) -> None:
-    session.execute(delete(RecordingRow).where(RecordingRow.id.in_(ids)))
+    session.execute(sqlalchemy.delete(RecordingRow).where(RecordingRow.id.in_(ids)))
 
 
 def _row(recording_id: str, digest: str, recording: Recording) -> RecordingRow:

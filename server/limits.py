@@ -4,12 +4,16 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpu_engine.findings import units
+from gpu_engine.recordings import BYTES_MAX
 from server.errors import problem, problem_response
 
 BODY_BYTES = 2**20
 """Longest body of a request that is not an upload."""
 
 UPLOAD_PATHS = ("/api/v1/matrices", "/api/v1/matrices/preview", "/matrices")
+RECORDING_PATHS = ("/api/v1/recordings", "/recordings")
+RECORDING_BYTES = BYTES_MAX + 2**16
+"""A file, and the multipart form around it."""
 
 
 class BodyLimit:
@@ -17,14 +21,14 @@ class BodyLimit:
 
     def __init__(self, app: ASGIApp, upload_bytes: int) -> None:
         self.app = app
-        self.upload_bytes = upload_bytes
+        self.most = dict.fromkeys(UPLOAD_PATHS, upload_bytes) | dict.fromkeys(RECORDING_PATHS, RECORDING_BYTES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on with a counting `receive`."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        most = self.upload_bytes if scope["path"] in UPLOAD_PATHS else BODY_BYTES
+        most = self.most.get(scope["path"], BODY_BYTES)
         detail = f"The request body is over the limit of {units.size(most)}. Send less, or compress it."
         declared = dict(scope["headers"]).get(b"content-length", b"")
         if declared.isdigit() and (len(declared) > 18 or int(declared) > most):

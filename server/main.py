@@ -20,13 +20,25 @@ from server.methods import HeadAsGet
 from server.metrics import Measured, Metrics
 from server.openapi import COMMON, describe, operation_id, problem_docs
 from server.roles import READ
-from server.routes import audit, collection, devices, events, formats, health, jobs, matrices, sets, studies
+from server.routes import (
+    audit,
+    collection,
+    devices,
+    events,
+    formats,
+    health,
+    jobs,
+    matrices,
+    recordings,
+    sets,
+    studies,
+)
 from server.settings import Settings
 from server.store import Store
 from web import api as figures
 from web import pages
 
-ROUTERS = (matrices, sets, collection, jobs, events, devices, studies, formats, figures, audit)
+ROUTERS = (matrices, sets, collection, jobs, events, devices, recordings, studies, formats, figures, audit)
 
 
 def create_app(settings: Settings) -> FastAPI:

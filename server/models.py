@@ -221,6 +221,8 @@ class RecordingRow(Base):
     profile: Mapped[dict[str, Any]] = mapped_column()
     #: when it was measured
     created_at: Mapped[float] = mapped_column(Float)
+    #: whether somebody has imported it; else it came with the release, and goes with it
+    imported: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
 
 
 class RecordedResultsRow(Base):

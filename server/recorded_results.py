@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
-from gpu_engine.errors import ConflictError
+from gpu_engine.errors import ConflictError, quote
 from gpu_engine.recordings import kind_of
 from gpu_engine.records import Case, Measurement, dumps, trace_from_json
 from gpu_engine.studies import parse_measurement
@@ -149,7 +149,7 @@ def _renamed(fields: dict[str, Any], matrix_id: str, device: str) -> Measurement
 
 
 def generate_call(row: MatrixRow) -> dict[str, Any]:
-    """The body of the call that generates a recorded matrix here; empty for one of a collection."""
+    """The body of the call that generates a recorded matrix here; empty for one that is not generated."""
     if kind_of(row.source) != "generated":
         return {}
     return {"family": row.source["family"], **row.source["params"], "name": row.name}
@@ -158,6 +158,8 @@ def generate_call(row: MatrixRow) -> dict[str, Any]:
 def refusal(row: MatrixRow) -> ConflictError:
     """Why nothing can be done with a recorded matrix, and what to do instead."""
     why = f"The matrix {row.id} came with recorded results and has no values; it can be neither measured nor deleted."
+    if kind_of(row.source) == "upload":
+        return ConflictError(f"{why} Upload its file, {quote(row.source['filename'])}, to measure it here.")
     if kind_of(row.source) != "generated":
         name = row.source.get("name")
         return ConflictError(f"{why} It is {name} of the SuiteSparse Matrix Collection.", hint="fetch_matrix")

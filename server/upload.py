@@ -34,6 +34,11 @@ class Upload:
     name: str
     options: ReadOptions = field(default_factory=ReadOptions)
 
+    def head(self, most: int) -> bytes:
+        """Its first bytes, at most so many."""
+        with self.path.open("rb") as file:
+            return file.read(most)
+
 
 @asynccontextmanager
 async def receive(request: Request, folder: Path) -> AsyncIterator[Upload]:

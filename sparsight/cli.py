@@ -20,6 +20,7 @@ from sparsight import (
     fetch_commands,
     job_commands,
     matrix_commands,
+    record_commands,
     server_commands,
     token_commands,
 )
@@ -44,6 +45,7 @@ matrix_commands.app.add_typer(fetch_commands.app, name="collection")
 app.add_typer(matrix_commands.app, name="matrix")
 app.add_typer(job_commands.app, name="jobs")
 app.add_typer(token_commands.app, name="token")
+app.add_typer(record_commands.app, name="record")
 
 
 def main() -> None:

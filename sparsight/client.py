@@ -23,6 +23,7 @@ from server.documents import (
     Job,
     Matrix,
     MatrixSet,
+    Recording,
     StorageFormat,
     Study,
 )
@@ -152,16 +153,30 @@ class Client:
 
     def download(self, matrix_id: str, target: str | Path) -> Path:
         """Writes the matrix as a .npz file that `scipy.sparse.load_npz` reads; raises ConflictError without values."""
-        target = Path(target)
-        path = f"/api/v1/matrices/{escape(matrix_id, safe='')}/file"
-        with self._reaching(), self._http.stream("GET", path) as answer:
-            if answer.is_error:
-                answer.read()
-                self._document(answer)
-            with target.open("wb") as file:
-                for block in answer.iter_bytes():
-                    file.write(block)
-        return target
+        return self._saved(f"/matrices/{escape(matrix_id, safe='')}/file", {}, target)
+
+    def recordings(self) -> list[Recording]:
+        """Results of devices that are not there, imported or of the release."""
+        return list(self._call("GET", "/recordings")["items"])
+
+    def record(self, device: str, study: str, target: str | Path) -> Path:
+        """Writes what a device of the server has measured as a recording, which other servers import.
+
+        Raises NotFoundError where it has no results of the study.
+        """
+        return self._saved(f"/devices/{escape(device, safe='')}/recording", {"study": study}, target)
+
+    def import_recording(self, path: str | Path, name: str = "") -> Recording:
+        """Sends a recording, as of a device of that name; it takes the place of one of the same device and study."""
+        with opened(path) as (filename, file):
+            parts = {"files": {"file": (filename, file)}, "data": {"name": name} if name else {}}
+            return cast(Recording, self._call("POST", "/recordings", **parts))
+
+    def delete_recording(self, recording_id: str) -> None:
+        """Has the server forget a recording that was imported, `node7/formats`."""
+        answer = self._send("DELETE", f"/recordings/{escape(recording_id)}")
+        if answer.is_error:
+            self._document(answer)
 
     def save_set(self, matrix_ids: Sequence[str], name: str = "") -> MatrixSet:
         """Saves matrices under a short id, which addresses of pages take as `set`; the same again is renamed."""
@@ -310,6 +325,18 @@ class Client:
             if page["next"] is None:
                 return
             parameters["cursor"] = page["next"]
+
+    def _saved(self, path: str, query: Mapping[str, str], target: str | Path) -> Path:
+        """What the server answers, as a file."""
+        target = Path(target)
+        with self._reaching(), self._http.stream("GET", f"/api/v1{path}", params=query) as answer:
+            if answer.is_error:
+                answer.read()
+                self._document(answer)
+            with target.open("wb") as file:
+                for block in answer.iter_bytes():
+                    file.write(block)
+        return target
 
     def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         return self._document(self._send(method, path, **options))

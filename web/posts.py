@@ -18,6 +18,7 @@ from server.jobs import queue
 from server.roles import READ, SUBMIT, CallerDep
 from server.routes.collection import take_fetch
 from server.routes.matrices import take_call, take_upload
+from server.routes.recordings import take_recording
 from server.tokens import SESSION_S
 from web.forms import values_of
 from web.selection import Selection
@@ -107,6 +108,15 @@ def save_set(fields: FieldsDep, database: DatabaseDep) -> Response:
     matrices = [value for name, value in fields if name in ("matrix_ids", "matrix")]
     row, _ = matrix_sets.save(database, matrices, dict(fields).get("name", ""))
     return to(f"/matrices?set={row.id}")
+
+
+@router.post("/recordings", dependencies=[SUBMIT])
+async def import_recording(
+    request: Request, database: DatabaseDep, ingestor: IngestorDep, caller: CallerDep
+) -> Response:
+    """Takes in a recording and shows the devices, its own among them."""
+    await take_recording(request, database, ingestor, caller)
+    return to("/devices")
 
 
 def to(url: str) -> Response:

@@ -93,7 +93,7 @@ async def upload_matrix(request: Request, ingestor: IngestorDep, caller: CallerD
 )
 async def preview_matrix(request: Request, ingestor: IngestorDep, caller: CallerDep) -> Response:
     """What would be read from a file with these options; nothing is kept."""
-    async with _receive(request, ingestor, caller) as received:
+    async with receive(request, ingestor, caller) as received:
         return JSONResponse(await asyncio.wrap_future(ingestor.preview(received.path, received.options)))
 
 
@@ -170,7 +170,7 @@ def list_generators(request: Request) -> Response:
 
 async def take_upload(request: Request, ingestor: Ingestor, caller: Caller) -> tuple[MatrixRow, bool]:
     """The matrix of the file in the body, after up to ten seconds of reading, and whether it is a new one."""
-    async with _receive(request, ingestor, caller) as received:
+    async with receive(request, ingestor, caller) as received:
         added = await run_in_threadpool(intake.add_upload, ingestor, received)
     return await intake.settle(ingestor, added), added.created
 
@@ -186,7 +186,7 @@ def take_call(
 
 
 @asynccontextmanager
-async def _receive(request: Request, ingestor: Ingestor, caller: Caller) -> AsyncIterator[upload.Upload]:
+async def receive(request: Request, ingestor: Ingestor, caller: Caller) -> AsyncIterator[upload.Upload]:
     """The upload in the body, once the caller's quotas allow it."""
     # The parser of the connection holds a body to the length that it declares.
     declared = request.headers.get("content-length", "")

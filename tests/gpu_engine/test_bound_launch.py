@@ -12,7 +12,14 @@ from gpu_engine.cuda.bound import bind
 cuda = pytest.importorskip("cupy").cuda
 
 KERNEL = SimpleNamespace(kernel=SimpleNamespace(ptr=7))
-TYPES: tuple[Any, ...] = (ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_double, ctypes.c_int64, ctypes.c_void_p)
+TYPES: tuple[Any, ...] = (
+    ctypes.c_void_p,
+    ctypes.c_int32,
+    ctypes.c_void_p,
+    ctypes.c_double,
+    ctypes.c_int64,
+    ctypes.c_void_p,
+)
 
 
 def at(pointer: int) -> Any:

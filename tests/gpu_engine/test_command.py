@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from scipy.io import mmwrite
 
+from gpu_engine import recordings
 from gpu_engine.__main__ import _Lines, main
+from gpu_engine.csr_matrix import fingerprint
 from gpu_engine.findings.data import StudyData
+from gpu_engine.generators import generate
 from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
 from gpu_engine.studies import parse_measurement
@@ -51,6 +54,23 @@ def test_every_matrix_of_a_folder_and_a_generated_one(
     said = capsys.readouterr().err
     assert f"{folder}/band.mtx: 1000 × 1000" in said
     assert "  csr/scalar         warm batch=3 compose=copies operation=y=Ax+y" in said
+
+
+def test_a_recording_says_where_the_values_come_from(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path
+) -> None:
+    out, call = tmp_path / "out.json.gz", "stencil:points=5,nx=4,ny=3"
+    arguments = ("batched", call, str(folder / "band.mtx"), "--device", "cpu", "--recording", str(out))
+    assert run(monkeypatch, *arguments, "--set", SETTINGS) == 0
+    found = recordings.load(out.read_bytes(), "it")
+    assert [matrix.source["kind"] for matrix in found.matrices] == ["generated", "upload"]
+    assert [matrix.fingerprint for matrix in found.matrices] == [
+        fingerprint(generate("stencil", {"points": 5, "nx": 4, "ny": 3})),
+        fingerprint(BATTERY["band"]()),
+    ]
+    assert found.matrices[1].source["filename"] == "band.mtx"
+    assert (found.study, found.device.id, found.profile is None) == ("batched", "cpu", False)
+    assert {m.state for m in found.measurements} == {"ok"}
 
 
 def test_a_missing_folder_is_refused(

@@ -114,6 +114,23 @@ def test_a_recording_past_the_limit_is_neither_written_nor_read(path: Path, monk
     assert not path.exists()
 
 
+def test_a_small_file_of_a_large_document_is_not_unpacked_further_than_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recordings, "DOCUMENT_MAX", 2**20)
+    bomb = gzip.compress(bytes(2**26))
+    assert len(bomb) < recordings.BYTES_MAX
+    with pytest.raises(TooLargeError, match=f"it, unpacked, has {2**20 + 1} bytes; a recording has at most {2**20}"):
+        recordings.load(bomb, "it")
+
+
+def test_a_matrix_whose_file_only_its_owner_has_is_recorded_too() -> None:
+    given = sample()
+    own = replace(given.matrices[0], source=recordings.uploaded("mine.mtx"))
+    found = recordings.load(recordings.dump(replace(given, matrices=(own, given.matrices[1])), "it"), "it")
+    assert found.matrices[0].source == {"kind": "upload", "filename": "mine.mtx"}
+
+
 @pytest.mark.parametrize(
     "place", ["h200/format.json.gz", "h200/formats.json", "H200/formats.json.gz", "h 200/formats.json.gz"]
 )
@@ -149,7 +166,10 @@ OTHER_CASES = (
             "2 matrices have the fi",
         ),
         (lambda r: replace(r, matrices=(replace(r.matrices[0], fingerprint="1"), r.matrices[1])), "no sha256"),
-        (lambda r: replace(r, matrices=(replace(r.matrices[0], source={}), r.matrices[1])), "neither a generator"),
+        (
+            lambda r: replace(r, matrices=(replace(r.matrices[0], source={}), r.matrices[1])),
+            "no generator's call, matrix",
+        ),
         (lambda r: replace(r, measurements=r.measurements[:8]), "no measurement of 'web'"),
         (lambda r: replace(r, measurements=(*r.measurements, r.measurements[0])), "is there 2 times"),
         (lambda r: first(r, device="cpu"), "measured on 'cpu', not on 'cuda:0'"),

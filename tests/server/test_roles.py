@@ -23,6 +23,7 @@ SUBMIT = {
     "POST /api/v1/collection/index",
     "POST /api/v1/matrices/generate/preview",
     "POST /api/v1/sets",
+    "POST /api/v1/recordings",
     "POST /api/v1/jobs",
     "POST /api/v1/jobs/{job_id}/cancel",
     "POST /api/v1/jobs/{job_id}/enough",
@@ -32,10 +33,16 @@ SUBMIT = {
     "POST /matrices/generate",
     "POST /matrices/fetch",
     "POST /sets",
+    "POST /recordings",
     "POST /jobs",
     "POST /jobs/{job_id}/annotations",
 }
-ADMIN = {"GET /api/v1/audit", "DELETE /api/v1/matrices/{matrix_id}", "DELETE /api/v1/sets/{set_id}"}
+ADMIN = {
+    "GET /api/v1/audit",
+    "DELETE /api/v1/matrices/{matrix_id}",
+    "DELETE /api/v1/recordings/{device}/{study}",
+    "DELETE /api/v1/sets/{set_id}",
+}
 CHANGING_READ = {"POST /sign-out"}
 """What a role that only reads may change: its own session."""
 
@@ -76,7 +83,7 @@ def test_a_token_makes_the_calls_of_its_role_and_no_other(
             # What is not refused is looked at: nothing made up is there, and no body is right.
             assert refused or answer.status_code in (200, 303, 401, 404, 409, 422, 503), call
             assert (answer.status_code == 401) == (call == "POST /sign-in")
-    assert len(forbidden) == {Role.READ: 21, Role.SUBMIT: 3, Role.ADMIN: 0}[role]
+    assert len(forbidden) == {Role.READ: 24, Role.SUBMIT: 4, Role.ADMIN: 0}[role]
 
 
 def test_a_role_may_do_what_those_before_it_may() -> None:

@@ -198,7 +198,9 @@ def _source(source: dict[str, Any]) -> str:
         return f"generated: {source.get('family')} ({given})" if given else f"generated: {source.get('family')}"
     if kind_of(source) == "collection":
         return f"SuiteSparse Matrix Collection: {source.get('name')}"
-    return f"uploaded, {units.size(source.get('bytes'))}"
+    if "bytes" not in source:
+        return f"the file {source.get('filename')}, elsewhere"
+    return f"uploaded, {units.size(source['bytes'])}"
 
 
 def _span(row: MatrixRow) -> str:

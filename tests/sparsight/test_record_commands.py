@@ -1,0 +1,60 @@
+"""Recordings in a terminal, against the application itself: written, imported, listed, forgotten."""
+
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from gpu_engine import recordings
+from gpu_engine.errors import InputError, NotFoundError
+from gpu_engine.records import DeviceInfo
+from server import devices
+from server.db import Database
+from server.models import JobState
+from sparsight.client import Client
+from sparsight.problems import Hints
+from tests.battery import BATTERY
+from tests.conftest import AddMatrix
+from tests.samples.formats import study_of
+from tests.sparsight.test_commands import documents_of, run
+from tests.web.conftest import add_job
+
+
+@pytest.fixture(autouse=True)
+def _connected(client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands talk to the application; the working folder is empty."""
+
+    def connected(url: str, token: str, hints: Hints) -> Client:
+        made = Client("http://test", token, client, hints)
+        monkeypatch.setattr(made, "close", lambda: None)
+        return made
+
+    monkeypatch.setattr("sparsight.client.Client", connected)
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+def test_results_go_from_a_device_into_a_file_and_from_there_into_a_service(
+    database: Database, add_matrix: AddMatrix
+) -> None:
+    devices.register(database, [DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25)])
+    add_job(database, "j1", "cpu", JobState.SUCCEEDED, study_of(add_matrix(BATTERY["tall"](), "tall", "m1")))
+    written = run("record", "write", "formats", "--device", "cpu")
+    assert written.exit_code == 0, written.output
+    assert recordings.load(Path("formats.json.gz").read_bytes(), "it").study == "formats"
+    imported = documents_of(run("record", "import", "formats.json.gz", "--name", "node7", "--json"))
+    assert imported["id"] == "node7/formats"
+    assert documents_of(run("record", "ls", "--json")) == [imported]
+    listed = run("record", "ls").stdout
+    assert "node7/formats" in listed
+    assert "imported" in listed
+    assert run("record", "rm", "node7/formats").exit_code == 0
+    assert run("record", "ls").stderr.splitlines() == ["There are no recordings."]
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    assert isinstance(run("record", "write", "formats", "--device", "cuda:9").exception, NotFoundError)
+    assert not Path("formats.json.gz").exists()
+    assert isinstance(run("record", "rm", "node7/formats").exception, NotFoundError)
+    Path("notes.txt").write_text("no recording")
+    assert isinstance(run("record", "import", "notes.txt").exception, InputError)
