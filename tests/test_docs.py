@@ -137,7 +137,7 @@ def inner_commands(app: Any) -> list[str]:
     """The commands of groups and of groups within them, with the names of these before them."""
     found = []
     for group in app.registered_groups:
-        own = [str(command.callback.__name__) for command in group.typer_instance.registered_commands]
+        own = [command.name or str(command.callback.__name__) for command in group.typer_instance.registered_commands]
         found += [f"{group.name} {name}" for name in [*own, *inner_commands(group.typer_instance)]]
     return found
 

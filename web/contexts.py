@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpu_engine.findings.tables import Table
 from web.documents import Document
 from web.papers.base import Paper
 from web.papers.parts import ExhibitPart, TrialForm
@@ -154,6 +155,21 @@ class DevicesPage:
     title: str
     topics: str
     devices: tuple[DeviceLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePairPage:
+    """`/devices/compare`: two devices side by side; sides: the fields that choose them."""
+
+    title: str
+    topics: str
+    sides: tuple[Choices, ...]
+    cache: str
+    caches: LinkSwitch
+    swap: Link
+    sentences: tuple[str, ...]
+    kernels: Table
+    matrices: Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,20 @@ from web.selection import Selection, parse_options, parse_selection
 from web.studies import PAGES
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
-from web.views import catalogue, compare, documents, home, jobs, matrices, measure, papers, report, study, tables
+from web.views import (
+    catalogue,
+    compare,
+    device_pairs,
+    documents,
+    home,
+    jobs,
+    matrices,
+    measure,
+    papers,
+    report,
+    study,
+    tables,
+)
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[READ])
 open_router = APIRouter(include_in_schema=False)
@@ -154,6 +167,14 @@ def show_devices(request: Request, database: DatabaseDep) -> Response:
     parse_options(request.query_params.multi_items(), ())
     with reading(request, database) as session:
         return render(request, "devices.html", home.devices_page(session))
+
+
+@router.get("/devices/compare")
+def show_device_pair(request: Request, database: DatabaseDep) -> Response:
+    """Two devices side by side."""
+    options = parse_options(request.query_params.multi_items(), device_pairs.OPTIONS)
+    with reading(request, database) as session:
+        return render(request, "device_pairs.html", device_pairs.page(session, options))
 
 
 @router.get("/papers")

@@ -1,0 +1,158 @@
+"""Two devices side by side: what the second gains over the first, kernel by kernel and matrix by matrix.
+
+On each device kernels are ranked by themselves. The rounds of two devices are not interleaved: there is no verdict.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import geometric_mean
+
+from gpu_engine.findings import units
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.formats.groups import group_by_facet, of_matrices, without_duplicates
+from gpu_engine.findings.ranking import rank
+from gpu_engine.findings.tables import Head, Table
+from gpu_engine.records import Measurement
+
+Timed = Mapping[str, Measurement]
+"""Kernel → its measurement with a time, the fastest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A matrix that both devices have plausible times of."""
+
+    matrix: MatrixFeatures
+    first: Timed
+    second: Timed
+
+    @property
+    def gain(self) -> float:
+        """How many times as fast the second is, each with its own fastest kernel."""
+        return _over(_leader(self.first), _leader(self.second))
+
+    @property
+    def bandwidth(self) -> float | None:
+        """How many times the measured bandwidth of the second is that of the first, at the size of this matrix."""
+        floors = _leader(self.first).floor_s, _leader(self.second).floor_s
+        return floors[0] / floors[1] if floors[0] and floors[1] else None
+
+    @property
+    def carried(self) -> float | None:
+        """What the fastest kernel of the first costs on the second: its time there over that of the fastest there."""
+        kernel = _leader(self.first).kernel
+        return _over(self.second[kernel], _leader(self.second)) if kernel in self.second else None
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePair:
+    """The matrices that both devices have measured in one cache state, by ascending nnz."""
+
+    first: str
+    second: str
+    cache: str
+    matrices: tuple[Shared, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the second gains, what its bandwidth gives, and whether what is fastest on one is on the other."""
+        if not self.matrices:
+            return (f"{self.first} and {self.second} share no matrix with plausible times, {self.cache}.",)
+        gains = _spread([shared.gain for shared in self.matrices])
+        rates = [rate for shared in self.matrices if (rate := shared.bandwidth)]
+        told = f"; its measured bandwidth is {units.ratio(geometric_mean(rates))} as large there" if rates else ""
+        return (
+            f"{self.second} against {self.first}, {self.cache}, {self._counted}, each device with its own fastest "
+            f"kernel: {gains} as fast{told}.",
+            *self._carried(),
+        )
+
+    @property
+    def _counted(self) -> str:
+        number = len(self.matrices)
+        return f"{units.count(number)} {'matrix' if number == 1 else 'matrices'}"
+
+    def _carried(self) -> Iterable[str]:
+        found = [carried for shared in self.matrices if (carried := shared.carried)]
+        if found:
+            near = sum(carried <= NEAR for carried in found)
+            yield (
+                f"The kernel that is fastest on {self.first} is within {round(100 * (NEAR - 1))} % of the fastest on "
+                f"{self.second} on {near} of {len(found)} matrices, and takes {_spread(found)} as long."
+            )
+
+    @property
+    def kernels(self) -> Table:
+        """A row a kernel with times on both: by how much more than the bandwidth it gains, the most first."""
+        numbers = "matrices", "times as fast", "lowest", "highest", "times the bandwidth", "share"
+        heads = Head("kernel", numeric=False), *map(Head, numbers)
+        return Table(heads, tuple(row for _, row in sorted(self._kernel_rows(), reverse=True)))
+
+    def _kernel_rows(self) -> Iterable[tuple[float, tuple[str, ...]]]:
+        for kernel in dict.fromkeys(kernel for shared in self.matrices for kernel in shared.first):
+            both = [shared for shared in self.matrices if kernel in shared.first and kernel in shared.second]
+            gains = [_over(shared.first[kernel], shared.second[kernel]) for shared in both]
+            if not gains:
+                continue
+            mean = geometric_mean(gains)
+            rates = [rate for shared in both if (rate := shared.bandwidth)]
+            rate = geometric_mean(rates) if rates else None
+            cells = (mean, min(gains), max(gains), rate, mean / rate if rate else None)
+            yield mean / (rate or 1.0), (kernel, units.count(len(both)), *map(units.ratio, cells))
+
+    @property
+    def by_matrix(self) -> Table:
+        """A row a matrix: the fastest kernel on each, and what the choice made on the first costs on the second."""
+        heads = (
+            Head("matrix", numeric=False),
+            Head("nnz"),
+            Head("fastest on the first", numeric=False),
+            Head("time", "first"),
+            Head("fastest on the second", numeric=False),
+            Head("time", "second"),
+            *map(Head, ("times as fast", "times the bandwidth", "first’s kernel there")),
+        )
+        return Table(heads, tuple(map(_matrix_row, self.matrices)))
+
+
+NEAR = 1.1
+"""A choice that costs less is as good as the best one."""
+
+
+def pair(data: StudyData, first: str, second: str, cache: str) -> DevicePair:
+    """The products of matrices that both devices have in that cache state; of a library its best stands for all."""
+    found: dict[str, dict[str, Timed]] = {}
+    for (matrix_id, device, state), group in group_by_facet(of_matrices(data.measurements)).items():
+        if state == cache and device in (first, second) and rank(group).leaders:
+            timed = [m for m in without_duplicates(group) if m.state == "ok" and m.median_s]
+            found.setdefault(matrix_id, {})[device] = {m.kernel: m for m in timed}
+    shared = [
+        Shared(data.matrix(matrix_id), own[first], own[second])
+        for matrix_id, own in found.items()
+        if {first, second} <= own.keys()
+    ]
+    return DevicePair(first, second, cache, tuple(sorted(shared, key=lambda s: (s.matrix.nnz, s.matrix.name))))
+
+
+def _leader(timed: Timed) -> Measurement:
+    return next(iter(timed.values()))
+
+
+def _over(one: Measurement, other: Measurement) -> float:
+    return (one.median_s or 0.0) / (other.median_s or 1.0)
+
+
+def _spread(ratios: Iterable[float]) -> str:
+    """`1.2 × (1.0 × to 1.5 ×)`: geometric mean, lowest and highest."""
+    found = sorted(ratios)
+    return f"{units.ratio(geometric_mean(found))} ({units.ratio(found[0])} to {units.ratio(found[-1])})"
+
+
+def _matrix_row(shared: Shared) -> tuple[str, ...]:
+    sides = (cell for timed in (shared.first, shared.second) for cell in _side(_leader(timed)))
+    ratios = map(units.ratio, (shared.gain, shared.bandwidth, shared.carried))
+    return (shared.matrix.name, units.count(shared.matrix.nnz), *sides, *ratios)
+
+
+def _side(m: Measurement) -> tuple[str, str]:
+    return m.kernel, units.seconds(m.median_s)

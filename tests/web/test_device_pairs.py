@@ -1,0 +1,80 @@
+"""/devices/compare: what one device gains over another, by value, and what is refused."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from fastapi.testclient import TestClient
+
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.formats.device_pairs import pair
+from gpu_engine.findings.units import THIN
+from server import import_recordings
+from tests.samples.formats import study_of, timed
+from tests.samples.recording import sample
+from tests.server.test_recordings import file_of
+from tests.web.conftest import CPU, ON_GPU, Lab, words
+
+HTML = {"Accept": "text/html"}
+
+
+def plain(row: Sequence[str]) -> list[str]:
+    return [cell.replace(THIN, " ") for cell in row]
+
+
+def test_what_the_second_gains_and_what_the_choice_of_the_first_costs_there() -> None:
+    found = [
+        timed("csr/vector", 8.0, "warm", "m", "A", floor_s=4.0),
+        timed("sellp/t1", 10.0, "warm", "m", "A", floor_s=4.0),
+        timed("csr/vector", 3.0, "warm", "m", "B", floor_s=1.0),
+        timed("sellp/t1", 2.0, "warm", "m", "B", floor_s=1.0),
+        timed("csr/vector", 1.0, "cold", "m", "B", floor_s=1.0),
+        timed("csr/vector", 1.0, "warm", "other", "B", floor_s=1.0),
+    ]
+    both = pair(StudyData(found, {"m": MatrixFeatures("mesh", 9, 9, 27)}), "A", "B", "warm")
+    (shared,) = both.matrices
+    assert (shared.gain, shared.bandwidth, shared.carried) == (4.0, 4.0, 1.5)
+    assert [plain(row) for row in both.by_matrix.rows] == [
+        ["mesh", "27", "csr/vector", "8.00 s", "sellp/t1", "2.00 s", "4.00 ×", "4.00 ×", "1.50 ×"]
+    ]
+    # SELL-C-σ gains 5 times where the bandwidth gains 4, CSR 2.67 times: what gains more stands first.
+    assert [plain(row)[::2] for row in both.kernels.rows] == [
+        ["sellp/t1", "5.00 ×", "5.00 ×", "1.25 ×"],
+        ["csr/vector", "2.67 ×", "2.67 ×", "0.67 ×"],
+    ]
+    assert "within 10 % of the fastest on B on 0 of 1 matrices" in both.sentences[1]
+    assert math.isclose(pair(StudyData(found), "B", "A", "warm").matrices[0].gain, 0.25)
+
+
+def test_devices_that_share_no_matrix_say_so() -> None:
+    both = pair(StudyData(study_of("m", "A")), "A", "B", "warm")
+    assert both.sentences == ("A and B share no matrix with plausible times, warm.",)
+    assert (both.kernels.rows, both.by_matrix.rows) == ((), ())
+
+
+def test_the_page_has_both_devices_and_is_the_other_way_round_by_a_link(client: TestClient, lab: Lab) -> None:
+    shown = client.get("/devices/compare?first=cpu&second=cuda:0", headers=HTML)
+    assert shown.status_code == 200
+    said = words(shown.text)
+    assert f"{ON_GPU} against {CPU.id}, warm, 1 matrix" in said.replace("\u202f", " ")
+    assert {row[0] for row in shown.context["kernels"].rows} == {"csr/scalar", "csr/vector", "coo/segmented"}
+    swapped = client.get(shown.context["swap"].href, headers=HTML)
+    assert [side.options for side in swapped.context["sides"]] != [side.options for side in shown.context["sides"]]
+
+
+def test_an_imported_device_stands_beside_one_that_is_here(client: TestClient, lab: Lab) -> None:
+    import_recordings.take(lab.database, file_of(sample()), "node7")
+    shown = client.get("/devices/compare?first=cuda:0&second=recorded:node7", headers=HTML)
+    assert shown.status_code == 200
+    assert "share no matrix" in words(shown.text)
+
+
+@pytest.mark.parametrize("query", ["first=none", "second=none", "cache=hot", "third=cpu"])
+def test_what_is_not_there_is_refused(client: TestClient, lab: Lab, query: str) -> None:
+    assert client.get(f"/devices/compare?{query}", headers=HTML).status_code == 422
+
+
+def test_a_service_without_results_says_what_to_do(client: TestClient) -> None:
+    shown = client.get("/devices/compare", headers=HTML)
+    assert shown.status_code == 200
+    assert "Measure a matrix on both" in words(shown.text)
