@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 
 from gpu_engine.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from server.collection import download as download_module
-from sparsight.client import Client
 from sparsight.frozen import hash_of, read_frozen
-from sparsight.problems import Hints
 from tests.collection_site import LIST, Site, packed, serve_from
 from tests.sparsight.test_commands import documents_of, run
+
+pytestmark = pytest.mark.usefixtures("site", "connected")
 
 
 @pytest.fixture
@@ -28,18 +27,6 @@ def site(app: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr(download_module, "RETRY_S", 0.0)
     return site
-
-
-@pytest.fixture(autouse=True)
-def _connected(site: Site, client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands talk to the application."""
-
-    def connected(url: str, token: str, hints: Hints) -> Client:
-        made = Client("http://test", token, client, hints)
-        monkeypatch.setattr(made, "close", lambda: None)
-        return made
-
-    monkeypatch.setattr("sparsight.client.Client", connected)
 
 
 def test_a_matrix_is_fetched_by_its_name_and_found_the_second_time(site: Site) -> None:

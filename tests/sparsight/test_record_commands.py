@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
 
 from gpu_engine import recordings
 from gpu_engine.errors import InputError, NotFoundError
@@ -11,25 +10,17 @@ from gpu_engine.records import DeviceInfo
 from server import devices
 from server.db import Database
 from server.models import JobState
-from sparsight.client import Client
-from sparsight.problems import Hints
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 from tests.samples.formats import study_of
 from tests.sparsight.test_commands import documents_of, run
 from tests.web.conftest import add_job
 
+pytestmark = pytest.mark.usefixtures("connected")
+
 
 @pytest.fixture(autouse=True)
-def _connected(client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands talk to the application; the working folder is empty."""
-
-    def connected(url: str, token: str, hints: Hints) -> Client:
-        made = Client("http://test", token, client, hints)
-        monkeypatch.setattr(made, "close", lambda: None)
-        return made
-
-    monkeypatch.setattr("sparsight.client.Client", connected)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
 
