@@ -1,6 +1,6 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-bench tables page-bench load lock \
+.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-bench tables page-bench load estimates lock \
 	update-constraints bom reach fuzz fuzz-api
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
@@ -18,6 +18,7 @@ help:
 	@echo "make tables            write the tables of the recordings into docs/"
 	@echo "make page-bench        time the page of formats in a browser, over what is recorded and over 10⁴ and 10⁵ measurements"
 	@echo "make load [CLIENTS=50] [MINUTES=2] [PAUSE=1] time pages, lists, submissions and uploads of many clients at once, and watch the memory"
+	@echo "make estimates [JOBS=40] what jobs were expected to take beside what they took, as a service learns it"
 	@echo "make chaos [KILLS=200] kill processes, dispatchers, workers, servers and Postgres under a queue of real jobs"
 	@echo "make reach             what listens, and what of it and of the files another user or address reaches; as root"
 	@echo "make fuzz [FILES=100000 UPLOADS=3000] matrix files by grammar and mutation, read in process and sent to a service"
@@ -64,6 +65,9 @@ format: install
 
 load: install
 	.venv/bin/python -m tools.load --clients $(or $(CLIENTS),50) --minutes $(or $(MINUTES),2) --pause $(or $(PAUSE),1)
+
+estimates: install
+	.venv/bin/python -m tools.estimates --jobs $(or $(JOBS),40)
 
 chaos: install
 	.venv/bin/python -m tools.chaos --kills $(or $(KILLS),200)

@@ -27,7 +27,7 @@ from server import devices, events, quotas, recorded_results
 from server.contestants import located
 from server.db import Database, clock
 from server.documents import MATRICES_MAX
-from server.jobs import annotations
+from server.jobs import annotations, estimates
 from server.jobs.documents import progress_document
 from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
@@ -87,8 +87,10 @@ def submit(
             return earlier, False
         device = devices.resolve(session, request.device, study.several)
         matrices = ready_matrices(session, request.matrix_ids)
+        known = estimates.outcomes(session, study, device)
     # Others write while cases are counted: a session that reads would keep them from it on SQLite.
     job = _job(request, study, params, device, matrices)
+    job.estimate_s = estimates.corrected(study.estimate_s(params, matrices, device), known)
     try:
         with database.write() as session:
             return _queued(session, settings, request, idempotency_key, job, caller)
@@ -123,7 +125,6 @@ def _job(request: JobRequest, study: Study, params: Any, device: DeviceInfo, mat
         device=device.id,
         state=JobState.QUEUED,
         cases_total=cases,
-        estimate_s=study.estimate_s(params, matrices, device),
         retry_of=request.retry_of,
         request_sha256=request.sha256,
         tags=annotations.clean_tags(request.tags),

@@ -14,7 +14,7 @@ from server.db import Database
 from server.deps import DatabaseDep, IngestorDep
 from server.ingest import Ingestor
 from server.models import RecordingRow
-from server.openapi import Responses, list_response_docs, problem_docs, response_docs
+from server.openapi import BYTES, list_response_docs, problem_docs, response_docs
 from server.responses import list_response
 from server.roles import ADMIN, SUBMIT, Caller, CallerDep
 from server.routes.matrices import PARTS, receive
@@ -24,7 +24,6 @@ router = APIRouter(tags=["devices"])
 
 FORM = {"type": "object", "required": ["file"], "properties": PARTS}
 BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}}
-FILE: Responses = {200: {"content": {"application/gzip": {}}, "description": "A file that POST /recordings takes."}}
 
 
 @router.post(
@@ -67,14 +66,14 @@ def delete_recording(device: str, study: str, database: DatabaseDep) -> None:
     import_recordings.delete(database, f"{device}/{study}")
 
 
-@router.get("/devices/{device_id}/recording", responses=FILE | problem_docs(404), response_class=Response)
+@router.get("/devices/{device_id}/recording", responses=BYTES | problem_docs(404), response_class=Response)
 def get_recording(device_id: str, study: str, database: DatabaseDep) -> Response:
     """The newest result of each case of a `study` on a device of this service, as a file for other services."""
     with database.read() as session:
         found = export_recording.of_device(session, study, device_id)
     name = f"{import_recordings.fitting(found.device.name)}-{found.study}{ENDING}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(recordings.dump(found, "The recording"), media_type="application/gzip", headers=headers)
+    return Response(recordings.dump(found, "The recording"), media_type="application/octet-stream", headers=headers)
 
 
 def _document(row: RecordingRow) -> dict[str, Any]:

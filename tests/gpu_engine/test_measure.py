@@ -59,7 +59,7 @@ def measurements(records: list[Record]) -> dict[tuple[str, str], Measurement]:
 
 def test_every_case_is_started_then_measured(bench: Bench) -> None:
     matrix = with_row_lengths(np.full(2000, 9), 2000, seed=1)
-    params = FormatsParams(rounds=9)
+    params = FormatsParams(rounds=9, sampling="full")
     records = run(bench, matrix, params)
     cases = tuple(FormatsStudy().cases(params, [MatrixInfo("m", "m", 2000, 2000, matrix.nnz)], bench.device))
     assert [r.case for r in records if isinstance(r, Measurement)] == [case.key for case in cases]

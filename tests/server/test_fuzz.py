@@ -26,7 +26,7 @@ from schemathesis.specs.openapi import checks
 from sqlalchemy import select
 
 from gpu_engine.records import DeviceInfo
-from server import devices
+from server import devices, import_recordings
 from server.db import Database
 from server.jobs.queue import JobRequest, submit
 from server.matrix_sets import save
@@ -35,7 +35,9 @@ from server.roles import Role, every_route, role_of
 from server.settings import Settings
 from tests.battery import BATTERY
 from tests.conftest import ADDRESS, AddMatrix
+from tests.samples.recording import sample
 from tests.server.conftest import MakeToken
+from tests.server.test_recordings import file_of
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +108,8 @@ def test_no_request_makes_a_server_error_and_none_does_what_its_role_may_not(
     # Half of the requests name something that exists.
     known = {"job_id": job.id, "matrix_id": matrix_id, "name": "formats", "storage": "split", "variant": "tile"}
     known["set_id"] = save(database, [matrix_id])[0].id
+    import_recordings.take(database, file_of(sample()), "node7")
+    known |= {"device": "node7", "study": "formats", "device_id": "cpu"}
     answered: Counter[int] = Counter()
     before = contents(database)
 

@@ -133,7 +133,7 @@ def test_what_a_device_here_has_measured_goes_to_another_service_and_back(
     for job_id, found in (("j1", study_of(matrix_id)), ("j2", newest)):
         add_job(database, job_id, "cpu", JobState.SUCCEEDED, found)
     answer = client.get("/api/v1/devices/cpu/recording", params={"study": "formats"})
-    assert answer.headers["content-type"] == "application/gzip"
+    assert answer.headers["content-type"] == "application/octet-stream"
     assert answer.headers["content-disposition"] == 'attachment; filename="a-processor-formats.json.gz"'
     recording = recordings.load(answer.content, "it")
     assert {m.case: m.median_s for m in recording.measurements} == {m.case: m.median_s for m in newest}

@@ -17,7 +17,7 @@ from gpu_engine.studies.base import Study, check_device
 from gpu_engine.studies.batched import ROWS_MAX
 from server import catalogue, devices
 from server.documents import MATRICES_MAX
-from server.jobs import queue
+from server.jobs import estimates, queue
 from server.models import JobRow, MatrixRow, MatrixState
 from web.forms import DeviceChoice, MeasureForm, Names, StudyForm, changed, form_fields, values_of
 from web.job_contexts import MeasurePage
@@ -81,7 +81,7 @@ def form(session: Session, wanted: Wanted, own: MatrixRow | None = None) -> Meas
     rows = _ready(session, wanted.matrices)
     infos = [_info(row) for row in rows if row.id in wanted.matrices]
     return MeasureForm(
-        studies=tuple(_study(study, wanted, infos, alive) for study in STUDIES),
+        studies=tuple(_study(session, study, wanted, infos, alive) for study in STUDIES),
         matrix=own.id if own else "",
         matrices=tuple(
             Choice(row.id, f"{row.name} ({units.count(row.n_rows)} rows)", row.id in wanted.matrices)
@@ -94,7 +94,9 @@ def form(session: Session, wanted: Wanted, own: MatrixRow | None = None) -> Meas
     )
 
 
-def _study(study: Study, wanted: Wanted, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]) -> StudyForm:
+def _study(
+    session: Session, study: Study, wanted: Wanted, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]
+) -> StudyForm:
     params = parse_params(study.Params, wanted.params if study is wanted.study else {})
     own = {"contestants": wanted.contestants}
     names: Names = {backend: {**study.names(backend), **own} for backend in dict.fromkeys(d.backend for d in alive)}
@@ -103,7 +105,7 @@ def _study(study: Study, wanted: Wanted, matrices: Sequence[MatrixInfo], alive: 
         study.name,
         study.question,
         _fields(form_fields(study.Params, params, names), wanted),
-        _outlook(study, params, matrices, alive),
+        _outlook(session, study, params, matrices, alive),
         study is wanted.study,
         f"/measure?{urlencode(query)}",
     )
@@ -114,14 +116,16 @@ def _fields(fields: tuple[Field, ...], wanted: Wanted) -> tuple[Field, ...]:
     return fields if wanted.contestants else tuple(f for f in fields if f.name != "contestants")
 
 
-def _outlook(study: Study, params: Any, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]) -> str:
+def _outlook(
+    session: Session, study: Study, params: Any, matrices: Sequence[MatrixInfo], alive: Sequence[DeviceInfo]
+) -> str:
     """How long a job takes on each device, or what stands against it."""
     refused = [f"{m.name}: {refusal}" for m in matrices if (refusal := study.refusal(m))]
     if refused and len(refused) == len(matrices):
         return f"Nothing of this can be measured. {' '.join(refused)}"
     if not matrices:
         return "Choose one matrix or more; how long they take is said here."
-    possible = [f"{time} on {d.id}" for d in alive if (time := _time(study, params, matrices, d))]
+    possible = [f"{time} on {d.id}" for d in alive if (time := _time(session, study, params, matrices, d))]
     if not possible:
         return "No device that is here now can measure it with these settings."
     own = ", ".join(f"{name} {value}" for name, value in changed(params))
@@ -129,7 +133,7 @@ def _outlook(study: Study, params: Any, matrices: Sequence[MatrixInfo], alive: S
     return " ".join((said, *(f"Left out is {each}" for each in refused)))
 
 
-def _time(study: Study, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> str:
+def _time(session: Session, study: Study, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> str:
     """The time of a job on a device; empty where there is nothing that the device can measure."""
     try:
         check_device(study, device)
@@ -137,7 +141,8 @@ def _time(study: Study, params: Any, matrices: Sequence[MatrixInfo], device: Dev
             return ""
     except ParameterError:
         return ""
-    return units.duration(study.estimate_s(params, matrices, device))
+    known = estimates.outcomes(session, study, device)
+    return units.duration(estimates.corrected(study.estimate_s(params, matrices, device), known))
 
 
 def _devices(alive: Sequence[DeviceInfo], chosen: str) -> tuple[DeviceChoice, ...]:

@@ -17,6 +17,7 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats import ell
 from gpu_engine.formats.base import max_row_length
 from tests.battery import dense
+from tests.gpu_engine.launches import noted
 
 A = dense([[1, 0, 2], [0, 0, 0], [3, 4, 0]])
 B = dense([[0, 5, 0, 0, 0]])
@@ -84,16 +85,16 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     monkeypatch.setattr(cusparse, "csr", CsrMatrix.to_scipy)
     monkeypatch.setattr(cusparse, "bind", bind)
     monkeypatch.setattr(cusparse_library, "shared_handle", shared_handle)
-    monkeypatch.setattr(CudaSource, "function", lambda source, name: ELL_KERNELS[name])
+    monkeypatch.setattr(CudaSource, "bound", noted(lambda name, *launch: ELL_KERNELS[name](*launch)))
     return log
 
 
 def ell_kernel(adds: bool) -> Callable[..., None]:
     """What a launch of our kernel of ELL does."""
 
-    def launch(grid: Any, block: Any, arguments: Any) -> None:
+    def launch(blocks: int, threads: int, arguments: Any, _: int) -> None:
         n_rows, width, columns, values, x, y = arguments
-        assert grid[0] * block[0] >= n_rows
+        assert blocks * threads >= n_rows
         assert columns.shape == values.shape == (width, n_rows)
         totals = np.where(columns >= 0, values * x[np.maximum(columns, 0)], 0.0).sum(axis=0)
         y[:] = totals + (y if adds else 0.0)

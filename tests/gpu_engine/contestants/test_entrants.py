@@ -19,6 +19,7 @@ from gpu_engine.records import BandwidthPoint, Cache, DeviceProfile
 from tests.battery import BATTERY, coo
 from tests.gpu_engine.contestants.rounds import measured
 from tests.gpu_engine.formats.test_launch import Vector
+from tests.gpu_engine.launches import noted
 from tests.samples.studies import FAST
 
 SLOW = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e6, 1e6),), "")
@@ -129,19 +130,19 @@ def test_what_differs_little_or_is_faster_is_no_evidence(seconds: tuple[float, f
 def test_a_kernel_of_cuda_is_launched_with_its_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     launched: list[Any] = []
 
-    def function(source: CudaSource, name: str) -> Any:
+    def bound(source: CudaSource, name: str, *arguments: Any) -> Any:
         assert (source.text, source.instantiations) == ("source", ("spmv<32>",))
-        return lambda grid, block, arguments, shared_mem=0: launched.append((grid, block, arguments))
+        return noted(lambda _, *launch: launched.append(launch[:3]))(source, name, *arguments)
 
-    monkeypatch.setattr(CudaSource, "function", function)
+    monkeypatch.setattr(CudaSource, "bound", bound)
     matrix = BATTERY["band"]()
     own = CudaContestant("source", "spmv<32>", threads=128, threads_per_row=32, clears=True).as_format("own:a/b")
     layout = own.from_csr(matrix)
     x, y = (Vector(name, launched, matrix.n_rows) for name in "xy")
     own.kernels[0].bound("cuda", layout)(x, y)
-    cleared, (grid, block, arguments) = launched
+    cleared, (blocks, threads, arguments) = launched
     assert cleared == ("memset", "y", 0, 8 * matrix.n_rows)
-    assert (grid, block) == ((250,), (128,))
+    assert (blocks, threads) == (250, 128)
     assert arguments == (np.int32(1000), matrix.indptr, matrix.indices, matrix.values, x, y)
     assert layout.stored_bytes == matrix.stored_bytes
     assert own.kernels[0].source_hash("cuda") == digest("source")

@@ -177,7 +177,7 @@ def test_what_records_of_a_cluster_say(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(scaling, "RANKS", ("pagerank+cpms2",))
     cluster = cluster_of(stored(tmp_path / "grid", GRID), a=2, b=1)
     works = ["cold", "iterate", "pagerank"]
-    found = measured(run_study(cluster, GRID, devices=[1, 2, 3], work=works, overlap=["on"]))
+    found = measured(run_study(cluster, GRID, devices=[1, 2, 3], work=works, overlap=["on"], sampling="full"))
     assert [m.state for m in found] == ["ok"] * 6, [m.note for m in found]
     names = {1: "a/virtual:0", 2: "a/virtual:0, b/virtual:0", 3: "a/virtual:0, a/virtual:1, b/virtual:0"}
     for m in found:

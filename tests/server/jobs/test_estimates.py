@@ -1,0 +1,93 @@
+"""What a job is expected to take: the study's own word, corrected by jobs of its size on the same device."""
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from gpu_engine.records import DeviceInfo, MatrixInfo
+from gpu_engine.studies.formats import FormatsParams, FormatsStudy
+from server import devices
+from server.db import Database
+from server.jobs import estimates, queue
+from server.jobs.estimates import Outcome, corrected
+from server.jobs.queue import JobRequest
+from server.models import JobRow, JobState
+from server.settings import Settings
+from tests.battery import BATTERY
+from tests.conftest import AddMatrix
+
+CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25)
+STUDY = FormatsStudy()
+
+
+def test_without_jobs_the_study_is_believed() -> None:
+    assert corrected(12.0, ()) == 12.0
+
+
+def test_one_job_of_the_same_size_is_believed_for_the_most_part_and_many_almost_wholly() -> None:
+    half = Outcome(10.0, 5.0)
+    assert corrected(10.0, [half]) == pytest.approx(10.0 * 0.5 ** (1 / 1.3))
+    assert corrected(10.0, [half] * 30) == pytest.approx(5.0, rel=0.01)
+
+
+def test_jobs_of_the_same_size_count_more_than_others() -> None:
+    """A small job is mostly start-up, a large one products: a study may have one too high and the other too low."""
+    known = [Outcome(10.0, 2.0)] * 5 + [Outcome(1000.0, 3000.0)] * 5
+    assert corrected(10.0, known) == pytest.approx(2.2, rel=0.1)
+    assert corrected(1000.0, known) == pytest.approx(2900.0, rel=0.1)
+
+
+@pytest.fixture
+def matrix(add_matrix: AddMatrix, database: Database) -> str:
+    devices.register(database, [CPU])
+    return add_matrix(BATTERY["band"](), "band", "m1")
+
+
+def over(database: Database, job_id: str, matrix: str, taken_s: float, **fields: Any) -> None:
+    now = time.time()
+    known = {
+        "study": "formats",
+        "params": asdict(FormatsParams()),
+        "matrix_ids": [matrix],
+        "device": "cpu",
+        "state": JobState.SUCCEEDED,
+        "attempt": 1,
+        "cases_total": 1,
+        "created_at": now,
+        "started_at": now,
+        "finished_at": now + taken_s,
+    }
+    with database.write() as session:
+        session.add(JobRow(id=job_id, **(known | fields)))
+
+
+def test_a_submission_is_expected_to_take_what_others_took(database: Database, settings: Settings, matrix: str) -> None:
+    first, _ = queue.submit(database, settings, JobRequest("formats", (matrix,), {}, "cpu"))
+    info = MatrixInfo(matrix, "band", *BATTERY["band"]().shape, BATTERY["band"]().nnz)
+    assert first.estimate_s == STUDY.estimate_s(FormatsParams(), [info], CPU)
+    for number in range(5):
+        over(database, f"j{number}", matrix, first.estimate_s / 4)
+    second, _ = queue.submit(database, settings, JobRequest("formats", (matrix,), {}, "cpu"))
+    assert second.estimate_s == pytest.approx(first.estimate_s / 4, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"device": "cuda:0"},
+        {"study": "pagerank"},
+        {"state": JobState.FAILED},
+        {"attempt": 2},
+        {"enough": True},
+        {"params": {"kernels": 7}},
+        {"matrix_ids": ["gone"]},
+        {"finished_at": 1.0},
+    ],
+    ids=str,
+)
+def test_what_tells_nothing_of_a_job_is_left_out(database: Database, matrix: str, fields: dict[str, Any]) -> None:
+    over(database, "j1", matrix, 5.0, **fields)
+    with database.read() as session:
+        assert estimates.outcomes(session, STUDY, CPU) == ()
