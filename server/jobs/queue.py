@@ -90,7 +90,8 @@ def submit(
         known = estimates.outcomes(session, study, device)
     # Others write while cases are counted: a session that reads would keep them from it on SQLite.
     job = _job(request, study, params, device, matrices)
-    job.estimate_s = estimates.corrected(study.estimate_s(params, matrices, device), known)
+    own = estimates.expected(study, params, matrices, device, job.cases_total)
+    job.estimate_s = estimates.corrected(own, known)
     try:
         with database.write() as session:
             return _queued(session, settings, request, idempotency_key, job, caller)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
@@ -137,12 +138,13 @@ def _time(session: Session, study: Study, params: Any, matrices: Sequence[Matrix
     """The time of a job on a device; empty where there is nothing that the device can measure."""
     try:
         check_device(study, device)
-        if not any(True for _ in study.cases(params, matrices, device)):
-            return ""
+        cases = sum(1 for _ in islice(study.cases(params, matrices, device), queue.CASES_MAX))
     except ParameterError:
         return ""
-    known = estimates.outcomes(session, study, device)
-    return units.duration(estimates.corrected(study.estimate_s(params, matrices, device), known))
+    if not cases:
+        return ""
+    own = estimates.expected(study, params, matrices, device, cases)
+    return units.duration(estimates.corrected(own, estimates.outcomes(session, study, device)))
 
 
 def _devices(alive: Sequence[DeviceInfo], chosen: str) -> tuple[DeviceChoice, ...]:

@@ -11,7 +11,7 @@ from gpu_engine.studies.formats import FormatsParams, FormatsStudy
 from server import devices
 from server.db import Database
 from server.jobs import estimates, queue
-from server.jobs.estimates import Outcome, corrected
+from server.jobs.estimates import Expected, Outcome, corrected
 from server.jobs.queue import JobRequest
 from server.models import JobRow, JobState
 from server.settings import Settings
@@ -22,21 +22,31 @@ CPU = DeviceInfo("cpu", "cpu", "A processor", 2**34, 2**25)
 STUDY = FormatsStudy()
 
 
+def job(study_s: float, cases: int = 8, settings: str = "", matrix: str = "m") -> Expected:
+    return Expected(study_s, cases, {"settings": settings}, (matrix,))
+
+
 def test_without_jobs_the_study_is_believed() -> None:
-    assert corrected(12.0, ()) == 12.0
+    assert corrected(job(12.0), ()) == 12.0
 
 
-def test_one_job_of_the_same_size_is_believed_for_the_most_part_and_many_almost_wholly() -> None:
-    half = Outcome(10.0, 5.0)
-    assert corrected(10.0, [half]) == pytest.approx(10.0 * 0.5 ** (1 / 1.3))
-    assert corrected(10.0, [half] * 30) == pytest.approx(5.0, rel=0.01)
+def test_the_same_job_is_believed_almost_wholly() -> None:
+    assert corrected(job(10.0), [Outcome(job(10.0), 5.0)]) == pytest.approx(5.0, rel=0.01)
 
 
-def test_jobs_of_the_same_size_count_more_than_others() -> None:
+@pytest.mark.parametrize(
+    ("near", "far"),
+    [
+        (job(10.0), job(1000.0)),
+        (job(10.0), job(10.0, cases=80)),
+        (job(10.0, matrix="other"), job(10.0, settings="others")),
+        (job(11.0), job(10.0, matrix="other", settings="others")),
+    ],
+)
+def test_jobs_that_are_more_alike_count_more(near: Expected, far: Expected) -> None:
     """A small job is mostly start-up, a large one products: a study may have one too high and the other too low."""
-    known = [Outcome(10.0, 2.0)] * 5 + [Outcome(1000.0, 3000.0)] * 5
-    assert corrected(10.0, known) == pytest.approx(2.2, rel=0.1)
-    assert corrected(1000.0, known) == pytest.approx(2900.0, rel=0.1)
+    known = [Outcome(near, near.study_s / 4), Outcome(far, far.study_s * 4)]
+    assert corrected(job(10.0), known) < 10.0 < corrected(far, known)
 
 
 @pytest.fixture
@@ -54,7 +64,7 @@ def over(database: Database, job_id: str, matrix: str, taken_s: float, **fields:
         "device": "cpu",
         "state": JobState.SUCCEEDED,
         "attempt": 1,
-        "cases_total": 1,
+        "cases_total": 42,
         "created_at": now,
         "started_at": now,
         "finished_at": now + taken_s,
