@@ -8,6 +8,7 @@ import dataclasses
 import gzip
 import io
 import json
+import math
 import re
 import zlib
 from collections import Counter
@@ -48,6 +49,12 @@ ENDING = ".json.gz"
 BYTES_MAX = 2_000_000
 DOCUMENT_MAX = 2**24
 """Most bytes of the document in the file."""
+
+INTEGER_MAX = 2**62
+"""Larger than all that is counted, and smaller than what databases keep."""
+
+NAME_MAX = 200
+"""Most characters of the name of a matrix or a device."""
 
 DEVICE = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
@@ -188,7 +195,11 @@ def load(data: bytes, name: str) -> Recording:
         raise InputError(f"{name} is not gzipped JSON: {error}. Write it again.") from None
     _check_size(name, len(text), DOCUMENT_MAX)
     try:
-        recording = parse(json.loads(text, parse_constant=_refuse_constant))
+        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_bounded)
+        # No database keeps half a character, which has no bytes, or the one without a number.
+        if rb"\u0000" in json.dumps(document, ensure_ascii=False).encode():
+            raise ValueError("a text has the character U+0000")
+        recording = parse(document)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is not gzipped JSON: {error}. Write it again.") from None
     except (KeyError, TypeError, AttributeError, InputError) as error:
@@ -199,6 +210,20 @@ def load(data: bytes, name: str) -> Recording:
 
 def _refuse_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large")
+    return number
+
+
+def _bounded(text: str) -> int:
+    number = int(text)
+    if abs(number) > INTEGER_MAX:
+        raise ValueError(f"{text[:40]} is too large")
+    return number
 
 
 def _reason(error: Exception) -> str:
@@ -261,6 +286,8 @@ def _about_device(recording: Recording) -> Iterable[str]:
         zone = None
     if zone is None:
         yield f"created_at is {quote(recording.created_at)}; expected ISO 8601 with the offset from UTC."
+    if not 0 < len(recording.device.name) <= NAME_MAX:
+        yield f"the name of the device has {len(recording.device.name)} characters; 1 to {NAME_MAX} were expected."
     if recording.profile is not None and not (recording.profile.bandwidth and recording.profile.measured_at):
         yield "the profile has no bandwidth, or no time; give None where the device has no profile."
 
@@ -274,6 +301,8 @@ def _about_matrices(recording: Recording) -> Iterable[str]:
     for matrix in recording.matrices:
         if not FINGERPRINT.fullmatch(matrix.fingerprint):
             yield f"the fingerprint of {quote(matrix.id)} is no sha256 in hexadecimal."
+        if not 0 < len(matrix.name) <= NAME_MAX or min(matrix.n_rows, matrix.n_cols, matrix.nnz) < 0:
+            yield f"{quote(matrix.id)} has a name of 1 to {NAME_MAX} characters, and counts from 0 on."
         if matrix.id not in measured:
             yield f"there is no measurement of {quote(matrix.id)}; leave the matrix out."
         if not _is_source(matrix.source):

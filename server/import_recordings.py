@@ -98,16 +98,19 @@ def take(database: Database, data: bytes, name: str) -> tuple[RecordingRow, bool
     recording_id, digest = f"{device}/{recording.study}", hashlib.sha256(data).hexdigest()
     row, results = _row(recording_id, digest, recording), _results(recording_id, recording)
     row.imported = True
-    with database.write() as session:
-        known = session.get(RecordingRow, recording_id)
-        if known is not None and not known.imported:
-            raise ConflictError(f"{quote(recording_id)} came with this release. Give the device another name.")
-        if known is not None and known.sha256 == digest:
-            return known, False
-        if known is None and _imports(session) >= IMPORTS_MAX:
-            raise ParameterError(f"There are {IMPORTS_MAX} imported recordings, as many as are kept; delete one first.")
-        replace(session, row, results, recording.matrices)
-        return row, known is None
+    try:
+        with database.write() as session:
+            known = session.get(RecordingRow, recording_id)
+            if known is not None and not known.imported:
+                raise ConflictError(f"{quote(recording_id)} came with this release. Give the device another name.")
+            if known is not None and known.sha256 == digest:
+                return known, False
+            if known is None and _imports(session) >= IMPORTS_MAX:
+                raise ParameterError(f"{IMPORTS_MAX} recordings are imported, as many as are kept; delete one first.")
+            replace(session, row, results, recording.matrices)
+            return row, known is None
+    except IntegrityError:
+        raise ConflictError("Somebody else imports the same at this moment. Try again.") from None
 
 
 def fitting(name: str) -> str:
@@ -141,7 +144,7 @@ def replace(
     session.flush()
     session.add_all(results)
     for matrix in matrices:
-        _keep(session, matrix, row.created_at)
+        _keep(session, matrix, row)
     _sweep(session)
 
 
@@ -179,10 +182,13 @@ def _results(recording_id: str, recording: Recording) -> list[RecordedResultsRow
     return list(rows.values())
 
 
-def _keep(session: Session, matrix: MatrixRecord, created_at: float) -> None:
-    """The row of a recorded matrix; recordings of several devices share it."""
+def _keep(session: Session, matrix: MatrixRecord, recording: RecordingRow) -> None:
+    """The row of a recorded matrix, which recordings of several devices share: what is imported leaves it as it is."""
     matrix_id = f"recorded-{matrix.fingerprint[:16]}"
-    row = session.get(MatrixRow, matrix_id) or MatrixRow(id=matrix_id, created_at=created_at)
+    row = session.get(MatrixRow, matrix_id)
+    if row is not None and recording.imported:
+        return
+    row = row or MatrixRow(id=matrix_id, created_at=recording.created_at)
     row.name, row.state, row.fingerprint = matrix.name, MatrixState.RECORDED, matrix.fingerprint
     # Not the digest of the generator's call: that is for the matrix which the call makes here.
     row.sha256 = hashlib.sha256(f"recorded {matrix.fingerprint}".encode()).hexdigest()

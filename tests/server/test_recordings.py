@@ -80,6 +80,18 @@ def contradicting(change: Callable[[Any], object]) -> bytes:
         (contradicting(lambda d: d["measurements"][0].update(device="cpu")), "node7", 422, "was measured on 'cpu'"),
         (contradicting(lambda d: d["matrices"][0].update(fingerprint="../..")), "node7", 422, "is no sha256"),
         (contradicting(lambda d: d["traces"][0].update(case="none")), "node7", 422, "is of no case"),
+        (contradicting(lambda d: d["matrices"][0].update(name="a\0b")), "node7", 422, "has the character U+0000"),
+        (contradicting(lambda d: d["matrices"][0].update(name="a\ud800")), "node7", 422, "is not gzipped JSON"),
+        (
+            contradicting(lambda d: d["matrices"][0].update(name="a" * 201)),
+            "node7",
+            422,
+            "a name of 1 to 200 characters",
+        ),
+        (contradicting(lambda d: d["matrices"][0].update(nnz=-1)), "node7", 422, "counts from 0 on"),
+        (contradicting(lambda d: d["matrices"][0].update(nnz=2**64)), "node7", 422, "is too large"),
+        (contradicting(lambda d: d["device"].update(name="")), "node7", 422, "the name of the device has 0"),
+        (gzip.compress(b'{"study": 1e999}'), "node7", 422, "1e999 is too large"),
         (file_of(sample()), "Node 7", 422, "the name of a device has small letters"),
         (file_of(sample()), "../h200", 422, "the name of a device has small letters"),
     ],
@@ -106,6 +118,15 @@ def test_what_came_with_the_release_is_neither_replaced_nor_deleted(client: Test
     ids = {recording["id"]: recording["imported"] for recording in client.get(ALL).json()["items"]}
     assert ids["node7/formats"] is True
     assert ids["h200/formats"] is False
+
+
+def test_what_is_imported_says_nothing_else_of_a_matrix_that_is_known(client: TestClient, database: Database) -> None:
+    send(client, file_of(sample()), name="node7")
+    first = sample()
+    other = replace(first, matrices=tuple(replace(matrix, name="renamed") for matrix in first.matrices))
+    assert send(client, file_of(other), name="node8").status_code == 201
+    with database.read() as session:
+        assert set(session.scalars(select(MatrixRow.name))) == {"a grid", "web-Test"}
 
 
 def test_what_is_deleted_takes_its_matrices_along(client: TestClient, database: Database) -> None:
