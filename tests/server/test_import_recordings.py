@@ -187,3 +187,19 @@ def test_two_servers_at_once_import_it_once(database: Database, folder: Path, mo
     assert recorded(database) == {"h200/formats": "recorded:h200"}
     with database.read() as session:
         assert session.scalar(select(func.count()).select_from(RecordedResultsRow)) == 2
+
+
+def test_what_a_caller_imports_is_kept_beside_the_release_and_forgotten_when_asked(
+    database: Database, folder: Path
+) -> None:
+    """On both databases: what one of them would not keep is refused before, see test_recordings.py."""
+    path = write(folder, sample())
+    import_recordings.run(database, folder)
+    row, created = import_recordings.take(database, recordings.dump(sample(0.02), "it"), "node7")
+    assert (row.id, row.imported, created) == ("node7/formats", True, True)
+    path.unlink()
+    import_recordings.run(database, folder)
+    assert recorded(database) == {"node7/formats": "recorded:node7"}
+    assert names(database) == {"a grid": "recorded", "web-Test": "recorded"}
+    import_recordings.delete(database, "node7/formats")
+    assert (recorded(database), names(database)) == ({}, {})
