@@ -1,14 +1,18 @@
 """Forms as a browser sends them that runs no scripts: each leads to a page, and what is wrong is said on one."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
+from gpu_engine.recordings import uploaded
 from server import intake
 from server.jobs.queue import get_job
 from server.models import JobRow
+from tests.samples.recording import sample
+from tests.server.test_recordings import file_of
 from tests.web.conftest import Lab, words
 
 HTML = {"Accept": "text/html"}
@@ -132,3 +136,21 @@ def test_every_page_form_has_an_api_of_its_address(client: TestClient) -> None:
     paths = client.get("/api/v1/openapi.json").json()["paths"]
     for path in ("/matrices", "/matrices/preview", "/matrices/generate", "/matrices/generate/preview", "/jobs"):
         assert "post" in paths[f"/api/v1{path}"]
+
+
+def test_an_imported_recording_leads_to_the_devices_and_is_one_of_them(client: TestClient) -> None:
+    answer = post(client, "/recordings", files={"file": ("r.json.gz", file_of(sample()))}, data={"name": "node7"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/devices")
+    shown = client.get("/devices", headers=HTML).context["devices"]
+    assert [(device.id, device.name) for device in shown] == [("recorded:node7", "NVIDIA H200 (recorded)")]
+    refused = post(client, "/recordings", files={"file": ("r.json.gz", b"none")})
+    assert (refused.status_code, refused.template.name) == (422, "error.html")
+
+
+def test_a_recorded_matrix_that_only_a_file_knows_says_which(client: TestClient) -> None:
+    given = sample()
+    own = replace(given.matrices[0], source=uploaded("mine.mtx"))
+    data = file_of(replace(given, matrices=(own, given.matrices[1])))
+    assert post(client, "/recordings", files={"file": ("r.json.gz", data)}).status_code == 303
+    shown = client.get(f"/matrices/recorded-{own.fingerprint[:16]}", headers=HTML)
+    assert "It is the file mine.mtx, elsewhere. Whoever has that file can upload it." in words(shown.text)
