@@ -14,7 +14,7 @@ FIRST_LOOK = 5
 """So many rounds has everything that is not costly."""
 
 COSTLY, COSTLY_S = 8.0, 0.1
-"""A turn is costly that takes so many times as long as the typical one, and at least so many seconds."""
+"""A turn is costly that takes so many times as long as the shortest one, and at least so many seconds."""
 
 OUTLIERS = 0.25
 """This share of the faster one's rounds may be as long as it likes, as in the verdict, once there are ROUNDS_MIN."""
@@ -86,8 +86,9 @@ def _is_settled(one: _Span, other: _Span, margin: float) -> bool:
 
 
 def _spans(sampled: Mapping[str, Sampled]) -> dict[str, _Span]:
-    typical_s = statistics.median(own.turn_s for own in sampled.values())
-    costly_s = max(COSTLY * typical_s, COSTLY_S)
+    # Of what is sampled together most may be slow: as PageRank on a web, one thread a page.
+    fastest_s = min(own.turn_s for own in sampled.values())
+    costly_s = max(COSTLY * fastest_s, COSTLY_S)
     return {name: _span(own.samples_s, own.turn_s > costly_s) for name, own in sampled.items()}
 
 

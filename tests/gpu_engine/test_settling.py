@@ -46,6 +46,11 @@ def test_what_costs_much_is_settled_by_two_rounds_ten_times_apart() -> None:
     assert found(quick | sampled(2, COSTLY_S + 0.1, b=19.0)) == {"ref", "b"}
 
 
+def test_what_costs_much_costs_much_where_most_does() -> None:
+    slow = sampled(2, COSTLY_S + 0.1, b=21.0, c=22.0, d=22.0, e=24.0)
+    assert found(sampled(ROUNDS_MIN, ref=2.0, a=1.0) | slow) == set()
+
+
 def test_the_gap_of_the_reference_widens_what_has_to_lie_apart() -> None:
     cases = sampled(ROUNDS_MIN, ref=2.0, a=1.0, b=1.1)
     assert found(cases) == set()
