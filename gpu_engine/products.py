@@ -9,7 +9,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.experiment import Candidate, Experiment, Fields, ProductCandidate, best_of
 from gpu_engine.formats import FORMATS
-from gpu_engine.formats.base import Format, Kernel, transpose
+from gpu_engine.formats.base import Format, Kernel, Launch, transpose
 from gpu_engine.measure import Bench, Rounds, Timed, Timing
 from gpu_engine.orders import GIVEN, Reordered, moving, ordered, reorder
 from gpu_engine.records import Cache, Case, Details, Measurement, described
@@ -139,6 +139,7 @@ class ProductKernel(ProductCandidate):
     def __init__(self, products: Products, name: str, f: Format, kernel: Kernel) -> None:
         super().__init__(name, products.cases_of(name), products.bench, products.plan.energy_s)
         self._products, self._format, self._kernel = products, f, kernel
+        self._launch: Launch | None = None
         # cuSPARSE's formats have one name.
         self.layout = f.title
         needed = f.bytes_needed(products.matrix)
@@ -154,6 +155,7 @@ class ProductKernel(ProductCandidate):
         """Converts, multiplies once, checks every element, and looks whether further runs give the same bits."""
         run, f = self._products, self._format
         self.arrays, fields = run.converted(f.title, f.bytes_needed(run.matrix), lambda: f.from_csr(run.matrix))
+        self._launch = None
         run.y.fill(POISON)
         self.product()()
         self.bench.stopwatch.synchronize()
@@ -185,6 +187,17 @@ class ProductKernel(ProductCandidate):
         return fields
 
     def product(self) -> Callable[[], None]:
-        """A call of the kernel on the layout of that moment."""
+        """A call of the kernel on the layout of that moment, to which it is bound once."""
         run = self._products
-        return lambda: self._kernel.bound(run.backend, self.arrays)(run.x, run.y)
+
+        def multiply() -> None:
+            if self._launch is None:
+                self._launch = self._kernel.bound(run.backend, self.arrays)
+            self._launch(run.x, run.y)
+
+        return multiply
+
+    def release(self) -> None:
+        """Gives back the layout, and what is bound to it."""
+        super().release()
+        self._launch = None

@@ -56,7 +56,10 @@ INTEGER_MAX = 2**62
 NAME_MAX = 200
 """Most characters of the name of a matrix or a device."""
 
-DEVICE = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+DEVICE_MAX = 40
+DEVICE = re.compile(rf"[a-z0-9][a-z0-9-]{{0,{DEVICE_MAX - 1}}}")
+"""What a recorded device is called."""
+
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 

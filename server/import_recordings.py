@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine import recordings
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, SparsightError, quote
-from gpu_engine.recordings import DEVICE, ENDING, MatrixRecord, Recording
+from gpu_engine.recordings import DEVICE, DEVICE_MAX, ENDING, MatrixRecord, Recording
 from gpu_engine.records import as_json
 from server.db import AWAY, Database
 from server.devices import RECORDED
@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 UNFIT = re.compile(r"[^a-z0-9]+")
 """What the name of a device has none of."""
 
-NAME_MAX = 40
 IMPORTS_MAX = 100
 """Most recordings that are imported at a time."""
 _running = threading.Event()
@@ -93,7 +92,7 @@ def take(database: Database, data: bytes, name: str) -> tuple[RecordingRow, bool
     device = name or fitting(recording.device.name)
     if not DEVICE.fullmatch(device):
         raise ParameterError(
-            f"name is {quote(device)}; the name of a device has small letters, digits and dashes, at most {NAME_MAX}."
+            f"name is {quote(device)}; the name of a device has small letters, digits and dashes, at most {DEVICE_MAX}."
         )
     recording_id, digest = f"{device}/{recording.study}", hashlib.sha256(data).hexdigest()
     row, results = _row(recording_id, digest, recording), _results(recording_id, recording)
@@ -115,7 +114,7 @@ def take(database: Database, data: bytes, name: str) -> tuple[RecordingRow, bool
 
 def fitting(name: str) -> str:
     """The name of a device in the letters that ids have: `nvidia-h200`."""
-    return UNFIT.sub("-", name.lower()).strip("-")[:NAME_MAX]
+    return UNFIT.sub("-", name.lower()).strip("-")[:DEVICE_MAX]
 
 
 def delete(database: Database, recording_id: str) -> None:

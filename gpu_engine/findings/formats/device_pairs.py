@@ -59,8 +59,8 @@ class DevicePair:
         if not self.matrices:
             return (f"{self.first} and {self.second} share no matrix with plausible times, {self.cache}.",)
         gains = _spread([shared.gain for shared in self.matrices])
-        rates = [rate for shared in self.matrices if (rate := shared.bandwidth)]
-        told = f"; its measured bandwidth is {units.ratio(geometric_mean(rates))} as large there" if rates else ""
+        rate = _bandwidth(self.matrices)
+        told = f"; its measured bandwidth is {units.ratio(rate)} as large there" if rate else ""
         return (
             f"{self.second} against {self.first}, {self.cache}, {self._counted}, each device with its own fastest "
             f"kernel: {gains} as fast{told}.",
@@ -95,8 +95,7 @@ class DevicePair:
             if not gains:
                 continue
             mean = geometric_mean(gains)
-            rates = [rate for shared in both if (rate := shared.bandwidth)]
-            rate = geometric_mean(rates) if rates else None
+            rate = _bandwidth(both)
             cells = (mean, min(gains), max(gains), rate, mean / rate if rate else None)
             yield mean / (rate or 1.0), (kernel, units.count(len(both)), *map(units.ratio, cells))
 
@@ -140,6 +139,12 @@ def _leader(timed: Timed) -> Measurement:
 
 def _over(one: Measurement, other: Measurement) -> float:
     return (one.median_s or 0.0) / (other.median_s or 1.0)
+
+
+def _bandwidth(matrices: Iterable[Shared]) -> float | None:
+    """The geometric mean over those of which it is known."""
+    rates = [rate for shared in matrices if (rate := shared.bandwidth)]
+    return geometric_mean(rates) if rates else None
 
 
 def _spread(ratios: Iterable[float]) -> str:
