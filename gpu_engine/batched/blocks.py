@@ -3,6 +3,8 @@
 Source: batched SpMV paper, §3.2.
 """
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,14 +51,14 @@ class Blocks:
         columns = staged_columns(batch)
         return Blocks(batch.count, columns, widest <= columns, min(max(-(-most // WARP), 1) * WARP, LARGEST_BLOCK))
 
-    def launch(self, source: CudaSource, kernel: str, adds: bool, arguments: tuple[Any, ...]) -> None:
+    def launch(self, source: CudaSource, kernel: str, adds: bool, arguments: tuple[Any, ...], *constants: int) -> None:
         """Starts a kernel of `instantiations` on the current stream; raises KernelError for more blocks than fit."""
         if self.count > MOST_BLOCKS:
             raise KernelError(
                 f"{self.count} problems need a block each, and a GPU starts at most {MOST_BLOCKS}; split the batch."
             )
         if self.count:
-            function = source.function(instantiation(kernel, adds, self.every))
+            function = source.function(instantiation(kernel, adds, self.every, *constants))
             if 8 * self.columns > UNASKED_BYTES:
                 function.max_dynamic_shared_size_bytes = 8 * self.columns
             room = np.int32(self.columns)
@@ -88,12 +90,15 @@ def _most(counts: Any) -> int:
     return int(counts.max()) if counts.size else 0
 
 
-def instantiation(kernel: str, adds: bool, every: bool) -> str:
-    """The C++ name of a kernel that adds to y or writes it, with x of every problem in shared memory or of some."""
-    return f"{kernel}<{str(adds).lower()}, {str(every).lower()}>"
+def instantiation(kernel: str, adds: bool, every: bool, *constants: int) -> str:
+    """The C++ name of a kernel that adds to y or writes it, with x of every problem in shared memory or of some.
+
+    constants  its further template arguments
+    """
+    return f"{kernel}<{', '.join((str(adds).lower(), str(every).lower(), *map(str, constants)))}>"
 
 
-def instantiations(*kernels: str) -> tuple[str, ...]:
-    """All that launches of these kernels may ask for."""
-    both = (False, True)
-    return tuple(instantiation(kernel, adds, every) for kernel in kernels for adds in both for every in both)
+def instantiations(*kernels: str, constants: Sequence[tuple[int, ...]] = ((),)) -> tuple[str, ...]:
+    """All that launches of these kernels may ask for, with each of these further template arguments."""
+    every_choice = itertools.product(kernels, (False, True), (False, True), constants)
+    return tuple(instantiation(kernel, adds, every, *more) for kernel, adds, every, more in every_choice)

@@ -69,15 +69,15 @@ __device__ __forceinline__ void multiply_rows(const Problem &problem, const Gath
   }
 }
 
-/// y[row] := A·x, a warp a row.
-template <bool ADDS, bool EVERY>
+/// y[row] := A·x, as many lanes a row in every problem.
+template <bool ADDS, bool EVERY, int LANES>
 __global__ void __launch_bounds__(1024)
-    batched_vector(int room, const long long *__restrict__ rows, const long long *__restrict__ cols,
-                   const long long *__restrict__ entries, const int *__restrict__ indptr,
-                   const int *__restrict__ indices, const double *__restrict__ values, const double *__restrict__ x,
-                   double *__restrict__ y) {
+    batched_lanes(int room, const long long *__restrict__ rows, const long long *__restrict__ cols,
+                  const long long *__restrict__ entries, const int *__restrict__ indptr,
+                  const int *__restrict__ indices, const double *__restrict__ values, const double *__restrict__ x,
+                  double *__restrict__ y) {
   const Problem problem(rows, cols, entries, indptr, indices, values, x, y);
-  stage<EVERY>(problem.x, problem.n_cols, room, [&](const auto &mine) { multiply_rows<WARP, ADDS>(problem, mine); });
+  stage<EVERY>(problem.x, problem.n_cols, room, [&](const auto &mine) { multiply_rows<LANES, ADDS>(problem, mine); });
 }
 
 /// The same with as many lanes a row as the power of two from the problem's mean row up, at most LANES: each number has
@@ -94,7 +94,7 @@ __device__ __forceinline__ void multiply_by_mean(const Problem &problem, const G
   }
 }
 
-/// y[row] := A·x, as many lanes a row as the problem's mean row asks for.
+/// y[row] := A·x, as many lanes a row as each problem's mean row asks for.
 template <bool ADDS, bool EVERY>
 __global__ void __launch_bounds__(1024)
     batched_smart(int room, const long long *__restrict__ rows, const long long *__restrict__ cols,

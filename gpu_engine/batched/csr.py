@@ -15,23 +15,30 @@ from gpu_engine.formats.base import array_module
 from gpu_engine.jit import numba
 from gpu_engine.warps import WARP
 
+LANES = (1, 2, 4, 8, 16, 32)
+"""That may share a row."""
+
 
 @dataclass(frozen=True, slots=True)
 class CsrBatch:
     """The batch itself, not copied.
 
     blocks  of each kernel, by its variant
+    lanes   of a row by csr/smart, where all problems ask for as many; 0 where they differ
     """
 
     batch: Batch
     blocks: Mapping[str, Blocks]
+    lanes: int
 
     @staticmethod
     def store(batch: Batch) -> "CsrBatch":
         """Wraps the batch; only sizes are read."""
         n_rows = array_module(batch.rows).diff(batch.rows)
-        threads = {"scalar": n_rows, "vector": WARP * n_rows, "smart": _lanes(batch) * n_rows}
-        return CsrBatch(batch, {variant: Blocks.of(batch, most) for variant, most in threads.items()})
+        lanes = _lanes(batch)
+        threads = {"scalar": n_rows, "vector": WARP * n_rows, "smart": lanes * n_rows}
+        blocks = {variant: Blocks.of(batch, most) for variant, most in threads.items()}
+        return CsrBatch(batch, blocks, int(lanes[0]) if lanes.size and bool((lanes == lanes[0]).all()) else 0)
 
     def to_batch(self) -> Batch:
         """The wrapped batch."""
@@ -54,19 +61,33 @@ def _lanes(batch: Batch) -> Any:
     xp = array_module(batch.rows)
     n_rows, nnz = xp.diff(batch.rows), xp.diff(batch.entries)
     lanes = xp.ones_like(n_rows)
-    for width in (1, 2, 4, 8, 16):
+    for width in LANES[:-1]:
         lanes = xp.where(width * n_rows < nnz, 2 * width, lanes)
     return lanes
 
 
-SOURCE = CudaSource(__package__, "csr.cu", instantiations("batched_scalar", "batched_vector", "batched_smart"))
+SOURCE = CudaSource(
+    __package__,
+    "csr.cu",
+    (
+        *instantiations("batched_scalar", "batched_smart"),
+        *instantiations("batched_lanes", constants=[(lanes,) for lanes in LANES]),
+    ),
+)
 
 
-def _cuda(variant: str) -> BatchProduct:
-    def product(layout: CsrBatch, x: Any, y: Any, adds: bool) -> None:
-        layout.blocks[variant].launch(SOURCE, f"batched_{variant}", adds, (*layout.arrays, x, y))
+def _scalar(layout: CsrBatch, x: Any, y: Any, adds: bool) -> None:
+    layout.blocks["scalar"].launch(SOURCE, "batched_scalar", adds, (*layout.arrays, x, y))
 
-    return product
+
+def _vector(layout: CsrBatch, x: Any, y: Any, adds: bool) -> None:
+    layout.blocks["vector"].launch(SOURCE, "batched_lanes", adds, (*layout.arrays, x, y), WARP)
+
+
+def _smart(layout: CsrBatch, x: Any, y: Any, adds: bool) -> None:
+    # Where all problems agree the number is a constant of the kernel, which then asks for nothing.
+    kernel, constants = ("batched_lanes", (layout.lanes,)) if layout.lanes else ("batched_smart", ())
+    layout.blocks["smart"].launch(SOURCE, kernel, adds, (*layout.arrays, x, y), *constants)
 
 
 @numba.njit(cache=True)
@@ -148,22 +169,25 @@ def _cpu(sums: int) -> BatchProduct:
     return product
 
 
-def _kernel(variant: str, summary: str, sums: int) -> BatchKernel:
+def _kernel(variant: str, summary: str, sums: int, cuda: BatchProduct) -> BatchKernel:
     return BatchKernel(
         name=f"csr/{variant}",
         summary=summary,
         store=CsrBatch.store,
         bytes_needed=lambda batch: batch.stored_bytes,
         cpu=_cpu(sums),
-        cuda=_cuda(variant),
+        cuda=cuda,
         source=SOURCE,
     )
 
 
 KERNELS = (
-    _kernel("scalar", "One thread a row; on a CPU each row in sequence.", 1),
-    _kernel("vector", "A warp (32 lanes) a row; on a CPU eight partial sums a row.", 8),
+    _kernel("scalar", "One thread a row; on a CPU each row in sequence.", 1, _scalar),
+    _kernel("vector", "A warp (32 lanes) a row; on a CPU eight partial sums a row.", 8, _vector),
     _kernel(
-        "smart", "1, 2, 4, … or 32 lanes a row by the mean row of each problem; on a CPU one, two or four sums.", 0
+        "smart",
+        "1, 2, 4, … or 32 lanes a row by the mean row of each problem; on a CPU one, two or four sums.",
+        0,
+        _smart,
     ),
 )

@@ -123,7 +123,9 @@ class BatchCandidate(ProductCandidate):
         super().__init__(kernel.name, cases, experiment.bench, energy_s)
         self._experiment, self._kernel = experiment, kernel
         self.layout = kernel.store
-        self.bytes_needed = min(kernel.bytes_needed(experiment.batch), self.bench.layout_bytes)
+        # Asked once: to know what problems share takes as long as storing it.
+        self._needed = kernel.bytes_needed(experiment.batch)
+        self.bytes_needed = min(self._needed, self.bench.layout_bytes)
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -140,8 +142,7 @@ class BatchCandidate(ProductCandidate):
                 f"one launch a problem: {count} problems are more than {run.plan.loop_max}, the loop_max"
             )
         kernel = self._kernel
-        needed = kernel.bytes_needed(run.batch)
-        self.arrays, fields = run.converted(kernel.store, needed, lambda: kernel.store(run.batch))
+        self.arrays, fields = run.converted(kernel.store, self._needed, lambda: kernel.store(run.batch))
         note = kernel.remark(self.arrays) if kernel.remark else ""
         run.y[...] = run.start
         self.product()()

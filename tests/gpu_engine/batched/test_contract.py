@@ -1,5 +1,6 @@
 """KERNELS × BATCHES on the CPU, and what their launches on a GPU ask for."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -177,9 +178,22 @@ def test_a_launch_fits_the_largest_problem(name: str, launches: list[dict[str, A
     assert launches[0]["threads"] == THREADS[name][0]
     # Most of the entries are in the wide problem, few in the long one.
     assert [asked["shared"] for asked in launches] == [8 * 40, 8 * 5000, 8 * 9000, 8 * 1000] * 2
-    variants = [asked["name"].partition("<")[2] for asked in launches]
+    variants = [re.findall("true|false", asked["name"]) for asked in launches]
     staged = "true", "true", "true", "false"
-    assert variants == [f"{adds}, {every}>" for adds in ("false", "true") for every in staged]
+    assert variants == [[adds, every] for adds in ("false", "true") for every in staged]
+
+
+def test_where_all_problems_want_as_many_lanes_the_number_is_a_constant(launches: list[dict[str, Any]]) -> None:
+    (kernel,) = kernels_on("cuda", ("csr/smart",))
+    four, eight, warp = (with_row_lengths([length] * 40, 40, 40) for length in (4, 5, 40))
+    for matrices in ([four, four], [eight], [warp, warp], [four, eight, four], []):
+        launch(kernel, Composition.of(matrices), False)
+    assert [asked["name"] for asked in launches] == [
+        "batched_lanes<false, true, 4>",
+        "batched_lanes<false, true, 8>",
+        "batched_lanes<false, true, 32>",
+        "batched_smart<false, true>",
+    ]
 
 
 def test_blocks_end_where_threads_and_shared_memory_end() -> None:
