@@ -1,10 +1,13 @@
 """PageRank of one graph: every kernel and schedule run, verified, and sampled in the same interleaved rounds."""
 
+import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
@@ -13,6 +16,7 @@ from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
 from gpu_engine.pagerank.bytes import iteration_bytes
 from gpu_engine.pagerank.cuda_pulls import PULLS
+from gpu_engine.pagerank.early_stopping import EarlyStopping
 from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
 from gpu_engine.pagerank.kernels import RankKernel
 from gpu_engine.pagerank.peers import PeerCandidate
@@ -20,6 +24,7 @@ from gpu_engine.pagerank.run import PHASES, PLAIN, Run, State
 from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.pagerank.verify import Verification, Verifier, top_pages
 from gpu_engine.records import Cache, Case, Details, Trace, described
+from gpu_engine.settling import COSTLY
 
 if TYPE_CHECKING:
     from gpu_engine.pagerank.converging import Converging
@@ -78,6 +83,7 @@ class PageRankPlan:
     """What to measure of a graph: for each case its kernel and schedule, how often, and how many top pages.
 
     kernels  by the key of the case; a case that is not there is a library's
+    stops    whether runs that are far behind another one are stopped
     """
 
     params: PageRankParams
@@ -85,6 +91,7 @@ class PageRankPlan:
     rounds: int
     energy_s: float
     top: int
+    stops: bool = False
 
 
 class PageRankExperiment(Experiment):
@@ -101,10 +108,12 @@ class PageRankExperiment(Experiment):
         """The graph, its verifier, and the ranks of a run in fp64 that the others are compared with."""
         self.graph = transition_matrix(self.adjacency, self.plan.params)
         self.verifier = Verifier(self.adjacency, self.plan.params)
-        kernel = RankKernel("csr/thread")
+        # One thread a page takes a hundred times as long on a web.
+        kernel = RankKernel("csr/thread" if self.bench.xp is np else "split/tile")
         ranks = kernel.ranks(self.graph, self.plan.params, self.bench.xp)
         kernel.procedure.iterate(ranks, self.plan.params, PLAIN)
         self.fp64 = ranks.ranks()
+        self.stopping = EarlyStopping(COSTLY if self.plan.stops else math.inf)
         candidates = [self._candidate(case) for case in self.cases]
         first = next((name for name in REFERENCES if any(c.kernel == name for c in candidates)), "")
         return sorted(candidates, key=lambda c: c.kernel != first)
@@ -150,7 +159,8 @@ class PageRankCandidate(Candidate):
         self._experiment, self._bench, self._params = experiment, experiment.bench, experiment.plan.params
         self._case, self._kernel, self._schedule, self._convert = case, kernel, schedule, convert
         self._needed = 20.0 * PULLS[kernel.layout].most_slots(experiment.graph.pull) + 48.0 * experiment.graph.n
-        self.bytes_needed = min(self._needed, self._bench.layout_bytes)
+        # What has no room is refused before it takes any.
+        self.bytes_needed = self._needed if self._needed <= self._bench.layout_bytes else 0.0
         self._ranks: State | None = None
         self._run: Run | None = None
         self._converging: Converging | None = None
@@ -167,7 +177,9 @@ class PageRankCandidate(Candidate):
         if (self._kernel.segments or self._kernel.refined) and self._params.norm != "L1":
             raise ParameterError(NEEDS_L1)
         self._ranks = self._kernel.ranks(self._experiment.graph, self._params, self._bench.xp, self._convert)
-        self._run = run = self._kernel.procedure.iterate(self._ranks, self._params, self._schedule)
+        self._run = run = self._experiment.stopping.run(
+            partial(self._kernel.procedure.iterate, self._ranks, self._params, self._schedule)
+        )
         self._rewind = self._ranks.rewinder(self._schedule.first)
         self._converging = self._kernel.converging(self._ranks, run, self._params, self._bench.xp)
         # The ranks of a run that ends by itself are those that are verified.
@@ -233,8 +245,9 @@ class PageRankCandidate(Candidate):
         )
 
     def release(self) -> None:
-        """Gives back matrix and ranks."""
-        self._ranks = None
+        """Gives back matrix and ranks, which what plays and rewinds them holds, too."""
+        self._ranks = self._converging = None
+        self._rewind = lambda: None
 
     def _ready(self) -> tuple[State, Run]:
         if self._ranks is None or self._run is None:

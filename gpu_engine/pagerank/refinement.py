@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from gpu_engine.pagerank.graph import PageRankParams
-from gpu_engine.pagerank.run import CORRECT, Part, Run, State
+from gpu_engine.pagerank.run import CORRECT, Lap, Part, Run, State
 
 GAIN = {32: 2.0**-20, 64: 0.0}
 """A correction in so many bits is good enough when its change is this share of what it mends: its rounding allows for
@@ -89,7 +89,7 @@ class RefinedRanks(State, Protocol):
         ...
 
 
-def iterate(ranks: RefinedRanks, params: PageRankParams, refinement: Refinement) -> Run:
+def iterate(ranks: RefinedRanks, params: PageRankParams, refinement: Refinement, lap: Lap = lambda: None) -> Run:
     """Refines from e/n until γ < ε, γ stands still, or iterations_max."""
     ranks.reset()
     steps: list[Pass] = []
@@ -100,6 +100,7 @@ def iterate(ranks: RefinedRanks, params: PageRankParams, refinement: Refinement)
             act()
         steps.append(step)
         gammas.append(ranks.gamma())
+        lap()
         return gammas[-1]
 
     gamma, converged = math.inf, False

@@ -104,6 +104,9 @@ class Run:
         return tuple(step.write for step in self.steps)
 
 
+Lap = Callable[[], None]
+"""Called after each iteration; what it raises ends the run."""
+
 Part = tuple[int, str, Callable[[], None]]
 """(iteration, phase, what to do)."""
 
@@ -111,7 +114,7 @@ Part = tuple[int, str, Callable[[], None]]
 class Procedure(Protocol):
     """What drives the state of a run: a module with these functions."""
 
-    def iterate(self, ranks: Any, params: PageRankParams, schedule: Any, /) -> Run:
+    def iterate(self, ranks: Any, params: PageRankParams, schedule: Any, lap: Lap = ..., /) -> Run:
         """A run from e/n until γ < ε, it gives up, or iterations_max."""
         ...
 
@@ -128,7 +131,7 @@ PATIENCE = 20
 """Iterations of one precision without a smaller γ after which a run gives up: it resolves no more."""
 
 
-def iterate(ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN) -> Run:
+def iterate(ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN, lap: Lap = lambda: None) -> Run:
     """Algorithm 1 from e/n until γ < ε, the schedule's precision allowing, γ stands still, or iterations_max."""
     ranks.reset(schedule.first)
     step, gammas, steps = start(schedule), [], []  # type: Step, list[float], list[Step]
@@ -138,6 +141,7 @@ def iterate(ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN) ->
             act()
         steps.append(step)
         gammas.append(ranks.gamma())
+        lap()
         if step.transition:
             # Cut values may have stood still, with a γ that full ones reach much later.
             since = len(steps)

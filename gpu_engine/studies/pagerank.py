@@ -102,7 +102,7 @@ class PagerankStudy:
         """Measures the cases of `todo`; those of one matrix share their rounds."""
         known = {(v.name, v.axes): v.run for v in _variants(params, bench.device.backend)}
         kernels = {case.key: run for case in todo if (run := known[case.kernel, case.axes])}
-        plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top)
+        plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top, params.sampling == "settle")
         found = (PageRankExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
         return measure(bench, found, Effort.of(params))
 
