@@ -1,6 +1,7 @@
 """Folders of compiled code: under SPARSIGHT_HOME, so that no process needs a home of its user that it may write."""
 
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,6 +10,9 @@ HOME = Path("~/.sparsight")
 
 CACHE_FOLDERS = {"NUMBA_CACHE_DIR": "numba", "CUPY_CACHE_DIR": "cupy"}
 """The variable that a library reads when it is imported, and its folder in the home."""
+
+INSTALLED_KERNELS = Path(sys.prefix, "share", "sparsight", "kernels")
+"""Kernels for GPUs that whoever installed Sparsight has compiled for all users of that installation."""
 
 
 def place_caches() -> None:
@@ -25,3 +29,9 @@ def home() -> Path | None:
     with suppress(RuntimeError):
         return Path(os.environ.get("SPARSIGHT_HOME", HOME)).expanduser().absolute()
     return None
+
+
+def kernel_folder() -> Path | None:
+    """Where the kernels for GPUs are kept that this user compiles; None where the user has no home."""
+    folder = home()
+    return folder / "kernels" if folder is not None else None

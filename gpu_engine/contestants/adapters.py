@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from gpu_engine.contestants.sources import Reference
 from gpu_engine.csr_matrix import CsrMatrix
@@ -106,6 +106,7 @@ class CudaContestant:
 class GivenSource(CudaSource):
     """A source that is no file of a package; headers of ours are not inlined."""
 
+    includes: ClassVar[bool] = True
     given: str = ""
 
     @property

@@ -1,18 +1,17 @@
-"""The only place that compiles CUDA: sources are package files, headers are inlined, CuPy caches by the whole text."""
+"""CudaSource: a file of kernels with its headers inlined, loaded from the kernel cache, compiled if need be."""
 
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import Any, ClassVar
 
 from gpu_engine.cuda.bound import bind
+from gpu_engine.cuda.compiler import FLAGS, Compilation, architecture
+from gpu_engine.cuda.kernel_cache import kernel_cache
 from gpu_engine.errors import KernelError
-
-FLAGS = ("--std=c++17", "-default-device")
-"""NVRTC options of every source; constants come in as template arguments, never as generated text."""
 
 HEADERS = "gpu_engine.cuda"
 """The package that all headers lie in."""
@@ -29,8 +28,11 @@ def digest(text: str) -> str:
 class CudaSource:
     """A .cu file of a package and every instantiation that its launches may ask for.
 
-    instantiations  C++ name expressions, compiled together on the first use
+    instantiations  C++ name expressions, compiled together
+    includes        whether its text may include headers that are not inlined; CuPy compiles it then, and keeps it
     """
+
+    includes: ClassVar[bool] = False
 
     package: str
     file: str
@@ -41,6 +43,10 @@ class CudaSource:
         """The source with its headers inlined: all that a compiled kernel depends on, but flags and architecture."""
         return _read(self.package, self.file)
 
+    def compilation(self, arch: str) -> Compilation:
+        """What makes it machine code of an architecture, `sm_90`."""
+        return Compilation(self.text, self.instantiations, arch)
+
     def function(self, instantiation: str) -> Any:
         """The compiled kernel on the current device (a CuPy RawKernel); raises KernelError with the compiler's log."""
         return _function(self, instantiation, _current_device())
@@ -50,6 +56,13 @@ class CudaSource:
     ) -> Callable[..., None]:
         """The kernel as a launch with these arguments, as `bind` makes it; raises KernelError as `function`."""
         return bind(self.function(instantiation), blocks, threads, arguments, shared_mem)
+
+
+def current_architecture() -> str:
+    """What to compile for on the current device: `sm_90`; raises KernelError where the compiler does not know it."""
+    import cupy
+
+    return architecture(str(cupy.cuda.Device().compute_capability))
 
 
 def _current_device() -> int:
@@ -78,7 +91,23 @@ def _inlined(package: str, file: str, included: set[str]) -> str:
 
 
 @functools.cache
-def _module(source: CudaSource, device: int) -> Any:  # noqa: ARG001 (a module belongs to one device)
+def _function(source: CudaSource, instantiation: str, device: int) -> Any:
+    module, names = (_included if source.includes else _cached)(source, device)
+    return module.get_function(names[instantiation])
+
+
+@functools.cache
+def _cached(source: CudaSource, device: int) -> tuple[Any, Mapping[str, str]]:  # noqa: ARG001 (a module is one device's)
+    """The module of a device, and the names in it."""
+    import cupy
+
+    kept = kernel_cache().get(source.compilation(current_architecture()))
+    return cupy.RawModule(path=str(kept.path)), kept.names
+
+
+@functools.cache
+def _included(source: CudaSource, device: int) -> tuple[Any, Mapping[str, str]]:  # noqa: ARG001
+    """The same of what CuPy compiles."""
     import cupy
 
     module = cupy.RawModule(code=source.text, options=FLAGS, name_expressions=source.instantiations)
@@ -86,9 +115,4 @@ def _module(source: CudaSource, device: int) -> Any:  # noqa: ARG001 (a module b
         module.compile()
     except cupy.cuda.compiler.CompileException as error:
         raise KernelError(f"{source.file} does not compile on this device: {error}") from error
-    return module
-
-
-@functools.cache
-def _function(source: CudaSource, instantiation: str, device: int) -> Any:
-    return _module(source, device).get_function(instantiation)
+    return module, {name: name for name in source.instantiations}

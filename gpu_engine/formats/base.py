@@ -59,6 +59,11 @@ class Kernel:
     moved_bytes: Callable[[Any], int] | None = None
     libraries: Callable[[], Mapping[str, str]] = dict
 
+    @property
+    def sources(self) -> tuple[CudaSource, ...]:
+        """The CUDA files behind it and its parts."""
+        return tuple(each.source for each in (self, *self.parts) if each.source is not None)
+
     def runs_on(self, backend: str) -> bool:
         """Whether the kernel exists for `cpu` or `cuda`."""
         return (self.cuda if backend == "cuda" else self.cpu) is not None

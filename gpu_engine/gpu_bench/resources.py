@@ -33,7 +33,7 @@ def resources() -> Iterator[Resources]:
 
 def sources() -> tuple[CudaSource, ...]:
     """The CUDA files of FORMATS, each once."""
-    return tuple(dict.fromkeys(k.source for f in FORMATS for k in f.kernels if k.source is not None))
+    return tuple(dict.fromkeys(source for f in FORMATS for k in f.kernels for source in k.sources))
 
 
 def resources_table() -> str:

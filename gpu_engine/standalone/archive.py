@@ -9,7 +9,7 @@ from string import Template
 from typing import Any
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.cuda.load import FLAGS, CudaSource
+from gpu_engine.cuda.compiler import FLAGS
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats import find_kernel, kernel_names
 from gpu_engine.formats.base import Format, Kernel
@@ -41,7 +41,7 @@ def archive(name: str) -> bytes:
         raise ParameterError(
             f"The kernel {name} does not run on a GPU; of these take one: {', '.join(kernel_names('cuda'))}."
         )
-    files = {source.file: source.text for source in _sources(kernel)}
+    files = {source.file: source.text for source in kernel.sources}
     files["kernel.py"] = _loader(name, chosen, kernel, kernel.cuda)
     files["test_kernel.py"] = _template("test_kernel.txt").template
     buffer = io.BytesIO()
@@ -51,10 +51,6 @@ def archive(name: str) -> bytes:
             entry.external_attr = READABLE << 16
             zipped.writestr(entry, text, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
-
-
-def _sources(kernel: Kernel) -> list[CudaSource]:
-    return [source for each in (kernel, *kernel.parts) if (source := each.source) is not None]
 
 
 def _loader(name: str, chosen: Format, kernel: Kernel, product: Callable[..., Any]) -> str:

@@ -10,7 +10,7 @@ from cupy.cuda import nvrtc
 
 from gpu_engine.__main__ import main
 from gpu_engine.contestants.sources import imported, parse_reference
-from gpu_engine.cuda.load import FLAGS
+from gpu_engine.cuda.compiler import FLAGS
 from gpu_engine.measure import bench, cpu
 from tests.samples.studies import FAST
 
