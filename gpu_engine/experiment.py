@@ -2,10 +2,11 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timed, Timing
@@ -53,6 +54,11 @@ class Candidate(ABC):
     @abstractmethod
     def environment(self) -> Mapping[str, str]:
         """What its times depend on beside the device: `source`, the hash of its kernel, and libraries that it calls."""
+
+    @property
+    def sources(self) -> Collection[CudaSource]:
+        """What it launches on a GPU, as far as that is known before it is prepared: all of it is compiled ahead."""
+        return ()
 
     @abstractmethod
     def prepare(self) -> Callable[[], Fields]:

@@ -1,11 +1,12 @@
 """Products of one matrix: every kernel converted, checked against SciPy and sampled in the same interleaved rounds."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gpu_engine.competitors import BEST, COMPETITORS, competitor_names
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import ParameterError
 from gpu_engine.experiment import Candidate, Experiment, Fields, ProductCandidate, best_of
 from gpu_engine.formats import FORMATS
@@ -150,6 +151,11 @@ class ProductKernel(ProductCandidate):
     def environment(self) -> Mapping[str, str]:
         """The hash of the kernel's source, and the version of a competitor."""
         return {"source": self._kernel.source_hash(self._products.backend), **self._kernel.libraries()}
+
+    @property
+    def sources(self) -> Collection[CudaSource]:
+        """Those of its kernel."""
+        return self._kernel.sources
 
     def prepare(self) -> Callable[[], Fields]:
         """Converts, multiplies once, checks every element, and looks whether further runs give the same bits."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from gpu_engine.course import REPEAT, Course
+from gpu_engine.cuda.ahead import compile_here, missing_here
 from gpu_engine.effort import FULL, Effort
 from gpu_engine.errors import KernelError, ParameterError, SparsightError
 from gpu_engine.experiment import CASE_ERRORS, SKIPS, Candidate, Experiment, Fields
@@ -47,6 +48,7 @@ class SampleRun:
             self._check_time()
             with self._bench.stopwatch.guard():
                 candidates = self._experiment.load()
+            yield from self._compile(candidates)
         except CASE_ERRORS as error:
             for case in self._experiment.cases:
                 yield _without_time(self._blank(case), error)
@@ -58,6 +60,15 @@ class SampleRun:
                     record = dataclasses.replace(record, done=(number + record.done) / len(groups))
                 yield record
         yield from self._experiment.derived(self._measured)
+
+    def _compile(self, candidates: Sequence[Candidate]) -> Iterator[Progress]:
+        """Compiles what the candidates launch, all of it at once: nothing is timed meanwhile."""
+        if self._bench.stopwatch.backend != "cuda":
+            return
+        missing = missing_here([source for c in candidates for source in c.sources])
+        if missing:
+            yield Progress(0.0, f"compiling kernels, {len(missing)} sources")
+            compile_here(missing)
 
     def _groups(self, candidates: Sequence[Candidate]) -> Iterator[list[Candidate]]:
         """Candidates of one kind whose layouts fit the memory together; the first of a kind is in all its groups."""

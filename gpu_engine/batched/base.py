@@ -43,6 +43,11 @@ class BatchKernel:
     libraries: Callable[[], Mapping[str, str]] = dict
     captured: bool = True
 
+    @property
+    def sources(self) -> tuple[CudaSource, ...]:
+        """The CUDA file behind it."""
+        return (self.source,) if self.source is not None else ()
+
     def product(self, backend: str) -> BatchProduct | None:
         """The product of `cpu` or `cuda`."""
         return self.cuda if backend == "cuda" else self.cpu

@@ -1,6 +1,6 @@
 """Products of one batch: every kernel converted, checked against SciPy and sampled in the same interleaved rounds."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +10,7 @@ from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.composition import Composition
 from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import DIAGONALS, LOOPS
+from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.experiment import Candidate, Experiment, Fields, ProductCandidate, best_of
 from gpu_engine.formats.base import check_room
@@ -132,6 +133,11 @@ class BatchCandidate(ProductCandidate):
         """The hash of the kernel's source, the versions of what it calls, and the matrices of a mixed batch."""
         source = self._kernel.source_hash(self._experiment.backend)
         return {"source": source, **self._kernel.libraries(), **self._experiment.names}
+
+    @property
+    def sources(self) -> Collection[CudaSource]:
+        """That of its kernel."""
+        return self._kernel.sources
 
     def prepare(self) -> Callable[[], Fields]:
         """Stores the batch, multiplies it once and checks every element."""

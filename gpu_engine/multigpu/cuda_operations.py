@@ -74,6 +74,12 @@ RANKS = CudaSource(
     ),
 )
 
+KERNELS = (split.FORMAT.kernels[0], coo.KERNEL, smart.KERNEL, csc.FORMAT.kernels[0])
+"""What multiplies the parts: rows as tiles, and one for each kind of part."""
+
+SOURCES = (ENTRIES, SEGMENTS, RANKS, *(source for kernel in KERNELS for source in kernel.sources))
+"""All that is launched on a device."""
+
 
 def prepare(partitioning: Partitioning, part: Part, n_cols: int) -> Any:
     """Cuts a part of CSR into tiles; another one as it is."""

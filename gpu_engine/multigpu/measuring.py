@@ -1,6 +1,6 @@
 """Workloads of one matrix on groups of devices: each setting checked first, then all sampled in interleaved rounds."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache as once
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from gpu_engine.competitors import cusparse_library
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.cuda.load import digest
+from gpu_engine.cuda.load import CudaSource, digest
 from gpu_engine.experiment import Candidate, Experiment, Fields
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
@@ -173,6 +173,13 @@ class ScalingCandidate(Candidate):
             environment["devices"] = ", ".join(device.name for device in self._devices)
             environment["nodes"] = ", ".join(str(device.node) for device in self._devices)
         return environment
+
+    @property
+    def sources(self) -> Collection[CudaSource]:
+        """All of them: which a workload launches is known once it has run."""
+        from gpu_engine.multigpu import cuda_chunks, cuda_operations
+
+        return (*cuda_operations.SOURCES, cuda_chunks.SOURCE)
 
     def prepare(self) -> Callable[[], Fields]:
         """Runs the workload once and checks what comes out."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gpu_engine.cpms.convert import SOURCE as CONVERT
-from gpu_engine.cuda.load import digest
+from gpu_engine.cuda.load import CudaSource, digest
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.pagerank import cuda_refined, refinement, run, unfused
@@ -111,15 +111,19 @@ class RankKernel:
         own = {"segments": self.segments, "short": self.short}
         return parse_params(Schedule, own | params) if self.segments else PLAIN
 
+    def sources(self, pointer: str) -> tuple[CudaSource, ...]:
+        """What a run launches on a GPU, with row pointers of a C++ type."""
+        if self.refined:
+            return (cuda_refined.source_of(self.layout, self.refined, pointer),)
+        if not self.fused:
+            return unfused.source_of(self.layout, self.segments, pointer, self.short), CONVERT
+        own = source_of(self.layout, self.storage, self.free, pointer, self.short)
+        return own, BETWEEN, RAISE if self.segments else CONVERGE
+
     def source_hash(self, backend: str) -> str:
         """First 16 hex digits of the sha256 of the sources that a record of this backend was measured with."""
-        if self.refined:
-            return digest(cuda_refined.source_of(self.layout, self.refined, POINTERS[0]).text)
-        if backend == "cuda" and not self.fused:
-            return digest(unfused.source_of(self.layout, self.segments, POINTERS[0], self.short).text + CONVERT.text)
-        if backend == "cuda":
-            between = BETWEEN.text + (RAISE if self.segments else CONVERGE).text
-            return digest(source_of(self.layout, self.storage, self.free, POINTERS[0], self.short).text + between)
+        if backend == "cuda" or self.refined:
+            return digest("".join(source.text for source in self.sources(POINTERS[0])))
         from gpu_engine.pagerank import cpu, cpu_ranks
 
         return digest(inspect.getsource(cpu) + inspect.getsource(cpu_ranks))

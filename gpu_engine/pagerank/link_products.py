@@ -1,6 +1,6 @@
 """The products of one graph by what they read: verified on the device, and sampled in the same interleaved rounds."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,16 +18,16 @@ from gpu_engine.measure import Bench, Rounds, Timing
 from gpu_engine.pagerank.cuda_pulls import PULLS, pointer_of
 from gpu_engine.pagerank.granules import LINE_BYTES, SECTOR_BYTES, granules_per_load, loads_of_warps
 from gpu_engine.pagerank.graph import PageRankParams, Part, transition_matrix
-from gpu_engine.pagerank.products import LinkProductDetails, Product
+from gpu_engine.pagerank.products import BLOCKS, LinkProductDetails, Product, products_in
 from gpu_engine.records import Cache, Case
 
 MANTISSA_BITS = 52
 
 
-def source_of(layout: str, pointer: str, products: Iterable[Product]) -> CudaSource:
-    """These products of a layout."""
+def source_of(layout: str, pointer: str) -> CudaSource:
+    """All products of a layout: one compilation, whichever of them a study names."""
     pull = PULLS[layout]
-    names = [name for product in products for name in pull.names(pointer, product.types)]
+    names = [name for product in products_in(BLOCKS) for name in pull.names(pointer, product.types)]
     return CudaSource(__package__, "products.cu", tuple(names))
 
 
@@ -60,8 +60,7 @@ class LinkProducts(Experiment):
         fitting = [slots for slots in self.slots.values() if _making(slots) <= self.bench.layout_bytes]
         # The links, and of n pages ranks, sums, lengths and what is expected of ten pairs of precisions.
         self.held_bytes = 12.0 * sum(fitting) + 110.0 * n
-        of = {layout: [product for _, own, product in found if own == layout] for layout in layouts}
-        self.sources = {layout: source_of(layout, pointer_of(pull), products) for layout, products in of.items()}
+        self.sources = {layout: source_of(layout, pointer_of(pull)) for layout in layouts}
         return [LinkProduct(self, *each) for each in found]
 
     def links(self, layout: str) -> Any:
@@ -146,6 +145,11 @@ class LinkProduct(Candidate):
     def environment(self) -> Mapping[str, str]:
         """The hash of the source."""
         return {"source": digest(self._products.sources[self._layout].text)}
+
+    @property
+    def sources(self) -> Collection[CudaSource]:
+        """That of its layout."""
+        return (self._products.sources[self._layout],)
 
     def prepare(self) -> Callable[[], Fields]:
         """One product, whose sums are compared on the device: a hundred vectors would keep the host for longer."""

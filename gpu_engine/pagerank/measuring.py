@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import ParameterError
 from gpu_engine.experiment import Candidate, Experiment, Fields
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
 from gpu_engine.pagerank.bytes import iteration_bytes
-from gpu_engine.pagerank.cuda_pulls import PULLS
+from gpu_engine.pagerank.cuda_pulls import PULLS, pointer_of
 from gpu_engine.pagerank.early_stopping import EarlyStopping
 from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
 from gpu_engine.pagerank.kernels import RankKernel
@@ -170,6 +171,11 @@ class PageRankCandidate(Candidate):
     def environment(self) -> Mapping[str, str]:
         """The hash of the kernel's source."""
         return {"source": self._kernel.source_hash(self._bench.stopwatch.backend)}
+
+    @property
+    def sources(self) -> Collection[CudaSource]:
+        """Those of its kernel for the row pointers of the graph."""
+        return self._kernel.sources(pointer_of(self._experiment.graph.pull))
 
     def prepare(self) -> Callable[[], Fields]:
         """The first run, which finds the iterations; its ranks are verified on the host."""

@@ -4,7 +4,7 @@ Always for the newest; for the others, which has hardly ever another result, whe
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -12,62 +12,28 @@ import pytest
 from cupy.cuda import nvrtc
 
 import gpu_engine
-from gpu_engine import batched
-from gpu_engine.cpms import convert
-from gpu_engine.cuda.load import FLAGS, CudaSource
-from gpu_engine.formats import FORMATS
-from gpu_engine.formats.base import POINTERS
-from gpu_engine.measure.cuda import PROBES
-from gpu_engine.multigpu import cuda_chunks, cuda_operations
-from gpu_engine.operators import scaling
-from gpu_engine.pagerank import cuda_refined, link_products, products, unfused
-from gpu_engine.pagerank.between import BETWEEN, CONVERGE, RAISE
-from gpu_engine.pagerank.cuda_pulls import source_of
-from gpu_engine.pagerank.kernels import KERNELS
+from gpu_engine.cuda.compiler import OPTIONS
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.kernel_sources import kernel_sources
 from tests.gpu_engine.cpms import kernels
 
 
-def whole(file: str, sources: Iterable[CudaSource]) -> CudaSource:
-    """All that runs of PageRank compile of a file, in one go."""
-    names = (name for source in sources for name in source.instantiations)
-    return CudaSource("gpu_engine.pagerank", file, tuple(dict.fromkeys(names)))
+def whole_files(sources: Iterable[CudaSource]) -> Iterator[CudaSource]:
+    """All that is compiled of a file, in one go: that is sooner than as often as it is compiled in use."""
+    names: dict[tuple[str, str], dict[str, None]] = {}
+    for source in sources:
+        names.setdefault((source.file, source.package), {}).update(dict.fromkeys(source.instantiations))
+    for file, package in sorted(names):
+        yield CudaSource(package, file, tuple(names[file, package]))
 
 
-KINDS = [(kernel, pointer) for kernel in KERNELS for pointer in POINTERS]
-RANKS = whole(
-    "iterate.cu",
-    (source_of(k.layout, k.storage, k.free, pointer, k.short) for k, pointer in KINDS if k.fused and not k.refined),
-)
-UNFUSED = whole("unfused.cu", (unfused.source_of(k.layout, k.segments, p, k.short) for k, p in KINDS if not k.fused))
-REFINED = whole("refine.cu", (cuda_refined.source_of(k.layout, k.refined, p) for k, p in KINDS if k.refined))
-IN_SEGMENTS = products.products_in(products.BLOCKS)
-PRODUCTS = whole(
-    "products.cu", (link_products.source_of(layout, p, IN_SEGMENTS) for layout in products.LAYOUTS for p in POINTERS)
-)
-SEVERAL = (cuda_operations.SEGMENTS, cuda_operations.ENTRIES, cuda_operations.RANKS, cuda_chunks.SOURCE)
-OTHERS = (
-    PROBES,
-    scaling.SOURCE,
-    convert.SOURCE,
-    kernels.SOURCE,
-    BETWEEN,
-    RANKS,
-    UNFUSED,
-    REFINED,
-    PRODUCTS,
-    CONVERGE,
-    RAISE,
-    *SEVERAL,
-)
-"""The sources that belong to no kernel of a list."""
-
-LISTED = {k.source for f in FORMATS for k in f.kernels} | {k.source for k in batched.KERNELS}
-SOURCES = sorted({source for source in LISTED if source} | {*OTHERS}, key=lambda s: (s.file, s.package))
+SOURCES = tuple(whole_files((*kernel_sources(), kernels.SOURCE)))
 SOURCES_CHANGED = pytest.mark.full(
     *(
         "*.cu",
         "*.cuh",
         "gpu_engine/cuda/*",
+        "gpu_engine/kernel_sources.py",
         "gpu_engine/formats/*",
         "gpu_engine/batched/*",
         "gpu_engine/pagerank/cuda*",
@@ -89,7 +55,7 @@ def compile_log(source: CudaSource, arch: str) -> str:
     try:
         for name in source.instantiations:
             nvrtc.addNameExpression(program, name)
-        nvrtc.compileProgram(program, (*FLAGS, f"-arch={arch}", "--ptxas-options=-v"))
+        nvrtc.compileProgram(program, (*OPTIONS, f"-arch={arch}", "--ptxas-options=-v"))
         for name in source.instantiations:
             assert nvrtc.getLoweredName(program, name)
         return str(nvrtc.getProgramLog(program))

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gpu_engine import sampling
+from gpu_engine.cuda.load import CudaSource
 from gpu_engine.device import find_device
 from gpu_engine.errors import (
     DeviceLostError,
@@ -17,6 +19,7 @@ from gpu_engine.errors import (
     SparsightError,
 )
 from gpu_engine.experiment import Candidate, Experiment, Fields
+from gpu_engine.formats import coo, ell
 from gpu_engine.measure import Bench, Rounds, Timing, open_bench
 from gpu_engine.multigpu.measuring import ScalingDetails
 from gpu_engine.records import (
@@ -54,12 +57,17 @@ class Scripted(Candidate):
         self.raises: SparsightError | None = changes.pop("raises", None)
         self.doubt: SparsightError | None = changes.pop("doubt", None)
         self.least = changes.pop("least", 0.0)
+        self.launched: Sequence[CudaSource] = changes.pop("sources", ())
         for name, value in changes.items():
             setattr(self, name, value)
 
     @property
     def environment(self) -> dict[str, str]:
         return {"source": f"of {self.kernel}"}
+
+    @property
+    def sources(self) -> Sequence[CudaSource]:
+        return self.launched
 
     def prepare(self) -> Callable[[], Fields]:
         self.log.append(f"prepare {self.kernel}")
@@ -193,6 +201,36 @@ def test_an_error_is_the_candidates_own(bench: Bench, error: SparsightError, sta
     assert found["b"].reference_gap == pytest.approx(0.1)
     assert "turn wrong" not in log
     assert log.index("release wrong") < log.index("turn a")
+
+
+@pytest.mark.parametrize(
+    ("backend", "missing", "expected"),
+    [
+        ("cuda", (ell.SOURCE,), ["look coo.cu ell.cu", "compile ell.cu", "prepare a", "prepare b"]),
+        ("cuda", (), ["look coo.cu ell.cu", "prepare a", "prepare b"]),
+        ("cpu", (ell.SOURCE,), ["prepare a", "prepare b"]),
+    ],
+)
+def test_what_is_not_compiled_yet_is_compiled_before_the_first_is_prepared(
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    backend: str,
+    missing: tuple[CudaSource, ...],
+    expected: Sequence[str],
+) -> None:
+    log: list[str] = []
+
+    def look(sources: Sequence[CudaSource]) -> tuple[CudaSource, ...]:
+        log.append(" ".join(("look", *(s.file for s in sources))))
+        return missing
+
+    monkeypatch.setattr(bench.stopwatch, "backend", backend)
+    monkeypatch.setattr(sampling, "missing_here", look)
+    monkeypatch.setattr(sampling, "compile_here", lambda found: log.append(f"compile {found[0].file}"))
+    candidates = Scripted("a", log, sources=(coo.SOURCE,)), Scripted("b", log, sources=(ell.SOURCE,))
+    said = [r.message for r in SampleRun(Scenes(bench, *candidates)).records() if isinstance(r, Progress)]
+    assert [entry for entry in log if not entry.startswith(("turn", "release"))] == expected
+    assert said.count("compiling kernels, 1 sources") == sum(entry.startswith("compile") for entry in log)
 
 
 def test_where_nothing_is_right_nothing_is_sampled(bench: Bench) -> None:

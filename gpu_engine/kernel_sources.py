@@ -1,0 +1,35 @@
+"""kernel_sources: every CUDA source of the engine as it is compiled, gathered from the lists of what launches it."""
+
+from collections.abc import Iterator
+
+from gpu_engine import batched
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.errors import UnavailableError
+from gpu_engine.formats import FORMATS
+from gpu_engine.formats.base import POINTERS
+from gpu_engine.operators import scaling
+from gpu_engine.pagerank import link_products
+from gpu_engine.pagerank.kernels import KERNELS
+from gpu_engine.pagerank.products import LAYOUTS
+
+
+def kernel_sources() -> tuple[CudaSource, ...]:
+    """Every source once; raises UnavailableError where CuPy is not installed."""
+    return tuple(dict.fromkeys(_sources()))
+
+
+def _sources() -> Iterator[CudaSource]:
+    try:
+        from gpu_engine.measure.cuda import PROBES
+        from gpu_engine.multigpu import cuda_chunks, cuda_operations
+    except ModuleNotFoundError as error:
+        raise UnavailableError(
+            f"Kernels for GPUs need {error.name}, which is missing. Install Sparsight with the extra cuda13 or cuda12."
+        ) from error
+    yield PROBES
+    yield from (source for f in FORMATS for kernel in f.kernels for source in kernel.sources)
+    yield from (source for kernel in batched.KERNELS for source in kernel.sources)
+    yield from (source for kernel in KERNELS for pointer in POINTERS for source in kernel.sources(pointer))
+    yield from (link_products.source_of(layout, pointer) for layout in LAYOUTS for pointer in POINTERS)
+    yield scaling.SOURCE
+    yield from (*cuda_operations.SOURCES, cuda_chunks.SOURCE)
