@@ -1,6 +1,7 @@
 # docker build --build-arg CUDA=cuda13 .
 # CUDA is none, cuda12 (driver 525 or newer) or cuda13 (driver 580 or newer). CuPy's wheels bring the CUDA libraries
 # along, so that the host needs the driver and the NVIDIA container toolkit alone.
+# ARCHS are the GPUs for which its kernels are compiled already: sm_80 is A100, sm_90 H100 and H200, sm_100 B200.
 # PYTHON_IMAGE is another image of Debian with Python 3.11 or newer, such as a copy of this one in a registry of yours,
 # or this one by its digest: python:3.12-slim@sha256:…
 ARG PYTHON_IMAGE=python:3.12-slim
@@ -28,6 +29,10 @@ COPY sparsight sparsight
 COPY migrations migrations
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /opt/wheel . \
     && /opt/sparsight/bin/pip install --no-cache-dir --no-deps --no-index /opt/wheel/*.whl
+# The compiler needs neither a GPU nor a driver. What is kept in /opt/sparsight is found whatever volume is the home.
+ARG ARCHS="sm_80 sm_90"
+RUN [ "$CUDA" = none ] \
+    || /opt/sparsight/bin/sparsight compile --installation $(printf -- ' --arch %s' $ARCHS)
 
 FROM ${PYTHON_IMAGE}
 # Numba's OpenMP threads, as on a usual host.

@@ -17,6 +17,7 @@ from server import logs
 from sparsight import (
     backup_commands,
     compare_command,
+    compile_command,
     fetch_commands,
     job_commands,
     matrix_commands,
@@ -220,6 +221,7 @@ app.command(epilog="Example: sparsight results JOB --csv > results.csv")(job_com
 app.command(epilog="Example: sparsight compare BEFORE AFTER --fail-on slow,failed,missing --threshold 10%")(
     compare_command.compare
 )
+app.command(epilog="Example: sparsight compile --arch sm_80 --arch sm_90")(compile_command.compile)
 app.command()(server_commands.studies)
 app.command()(server_commands.kernels)
 app.command()(server_commands.devices)

@@ -172,7 +172,9 @@ def test_the_gpu_is_the_workers_alone() -> None:
 @pytest.mark.parametrize(("variables", "extra"), [({}, "cuda13"), ({"CUDA": "cuda12"}, "cuda12")])
 def test_the_image_of_the_gpu_worker_has_cupy(variables: dict[str, str], extra: str) -> None:
     services = resolved(COMPOSE, GPU, **variables)
-    assert services["worker"]["build"]["args"] == {"CUDA": extra, "PYTHON_IMAGE": "python:3.12-slim"}
+    args = services["worker"]["build"]["args"]
+    assert args == {"CUDA": extra, "ARCHS": "sm_80 sm_90", "PYTHON_IMAGE": "python:3.12-slim"}
+    assert f'ARG ARCHS="{args["ARCHS"]}"' in read("Dockerfile")
     assert services["worker"]["image"] != services["server"]["image"]
     assert extra in tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
     assert extra in read("Dockerfile").partition("case")[2].partition("esac")[0]
