@@ -7,8 +7,6 @@ the values. Those that come with the product lie in `recorded/<device>/<study>.j
 import dataclasses
 import gzip
 import io
-import json
-import math
 import re
 import zlib
 from collections import Counter
@@ -17,9 +15,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
-from gpu_engine import features
+from gpu_engine import features, strict_json
 from gpu_engine.csr_matrix import CsrMatrix, fingerprint
 from gpu_engine.errors import InputError, TooLargeError, quote
 from gpu_engine.generators import generator
@@ -50,8 +48,8 @@ BYTES_MAX = 2_000_000
 DOCUMENT_MAX = 2**24
 """Most bytes of the document in the file."""
 
-INTEGER_MAX = 2**62
-"""Larger than all that is counted, and smaller than what databases keep."""
+PLAIN = (b"[", b"{")
+"""How JSON begins that is not gzipped."""
 
 NAME_MAX = 200
 """Most characters of the name of a matrix or a device."""
@@ -68,7 +66,7 @@ class MatrixRecord:
     """A matrix of a recording: everything but its values.
 
     id           what the measurements call it
-    fingerprint  joins the results with the same matrix elsewhere
+    fingerprint  joins the results with the same matrix elsewhere; empty where nobody has read the values
     features     as `gpu_engine.features` names them, None for what is not finite
     source       where its values come from: `generated(…)`, `collected(…)` or `uploaded(…)`
     """
@@ -87,7 +85,7 @@ class MatrixRecord:
 class Recording:
     """What a study found on a device.
 
-    created_at  UTC, ISO 8601 with the offset
+    created_at  UTC, ISO 8601 with the offset; empty where nobody has said
     device      as the worker knew it, `cuda:0` …; the measurements name the same
     """
 
@@ -184,49 +182,41 @@ def read(path: Path) -> Recording:
 
 
 def load(data: bytes, name: str) -> Recording:
-    """The recording in the bytes of a file; no more than DOCUMENT_MAX of it are unpacked.
+    """The recording in the bytes of a file; `document` and `of` one after the other."""
+    return of(document(data, name), name)
+
+
+def document(data: bytes, name: str) -> Any:
+    """The JSON in the bytes of a file, gzipped or plain; no more than DOCUMENT_MAX of it are unpacked.
 
     name  as messages call it
 
-    Raises InputError unless it is whole and consistent, TooLargeError past BYTES_MAX or DOCUMENT_MAX.
+    Raises InputError for what is no JSON, TooLargeError past BYTES_MAX or DOCUMENT_MAX.
     """
     _check_size(name, len(data), BYTES_MAX)
+    is_plain = data.lstrip()[:1] in PLAIN
     try:
-        with gzip.open(io.BytesIO(data)) as file:
-            text = file.read(DOCUMENT_MAX + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name} is not gzipped JSON: {error}. Write it again.") from None
-    _check_size(name, len(text), DOCUMENT_MAX)
+        text = data if is_plain else _unpacked(data)
+        _check_size(name, len(text), DOCUMENT_MAX)
+        return strict_json.loads(text)
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        kind = "JSON" if is_plain else "gzipped JSON"
+        raise InputError(f"{name} is not {kind}: {error}. Write it again.") from None
+
+
+def of(found: Any, name: str) -> Recording:
+    """The recording that a document is; raises InputError unless it is whole and consistent."""
     try:
-        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_bounded)
-        # No database keeps half a character, which has no bytes, or the one without a number.
-        if rb"\u0000" in json.dumps(document, ensure_ascii=False).encode():
-            raise ValueError("a text has the character U+0000")
-        recording = parse(document)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is not gzipped JSON: {error}. Write it again.") from None
+        recording = parse(found)
     except (KeyError, TypeError, AttributeError, InputError) as error:
         raise InputError(f"{name} does not hold a recording: {_reason(error)} Write it again.") from None
     _refuse(name, _contradictions(recording))
     return recording
 
 
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number of JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is too large")
-    return number
-
-
-def _bounded(text: str) -> int:
-    number = int(text)
-    if abs(number) > INTEGER_MAX:
-        raise ValueError(f"{text[:40]} is too large")
-    return number
+def _unpacked(data: bytes) -> bytes:
+    with gzip.open(io.BytesIO(data)) as file:
+        return file.read(DOCUMENT_MAX + 1)
 
 
 def _reason(error: Exception) -> str:

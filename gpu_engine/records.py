@@ -85,8 +85,8 @@ class DeviceInfo:
     id            `cpu`, `cuda:0` …; `cuda:all` is all GPUs together, `cluster` those of several hosts, for studies
                   that share a matrix among them
     backend       which kernels run there
-    memory_bytes  memory that a study may fill, of each GPU
-    cache_bytes   last-level cache
+    memory_bytes  memory that a study may fill, of each GPU; 0 of a recorded one of which nobody has said
+    cache_bytes   last-level cache; 0 where it is not known
     uuid          of the GPU, of several with commas between, for CUDA_VISIBLE_DEVICES; empty on a CPU
     details       driver, compute capability, cores: strings for people
     hosts         of a cluster, how many devices each of its hosts gives; empty of a device of one host

@@ -72,14 +72,17 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
         return Verdict("ambiguous", None, "Measured on different devices, matrices or cache states.")
     if not baseline.median_s or not other.median_s:
         return Verdict("ambiguous", None, "One of the two has no time.")
+    ratio = baseline.median_s / other.median_s
+    interval = interval_of_ratio(baseline, other)
+    if interval is None:
+        return Verdict("ambiguous", ratio, "One of the two has no interval.")
     if _times(baseline) == _times(other):
         return Verdict("same", 1.0, "Both are one measurement under two names.")
-    ratio = baseline.median_s / other.median_s
     gaps = [m.reference_gap for m in (baseline, other) if m.reference_gap is not None]
     if gaps:
-        return _of_times(baseline, other, ratio, max(gaps))
+        return _of_times(baseline, other, ratio, interval, max(gaps))
     gap = UNKNOWN_GAP.get(baseline.study, max(UNKNOWN_GAP.values()))
-    verdict = _of_times(baseline, other, ratio, gap)
+    verdict = _of_times(baseline, other, ratio, interval, gap)
     return dataclasses.replace(verdict, reason=f"{verdict.reason} {NO_REFERENCE} {gap:.1%}.")
 
 
@@ -88,11 +91,10 @@ def _times(m: Measurement) -> tuple[object, ...]:
     return m.samples_s, m.min_s, m.q1_s, m.median_s, m.q3_s, m.ci_low_s, m.ci_high_s, m.clock_hz
 
 
-def _of_times(baseline: Measurement, other: Measurement, ratio: float, reference_gap: float) -> Verdict:
+def _of_times(
+    baseline: Measurement, other: Measurement, ratio: float, interval: tuple[float, float], reference_gap: float
+) -> Verdict:
     limit = limit_of(_backend(other), reference_gap)
-    interval = interval_of_ratio(baseline, other)
-    if interval is None:
-        return Verdict("ambiguous", ratio, "One of the two has no interval.")
     few = _too_few(baseline, other, limit)
     if not few and abs(ratio - 1) <= limit:
         return _equivalence(ratio, interval, limit, EQUIVALENCE[_backend(other)])
