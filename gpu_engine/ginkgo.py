@@ -126,8 +126,8 @@ class _Problem:
 
 
 def is_benchmark(document: Any) -> bool:
-    """Whether a document is an array, as that of the benchmark is; a recording is none."""
-    return isinstance(document, list)
+    """Whether a document is an array of items, as that of the benchmark is; a recording is none."""
+    return isinstance(document, list) and bool(document)
 
 
 def recording(document: Sequence[Any], name: str, device: str = "") -> Recording:

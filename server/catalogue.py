@@ -12,6 +12,7 @@ from gpu_engine.errors import NotFoundError, ParameterError, quote
 from gpu_engine.records import as_json
 from gpu_engine.studies import STUDIES
 from server.models import (
+    UNREAD,
     JobRow,
     MatrixRow,
     MatrixState,
@@ -177,7 +178,7 @@ def matrix_document(row: MatrixRow) -> dict[str, Any]:
         "name": row.name,
         "state": row.state,
         "sha256": row.sha256,
-        "fingerprint": row.fingerprint or None,
+        "fingerprint": None if row.fingerprint.startswith(UNREAD) else row.fingerprint or None,
         "n_rows": row.n_rows,
         "n_cols": row.n_cols,
         "nnz": row.nnz,

@@ -16,14 +16,6 @@ MATRICES_MAX = 100
 """Most matrices of a job."""
 
 
-def list_of(item: type[Any]) -> Any:
-    """The type of one page of a list: its name is that of the items and `List`."""
-    fields = {"items": list[item], "next": str | None}  # type: ignore[valid-type]
-    page = TypedDict(f"{item.__name__}List", fields)  # type: ignore[misc]
-    page.__doc__ = "One page of a list; `next` is the cursor of the page after it, null at the end."
-    return page
-
-
 class Problem(TypedDict):
     """RFC 9457: `code` is stable and for programs, `detail` a sentence for people; `line` of a matrix file.
 
@@ -86,14 +78,18 @@ class MatrixSet(TypedDict):
 
 
 class Recording(TypedDict):
-    """Results of a study that were recorded elsewhere; `imported`: by a caller, else they came with the release."""
+    """Results of a study that were recorded elsewhere; `imported`: by a caller, else they came with the release.
+
+    `measured_at`: null where nobody says. `times`: the unit that they were taken in, null where the file says it.
+    """
 
     id: str
     device: str
     name: str
     study: str
     imported: bool
-    measured_at: Time
+    measured_at: Time | None
+    times: str | None
 
 
 class Preview(TypedDict):
@@ -211,14 +207,15 @@ class Device(TypedDict):
     """What can be measured on; `alive`: a worker offers it now. `profile` is its measured bandwidth.
 
     `seen_at`: when its worker was last heard of, null once that has stopped. `recorded`: results of it were recorded
-    elsewhere, and nothing runs on it. `hosts`: of a cluster, how many devices each of its hosts gives.
+    elsewhere, and nothing runs on it; its memory and cache are null where nobody says. `hosts`: of a cluster, how many
+    devices each of its hosts gives.
     """
 
     id: str
     backend: Literal["cpu", "cuda"]
     name: str
-    memory_bytes: int
-    cache_bytes: int
+    memory_bytes: int | None
+    cache_bytes: int | None
     uuid: str
     details: dict[str, str]
     hosts: list[int]

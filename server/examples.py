@@ -43,6 +43,7 @@ EXAMPLES: dict[Any, Any] = {
         "study": "formats",
         "imported": True,
         "measured_at": CREATED_AT,
+        "times": None,
     },
     documents.Matrix: {
         "id": MATRIX_ID,

@@ -7,7 +7,9 @@ import hashlib
 import logging
 import re
 import threading
+import time
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,14 +18,15 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from gpu_engine import recordings
+from gpu_engine import ginkgo, recordings
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, SparsightError, quote
 from gpu_engine.recordings import DEVICE, DEVICE_MAX, ENDING, MatrixRecord, Recording
 from gpu_engine.records import as_json
+from server import named_matrices
 from server.db import AWAY, Database
 from server.devices import RECORDED
 from server.ingest import emit_state
-from server.models import MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
+from server.models import UNREAD, MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
 
 log = logging.getLogger(__name__)
 UNFIT = re.compile(r"[^a-z0-9]+")
@@ -72,7 +75,7 @@ def _update(database: Database, recording_id: str, path: Path, known: str) -> No
         # Made before the transaction, which on SQLite keeps every other writer waiting.
         row, results = _row(recording_id, digest, recording), _results(recording_id, recording)
         with database.write() as session:
-            replace(session, row, results, recording.matrices)
+            keep(session, row, results, recording.matrices)
     except (SparsightError, OSError) as error:
         log.warning("The recording %s is not imported: %s", recording_id, error)
     except IntegrityError:
@@ -83,18 +86,19 @@ def _update(database: Database, recording_id: str, path: Path, known: str) -> No
 def take(database: Database, data: bytes, name: str) -> tuple[RecordingRow, bool]:
     """Imports the bytes of a file as of the device of that name; the recording, and whether it is a new one.
 
+    data  of a recording, or JSON of Ginkgo's benchmark
     name  of the device here, `node7`; empty: made of the name that the recording has of it
 
     Raises InputError and TooLargeError for a file that holds no recording, ParameterError for the name, ConflictError
     where a recording of the release has that name.
     """
-    recording = recordings.load(data, "The file")
+    recording = _recording(database, data, name)
     device = name or fitting(recording.device.name)
     if not DEVICE.fullmatch(device):
         raise ParameterError(
             f"name is {quote(device)}; the name of a device has small letters, digits and dashes, at most {DEVICE_MAX}."
         )
-    recording_id, digest = f"{device}/{recording.study}", hashlib.sha256(data).hexdigest()
+    recording_id, digest = f"{device}/{recording.study}", _digest(data, recording)
     row, results = _row(recording_id, digest, recording), _results(recording_id, recording)
     row.imported = True
     try:
@@ -106,10 +110,25 @@ def take(database: Database, data: bytes, name: str) -> tuple[RecordingRow, bool
                 return known, False
             if known is None and _imports(session) >= IMPORTS_MAX:
                 raise ParameterError(f"{IMPORTS_MAX} recordings are imported, as many as are kept; delete one first.")
-            replace(session, row, results, recording.matrices)
+            keep(session, row, results, recording.matrices)
             return row, known is None
     except IntegrityError:
         raise ConflictError("Somebody else imports the same at this moment. Try again.") from None
+
+
+def _recording(database: Database, data: bytes, name: str) -> Recording:
+    """What the bytes of a file hold; matrices that it only names are those known by the same name and sizes."""
+    document = recordings.document(data, "The file")
+    if not ginkgo.is_benchmark(document):
+        return recordings.of(document, "The file")
+    found = ginkgo.recording(document, "The file", name)
+    with database.read() as session:
+        return replace(found, matrices=named_matrices.identified(session, found.matrices))
+
+
+def _digest(data: bytes, recording: Recording) -> str:
+    """Of the bytes and of the matrices they are of: those that a file only names may be known by the next time."""
+    return hashlib.sha256(b"".join((data, *(m.fingerprint.encode() for m in recording.matrices)))).hexdigest()
 
 
 def fitting(name: str) -> str:
@@ -134,7 +153,7 @@ def _imports(session: Session) -> int:
     return session.scalar(query) or 0
 
 
-def replace(
+def keep(
     session: Session, row: RecordingRow, results: Sequence[RecordedResultsRow], matrices: Iterable[MatrixRecord]
 ) -> None:
     """Keeps a recording in place of what there is of its id."""
@@ -161,7 +180,7 @@ def _row(recording_id: str, digest: str, recording: Recording) -> RecordingRow:
         device=device,
         info=as_json(recording.device) | {"id": device, "name": f"{recording.device.name} (recorded)", "uuid": ""},
         profile=profile,
-        created_at=datetime.fromisoformat(recording.created_at).timestamp(),
+        created_at=datetime.fromisoformat(recording.created_at).timestamp() if recording.created_at else 0.0,
     )
 
 
@@ -183,11 +202,11 @@ def _results(recording_id: str, recording: Recording) -> list[RecordedResultsRow
 
 def _keep(session: Session, matrix: MatrixRecord, recording: RecordingRow) -> None:
     """The row of a recorded matrix, which recordings of several devices share: what is imported leaves it as it is."""
-    matrix_id = f"recorded-{matrix.fingerprint[:16]}"
+    matrix_id = f"recorded-{matrix.fingerprint.removeprefix(UNREAD)[:16]}"
     row = session.get(MatrixRow, matrix_id)
     if row is not None and recording.imported:
         return
-    row = row or MatrixRow(id=matrix_id, created_at=recording.created_at)
+    row = row or MatrixRow(id=matrix_id, created_at=recording.created_at or time.time())
     row.name, row.state, row.fingerprint = matrix.name, MatrixState.RECORDED, matrix.fingerprint
     # Not the digest of the generator's call: that is for the matrix which the call makes here.
     row.sha256 = hashlib.sha256(f"recorded {matrix.fingerprint}".encode()).hexdigest()

@@ -47,6 +47,9 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+UNREAD = "unread:"
+"""How the fingerprint begins of a recorded matrix that nobody has read: its name and sizes stand for its values."""
+
 TERMINAL = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
 """States that nothing leaves."""
 
@@ -68,7 +71,7 @@ class MatrixRow(Base):
     state: Mapped[str] = mapped_column(String(12), index=True)
     #: sha256 of the uploaded bytes and the read options, or of the generator call: the same source is one matrix
     sha256: Mapped[str] = mapped_column(String(64), unique=True)
-    #: sha256 of the canonical CSR; empty until ready
+    #: sha256 of the canonical CSR, or UNREAD; empty until ready
     fingerprint: Mapped[str] = mapped_column(String(64), default="", index=True)
     #: {"kind": "upload", "filename", "bytes", …}, {"kind": "generated", "family", "params"}, or of a recorded one
     #: {"kind": "collection", "name"}, of a fetched one also {"address", "sha256", "bytes", "fetched_at"}
@@ -211,7 +214,7 @@ class RecordingRow(Base):
 
     #: where its file lies: `device/study`
     id: Mapped[str] = mapped_column(String(100), primary_key=True)
-    #: of the file that was imported
+    #: of the file that was imported, and of the matrices that a file which only names them was found to be of
     sha256: Mapped[str] = mapped_column(String(64))
     study: Mapped[str] = mapped_column(String(40))
     #: `recorded:h200` …
@@ -219,7 +222,7 @@ class RecordingRow(Base):
     #: DeviceInfo and DeviceProfile of that device as JSON; no profile: empty
     info: Mapped[dict[str, Any]] = mapped_column()
     profile: Mapped[dict[str, Any]] = mapped_column()
-    #: when it was measured
+    #: when it was measured; 0 where nobody has said
     created_at: Mapped[float] = mapped_column(Float)
     #: whether somebody has imported it; else it came with the release, and goes with it
     imported: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())

@@ -11,6 +11,9 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
+# Pydantic reads TypedDict from here before Python 3.12.
+from typing_extensions import TypedDict
+
 from gpu_engine.studies import STUDIES
 from server import documents, result_documents
 from server.errors import problem
@@ -103,9 +106,7 @@ def etag_response_docs(model: Any, *statuses: int, as_csv: bool = False, example
 
 def list_response_docs(item: Any, *statuses: int) -> Responses:
     """What a list answers: JSON, or CSV for `Accept: text/csv`; `Link: rel=next` while more follows."""
-    docs = etag_response_docs(
-        documents.list_of(item), *statuses, as_csv=True, example={"items": [EXAMPLES[item]], "next": None}
-    )
+    docs = etag_response_docs(_list_of(item), *statuses, as_csv=True, example={"items": [EXAMPLES[item]], "next": None})
     link = {"description": '`<…>; rel="next"` while more follows.', "schema": {"type": "string"}}
     docs[200]["headers"] = docs[200]["headers"] | {"Link": link}
     return docs
@@ -199,3 +200,11 @@ def _problem_doc(status: int) -> dict[str, Any]:
 
 COMMON = problem_docs(400, 401, 403, 422, 429, 503)
 """Any call may answer these."""
+
+
+def _list_of(item: type[Any]) -> Any:
+    """The type of one page of a list: its name is that of the items and `List`."""
+    fields = {"items": list[item], "next": str | None}  # type: ignore[valid-type]
+    page = TypedDict(f"{item.__name__}List", fields)  # type: ignore[misc]
+    page.__doc__ = "One page of a list; `next` is the cursor of the page after it, null at the end."
+    return page

@@ -25,8 +25,9 @@ def is_recorded(device_id: str) -> bool:
 
 
 def device_ids(session: Session, study: str, matrix_id: str = "") -> tuple[str, ...]:
-    """The recorded devices with results of a study, of one matrix if it is named."""
-    query = select(RecordingRow.device).where(RecordingRow.study == study).distinct().order_by(RecordingRow.device)
+    """The recorded devices with results of a study, of one matrix if it is named; those of the release first."""
+    query = select(RecordingRow.device).where(RecordingRow.study == study)
+    query = query.order_by(RecordingRow.imported, RecordingRow.device)
     if matrix_id:
         query = query.join(RecordedResultsRow).join(
             MatrixRow, (MatrixRow.fingerprint == RecordedResultsRow.fingerprint) & (MatrixRow.id == matrix_id)

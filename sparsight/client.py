@@ -167,7 +167,10 @@ class Client:
         return self._saved(f"/devices/{escape(device, safe='')}/recording", {"study": study}, target)
 
     def import_recording(self, path: str | Path, name: str = "") -> Recording:
-        """Sends a recording, as of a device of that name; it takes the place of one of the same device and study."""
+        """Sends a recording, as of a device of that name; it takes the place of one of the same device and study.
+
+        JSON of Ginkgo's benchmark `spmv` is one too, of the study `formats`; it needs the name.
+        """
         with opened(path) as (filename, file):
             parts = {"files": {"file": (filename, file)}, "data": {"name": name} if name else {}}
             return cast(Recording, self._call("POST", "/recordings", **parts))

@@ -14,7 +14,7 @@ COLUMNS: tuple[Column[Recording], ...] = (
     Column("id", lambda recording: recording["id"]),
     Column("device", lambda recording: recording["name"], is_name=True),
     Column("came", lambda recording: "imported" if recording["imported"] else "with the release"),
-    Column("measured (UTC)", lambda recording: moment(recording["measured_at"])),
+    Column("measured (UTC)", lambda recording: moment(recording["measured_at"]) if recording["measured_at"] else ""),
 )
 
 
@@ -33,18 +33,22 @@ def write(
 
 @app.command(name="import", epilog="Example: sparsight record import node7-formats.json.gz --name node7-h100")
 def import_file(
-    file: Annotated[Path, typer.Argument(help="A recording.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="A recording, or JSON of Ginkgo's spmv.", exists=True, dir_okay=False)],
     name: Annotated[str, typer.Option(help="What to call its device: small letters, digits, dashes.")] = "",
     server: Server = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import a recording: pages show it beside results of the same matrices, and never rank it with them."""
+    """Import a recording: pages show it beside results of the same matrices, and never rank it with them.
+
+    Results of Ginkgo's benchmark spmv are a recording too, of a device that you name.
+    """
     with connect(server) as client:
         found = client.import_recording(file, name)
     if as_json:
         print_json(found)
     else:
-        say(f"Imported {found['id']}: results of {found['study']} on {found['device']}.")
+        times = f", times {found['times']}" if found["times"] else ""
+        say(f"Imported {found['id']}: results of {found['study']} on {found['device']}{times}.")
 
 
 @app.command()

@@ -13,9 +13,9 @@ DEVICES: tuple[Column[Device], ...] = (
     Column("device", lambda device: device["id"]),
     Column("name", lambda device: device["name"], is_name=True),
     Column("state", lambda device: _state(device)),
-    Column("memory", lambda device: f"{device['memory_bytes'] / 2**30:.0f} GiB", right=True),
+    Column("memory", lambda device: _size(device["memory_bytes"], 30, "GiB"), right=True),
     Column("copies", lambda device: _copy_rate(device), right=True),
-    Column("cache", lambda device: f"{device['cache_bytes'] / 2**20:.0f} MiB", right=True),
+    Column("cache", lambda device: _size(device["cache_bytes"], 20, "MiB"), right=True),
 )
 KERNELS: tuple[Column[tuple[FormatKernel, StorageFormat]], ...] = (
     Column("kernel", lambda entry: entry[0]["name"]),
@@ -59,6 +59,11 @@ def studies(
         print_pairs(out(), {f"{name}={_default(field)}": _meaning(field) for name, field in fields.items()})
     else:
         print_pairs(out(), {name: entry["question"] for name, entry in known.items()})
+
+
+def _size(size: int | None, exponent: int, unit: str) -> str:
+    """In multiples of a power of two; empty where nobody has said."""
+    return "" if size is None else f"{size / 2**exponent:.0f} {unit}"
 
 
 def _state(device: Device) -> str:

@@ -78,7 +78,7 @@ def _names(session: Session) -> dict[str, str]:
 
 def _dates(session: Session, results: Results, devices: Sequence[str]) -> str:
     query = select(RecordingRow.created_at).where(RecordingRow.study == results.study, RecordingRow.device.in_(devices))
-    times = [job.finished_at or job.created_at for job in results.jobs] + list(session.scalars(query))
+    times = [job.finished_at or job.created_at for job in results.jobs] + [at for at in session.scalars(query) if at]
     days = sorted({units.moment(time)[:10] for time in times})
     return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 

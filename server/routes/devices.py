@@ -28,6 +28,7 @@ def _document(row: DeviceRow, alive: bool) -> dict[str, Any]:
     profile = row.profile and {**row.profile, "measured_at": time_of(row.profile["measured_at"])}
     return {
         **row.info,
+        **{name: row.info[name] or None for name in ("memory_bytes", "cache_bytes")},
         "hosts": row.info.get("hosts", []),
         "recorded": recorded_results.is_recorded(row.id),
         "alive": alive,

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 
-from gpu_engine import recordings
+from gpu_engine import ginkgo, recordings
 from gpu_engine.recordings import ENDING
 from server import documents, export_recording, import_recordings
 from server.db import Database
@@ -38,7 +38,10 @@ BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"s
 async def upload_recording(
     request: Request, database: DatabaseDep, ingestor: IngestorDep, caller: CallerDep
 ) -> Response:
-    """Takes in a recording as of a device `name`; one of the same device and study takes the place of the other."""
+    """Takes in a recording as of a device `name`; one of the same device and study takes the place of the other.
+
+    JSON of Ginkgo's benchmark `spmv` is one too, of the study `formats`; where it does not say the device, `name` does.
+    """
     row, created = await take_recording(request, database, ingestor, caller)
     return JSONResponse(_document(row), 201 if created else 200)
 
@@ -83,5 +86,6 @@ def _document(row: RecordingRow) -> dict[str, Any]:
         "name": row.info["name"],
         "study": row.study,
         "imported": row.imported,
-        "measured_at": time_of(row.created_at),
+        "measured_at": time_of(row.created_at) if row.created_at else None,
+        "times": row.info["details"].get(ginkgo.TIMES),
     }

@@ -101,15 +101,16 @@ def _device_line(row: DeviceRow, alive: bool) -> DeviceLine:
     info = devices.device_info(row)
     profile = profile_from_json(row.profile) if row.profile else None
     points = profile.bandwidth if profile else ()
-    known = profile is not None or info.cache_bytes > 0
+    is_recorded = recorded_results.is_recorded(row.id)
+    # What a GPU's cache holds is known once a process has opened it; of a recorded one nobody will read it.
+    cache_bytes = profile.cache_bytes if profile else info.cache_bytes or None
     return DeviceLine(
         id=row.id,
         name=info.name,
-        state="recorded" if recorded_results.is_recorded(row.id) else "alive" if alive else "silent",
-        memory=units.size(info.memory_bytes),
-        # What a GPU's cache holds is known once a process has opened it.
-        cache=units.size(profile.cache_bytes if profile else info.cache_bytes) if known else "not read yet",
-        rate=units.rate(profile.memory.copy) if profile else "not measured yet",
+        state="recorded" if is_recorded else "alive" if alive else "silent",
+        memory=units.size(info.memory_bytes or None),
+        cache=units.size(cache_bytes) if cache_bytes is not None or is_recorded else "not read yet",
+        rate=units.rate(profile.memory.copy) if profile else units.MISSING if is_recorded else "not measured yet",
         points=tuple((units.size(p.footprint_bytes), units.rate(p.copy), units.rate(p.read)) for p in points),
         chart=_bandwidth(row.id, profile) if profile else None,
         measured_at=profile.measured_at[:16].replace("T", " ") + " UTC" if profile else "",

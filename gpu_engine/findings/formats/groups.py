@@ -8,7 +8,7 @@ from gpu_engine.findings.data import op_of, subject
 from gpu_engine.records import TRANSPOSED, Measurement
 from gpu_engine.verdict import compare
 
-BASELINES = (BEST, "csr/vector", "csr/scalar")
+BASELINES = (BEST, "csr/vector", "csr/scalar", "ginkgo/csr")
 """The first one measured is the baseline, unless the reader chooses another: what people use today."""
 
 Facet = tuple[str, str, str]
