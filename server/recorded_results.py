@@ -42,9 +42,13 @@ def studies_and_devices(session: Session) -> list[tuple[str, str]]:
 
 
 def list_devices(session: Session) -> list[DeviceRow]:
-    """The recorded devices, as rows of the table of devices, which none of them is in: no worker ever offers one."""
+    """The recorded devices, as rows of the table of devices, which none of them is in: no worker ever offers one.
+
+    Those of the release come first.
+    """
     newest = {row.device: row for row in session.scalars(select(RecordingRow).order_by(RecordingRow.created_at))}
-    return [DeviceRow(id=row.device, info=row.info, profile=row.profile, seen_at=0.0) for row in newest.values()]
+    rows = sorted(newest.values(), key=lambda row: row.imported)
+    return [DeviceRow(id=row.device, info=row.info, profile=row.profile, seen_at=0.0) for row in rows]
 
 
 def matrix_ids(session: Session, study: str, devices: Sequence[str], own: Sequence[str] = ()) -> tuple[str, ...]:

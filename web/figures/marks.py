@@ -46,9 +46,11 @@ def point(color: str, symbol: str, size: int, outline: float = 0.5) -> dict[str,
 
 
 def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **options: Any) -> dict[str, Any]:
-    """Error bars of the values; ends: (low, high) of each."""
-    above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
-    below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
+    """Error bars of the values, none where both ends are the value; ends: (low, high) of each."""
+    # A bar of no length would still have caps, and pass for a narrow interval.
+    known = [(value, *pair) if pair != (value, value) else None for value, pair in zip(values, ends, strict=True)]
+    above = [own and own[2] - own[0] for own in known]
+    below = [own and own[0] - own[1] for own in known]
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **options}
 
 

@@ -55,7 +55,8 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
     rows = [row_of(m, m.kernel, m.kernel in leaders, baseline, own) for m, own in zip(group, cells, strict=True)]
     heads, shown = with_energy(heads, rows)
     if baseline:
-        sentences = tuple(filter(None, (_sentence(ranking, baseline), reproducibility.sentence(group))))
+        said = _sentence(ranking, baseline), _undecided(timed), reproducibility.sentence(group)
+        sentences = tuple(filter(None, said))
     else:
         sentences = ("No kernel has a time here.",)
     return Finding(
@@ -91,6 +92,12 @@ def _sentence(ranking: Ranking, baseline: Measurement) -> str:
         against(rival, best) if rival is not None and rival not in ranking.unsettled else "",
     )
     return ranking.sentence(lambda m: m.kernel, f"on {best.device}, {best.cache}", facts)
+
+
+def _undecided(timed: Sequence[Measurement]) -> str:
+    """Why no verdict is possible of times that came without their rounds; empty where one is."""
+    alone = not any(m.ci_low_s for m in timed)
+    return "These are single times without intervals: no verdict tells them apart." if alone else ""
 
 
 def _cells(

@@ -133,7 +133,7 @@ def _bounds_of(timed: Sequence[Measurement], name: str) -> tuple[Bound, ...]:
 
 def _bar(rate: Rate) -> go.Bar:
     m, look = rate.measurement, style(rate.measurement.format)
-    interval = f"95 % interval {seconds(m.ci_low_s)} to {seconds(m.ci_high_s)}"
+    interval = f"95 % interval {seconds(m.ci_low_s)} to {seconds(m.ci_high_s)}" if m.ci_low_s else "no interval"
     text = marks.hover(m.kernel, f" {gflops(m.gflops)}", f"median {seconds(m.median_s)}, {interval}")
     return marks.bars(
         [(rate.value, m.kernel, text)],
