@@ -29,7 +29,8 @@ def test_both_layouts_give_the_same_times_and_say_which_unit_was_taken(item: Any
     times = {kernel: m.median_s for kernel, m in by_kernel(found).items()}
     assert times == pytest.approx({f"ginkgo/{name}": time for name, time in TIMES.items()})
     csr = by_kernel(found)["ginkgo/csr"]
-    assert (csr.state, csr.cache, csr.stored_bytes, csr.gflops) == ("ok", "warm", 13 * NNZ, pytest.approx(5.0))
+    assert (csr.state, csr.cache, csr.stored_bytes) == ("ok", "warm", 13 * NNZ)
+    assert csr.gflops == pytest.approx(5.0)
     unknown = (csr.ci_low_s, csr.ci_high_s, csr.min_s, csr.floor_s, csr.max_error, csr.rounds, csr.reference_gap)
     assert set(unknown) == {None}
     assert csr.note == "One time of 100 products, as Ginkgo's benchmark gives it: no rounds, no interval."
@@ -121,8 +122,8 @@ def test_single_times_are_neither_faster_nor_the_same() -> None:
 EITHER = 300.0
 """Seconds at 20 kB/s, or nanoseconds at 20 TB/s, of ten times as many entries."""
 
-NOTHING = {"completed": False}
-ONE = {"coo": NOTHING, "ell": NOTHING}
+NOTHING: dict[str, Any] = {"completed": False}
+ONE: dict[str, Any] = {"coo": NOTHING, "ell": NOTHING}
 TWO_UNITS = r"two units, by their bytes: ginkgo/csr of mesh\.mtx \(2e-05\) in seconds, ginkgo/csr of HB"
 
 
@@ -176,8 +177,8 @@ def test_a_time_that_fits_both_units_goes_with_the_others() -> None:
         (newer(csr=result("2e-5")), "time is '2e-5'; expected a finite number"),  # type: ignore[arg-type]
         (newer(csr=result(2e-5, storage=-1)), "storage is '-1'; expected a whole number at least 0"),
         (newer(csr=result(2e-5, repetitions=0)), "repetitions is '0'; expected a whole number at least 1"),
-        (newer(**{"csr|x": result(2e-5)}), r"'ginkgo/csr\|x' is not of small letters"),
-        (newer(**{"a" * 41: result(2e-5)}), "is not of small letters"),
+        (newer() | {"spmv": {"csr|x": result(2e-5)}}, r"'ginkgo/csr\|x' is not of small letters"),
+        (newer() | {"spmv": {"a" * 41: result(2e-5)}}, "is not of small letters"),
     ],
 )
 def test_what_is_of_another_form_is_refused_with_its_place(item: Any, words: str) -> None:
@@ -194,4 +195,5 @@ def test_a_case_is_there_once_and_a_matrix_has_one_size() -> None:
 
 
 def test_an_array_of_items_is_of_the_benchmark() -> None:
-    assert [ginkgo.is_benchmark(found) for found in ([{}], [], {}, "x")] == [True, False, False, False]
+    documents: tuple[Any, ...] = ([{}], [], {}, "x")
+    assert [ginkgo.is_benchmark(found) for found in documents] == [True, False, False, False]

@@ -1,0 +1,90 @@
+"""Results of Ginkgo's benchmark on the pages: no rounds, no intervals, no floors, and no error."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from gpu_engine.recordings import uploaded
+from server import devices, import_recordings
+from server.db import Database
+from server.models import JobState, MatrixRow
+from tests.battery import BATTERY
+from tests.conftest import AddMatrix
+from tests.samples.formats import study_of
+from tests.samples.ginkgo import file_of, newer, older
+from tests.samples.recording import sample
+from tests.server.test_recordings import file_of as recording_of
+from tests.web.conftest import CPU, add_job, get, words
+from web.studies.formats import FORMATS
+
+A100 = "recorded:a100"
+
+
+@pytest.fixture
+def own(database: Database, add_matrix: AddMatrix) -> str:
+    """A matrix of the user, measured on the CPU, which Ginkgo's benchmark has multiplied elsewhere."""
+    devices.register(database, [CPU])
+    matrix = BATTERY["tall"]()
+    matrix_id = add_matrix(matrix, "tall", "m1")
+    with database.write() as session:
+        row: Any = session.get(MatrixRow, matrix_id)
+        row.source = uploaded("tall.mtx")
+    sizes = {"rows": matrix.n_rows, "cols": matrix.n_cols, "nonzeros": matrix.nnz}
+    add_job(database, "j1", "cpu", JobState.SUCCEEDED, study_of(matrix_id))
+    import_recordings.take(database, file_of(newer("tall.mtx", hybrid={"completed": False}) | sizes), "a100")
+    return matrix_id
+
+
+def test_every_page_shows_the_device(client: TestClient, own: str) -> None:
+    for page in ("/", "/devices", "/matrices?source=all", f"/matrices/{own}", "/papers", f"/formats?device={A100}"):
+        assert client.get(page, headers={"Accept": "text/html"}).status_code == 200, page
+    for figure in FORMATS.figures:
+        assert client.get(f"/api/v1/figures/{figure.name}?device={A100}").status_code == 200, figure.name
+    (_, device) = get(client, "/devices").context["devices"]
+    assert (device.id, device.memory, device.cache, device.rate, device.points) == (A100, "–", "–", "–", ())
+    assert ("times", "taken as seconds") in device.details
+
+
+def test_nothing_is_faster_or_slower_there(client: TestClient, own: str) -> None:
+    findings = [line.finding for line in get(client, f"/formats?device={A100}").context["findings"]]
+    (finding,) = findings
+    assert {row.label: row.word for row in finding.rows} == {
+        "ginkgo/ell": "ambiguous",
+        "ginkgo/csr": "baseline",
+        "ginkgo/coo": "ambiguous",
+        "ginkgo/hybrid": "failed",
+    }
+    assert (finding.leaders, finding.decided) == (("ginkgo/ell",), False)
+    assert finding.sentences[1] == "These are single times without intervals: no verdict tells them apart."
+    figure = client.get(f"/api/v1/figures/formats?device={A100}").json()
+    bars = [trace for trace in figure["data"] if trace["meta"]["role"] == "kernel"]
+    assert [bar["error_x"]["array"] for bar in bars] == [[None]] * 3
+
+
+def test_results_stand_beside_ones_own_and_are_compared_by_their_ratio(client: TestClient, own: str) -> None:
+    page = get(client, f"/matrices/{own}")
+    found = [(line.finding.device, line.finding.leaders) for line in page.context["findings"]]
+    assert found == [("cpu", ("csr/vector",)), ("a100 (recorded)", ("ginkgo/ell",))]
+    pair = get(client, f"/devices/compare?first=cpu&second={A100}")
+    (row,) = pair.context["matrices"].rows
+    assert (row[0], row[2], row[4]) == ("tall", "csr/vector", "ginkgo/ell")
+    # 800 µs here, 16 µs there.
+    assert row[6].startswith("50.0")
+    assert "They have no kernel in common." in words(pair.text)
+
+
+def test_devices_without_a_common_matrix_say_so(client: TestClient, own: str, database: Database) -> None:
+    import_recordings.take(database, file_of(older()), "v100")
+    said = words(get(client, "/devices/compare?first=cpu&second=recorded:v100").text)
+    assert "cpu and v100 (recorded) share no matrix with plausible times, warm." in said
+
+
+def test_an_imported_device_comes_after_those_of_the_release(client: TestClient, own: str, database: Database) -> None:
+    row, _ = import_recordings.take(database, recording_of(sample()), "h200")
+    with database.write() as session:
+        session.merge(row).imported = False
+    offered = [device.id for device in get(client, "/devices").context["devices"]]
+    assert offered == ["cpu", "recorded:h200", A100]
+    chosen = get(client, "/papers/pellr").context["devices"]
+    assert [link.text for link in chosen if link.current] == ["NVIDIA H200 (recorded)"]
