@@ -149,6 +149,12 @@ def test_a_time_that_fits_both_units_goes_with_the_others() -> None:
     assert math.isclose(found.measurements[0].median_s or 0.0, 300e-9)
 
 
+def test_nothing_takes_less_than_ten_nanoseconds() -> None:
+    # 36 bytes in 2 ms are 18 kB/s; in 2 ms of a nanosecond they would be 18 TB/s.
+    small = {**newer(csr=result(2e-3, storage=0), **ONE), "rows": 1, "cols": 1, "nonzeros": 1}
+    assert read(small).device.details["times"] == "taken as seconds"
+
+
 @pytest.mark.parametrize(
     ("item", "words"),
     [

@@ -49,6 +49,8 @@ def test_every_page_shows_the_device(client: TestClient, own: str) -> None:
 def test_nothing_is_faster_or_slower_there(client: TestClient, own: str) -> None:
     findings = [line.finding for line in get(client, f"/formats?device={A100}").context["findings"]]
     (finding,) = findings
+    # Nobody has said when it was measured.
+    assert get(client, f"/formats?device={A100}").context["provenance"].lines == ("a100 (recorded)",)
     assert {row.label: row.word for row in finding.rows} == {
         "ginkgo/ell": "ambiguous",
         "ginkgo/csr": "baseline",
