@@ -46,12 +46,12 @@ def point(color: str, symbol: str, size: int, outline: float = 0.5) -> dict[str,
 
 
 def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **options: Any) -> dict[str, Any]:
-    """Error bars of the values, none where both ends are the value; ends: (low, high) of each."""
-    # A bar of no length would still have caps, and pass for a narrow interval.
-    known = [(value, *pair) if pair != (value, value) else None for value, pair in zip(values, ends, strict=True)]
-    above = [own and own[2] - own[0] for own in known]
-    below = [own and own[0] - own[1] for own in known]
-    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **options}
+    """Error bars of the values, hidden where none has a length; ends: (low, high) of each."""
+    above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
+    below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
+    # Without a length they would still have caps, and pass for narrow intervals.
+    shown = {"visible": any(above) or any(below)}
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **shown, **options}
 
 
 def ratio_interval(base: Measurement, m: Measurement) -> tuple[float, float]:

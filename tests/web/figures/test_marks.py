@@ -5,9 +5,11 @@ def test_hover_texts_are_text() -> None:
     assert hover("<i>", " on a & b", "1 < 2") == "<b>&lt;i&gt;</b> on a &amp; b<br>1 &lt; 2"
 
 
-def test_intervals_reach_from_end_to_end_and_none_is_drawn_without_a_length() -> None:
+def test_intervals_reach_from_end_to_end_and_are_hidden_without_a_length() -> None:
     errors = intervals([2.0, 5.0], [(1.5, 4.0), (5.0, 5.0)], width=0)
-    assert (errors["arrayminus"], errors["array"], errors["width"]) == ([0.5, None], [2.0, None], 0)
+    assert (errors["arrayminus"], errors["array"], errors["width"]) == ([0.5, 0.0], [2.0, 0.0], 0)
+    assert errors["visible"]
+    assert not intervals([5.0], [(5.0, 5.0)])["visible"]
 
 
 def test_bars_lie_and_have_their_own_text() -> None:

@@ -98,7 +98,7 @@ def summary(info: Info) -> str:
     every = info.findings
     if not every:
         return NO_RESULTS
-    axis = "GFLOP/s by kernel with 95 % intervals, beside both floors"
+    axis = _axis(info.panels)
     if len(every) == 1:
         return f"{axis}: {every[0].sentences[0]}"
     common = [each.pop() for each in ({f.device for f in every}, {f.cache for f in every}) if len(each) == 1]
@@ -111,6 +111,13 @@ def summary(info: Info) -> str:
     return caption(
         f"{axis}{where}.{rest}", (idle,) if len(led) < len(every) else (), (f"Fastest: {best}{more}." if led else "",)
     )
+
+
+def _axis(drawn: Sequence[Panel]) -> str:
+    """What is drawn: single times have no intervals, and floors need a profile of the device."""
+    intervals = any(rate.measurement.ci_low_s for panel in drawn for rate in panel.rates)
+    floors = any(bounds for panel in drawn for bounds in panel.bounds.values())
+    return f"GFLOP/s by kernel{' with 95 % intervals' if intervals else ''}{', beside both floors' if floors else ''}"
 
 
 def _panel(matrix: str, device: str, cache: str, group: Sequence[Measurement]) -> Panel:
