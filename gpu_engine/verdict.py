@@ -94,15 +94,20 @@ def _times(m: Measurement) -> tuple[object, ...]:
 def _of_times(
     baseline: Measurement, other: Measurement, ratio: float, interval: tuple[float, float], reference_gap: float
 ) -> Verdict:
-    limit = limit_of(_backend(other), reference_gap)
+    limit = limit_of(backend_of(other), reference_gap)
     few = _too_few(baseline, other, limit)
     if not few and abs(ratio - 1) <= limit:
-        return _equivalence(ratio, interval, limit, EQUIVALENCE[_backend(other)])
+        return _equivalence(ratio, interval, limit, EQUIVALENCE[backend_of(other)])
     doubt = few or _no_difference(baseline, other, ratio, limit)
     if doubt:
         return Verdict("ambiguous", ratio, doubt)
     kind: VerdictKind = "faster" if ratio > 1 else "slower"
     return Verdict(kind, ratio, f"{in_words(ratio)}; intervals and rounds lie apart.")
+
+
+def backend_of(measurement: Measurement) -> str:
+    """The backend of the device that it was measured on: a key of SMALLEST_GAP."""
+    return "cpu" if measurement.device.endswith("cpu") else "cuda"
 
 
 def limit_of(backend: str, reference_gap: float) -> float:
@@ -145,10 +150,6 @@ def interval_of_ratio(baseline: Measurement, other: Measurement) -> tuple[float,
 def gap_text(share: float) -> str:
     """A gap between two times as people read it: `12.0%`; from ten times on `a factor of 32`."""
     return f"{share:.1%}" if 1 + share < GAP_AS_FACTOR else f"a factor of {1 + share:.0f}"
-
-
-def _backend(measurement: Measurement) -> str:
-    return "cpu" if measurement.device.endswith("cpu") else "cuda"
 
 
 def _equivalence(ratio: float, interval: tuple[float, float], limit: float, margin: float) -> Verdict:

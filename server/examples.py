@@ -6,7 +6,7 @@ from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
 from gpu_engine.results import results_document
-from server import documents, result_documents
+from server import documents, history_documents, result_documents
 
 MATRIX_ID, JOB_ID = "9f86d081884c7d65", "5f0c6a1e2b4d4f0e8a9b7c6d5e4f3a2b"
 CREATED_AT = "2026-11-21T02:00:00.000Z"
@@ -138,6 +138,36 @@ EXAMPLES: dict[Any, Any] = {
         "started_at": None,
         "finished_at": None,
         "links": {"self": f"/api/v1/jobs/{JOB_ID}", "cancel": f"/api/v1/jobs/{JOB_ID}/cancel"},
+    },
+    history_documents.CaseHistory: {
+        "case": MEASUREMENT.case,
+        "kernel": MEASUREMENT.kernel,
+        "axes": {},
+        "noise": 0.0041,
+        "searched": True,
+        "change_points": [
+            {
+                "job_id": JOB_ID,
+                "measured_at": CREATED_AT,
+                "verdict": "slower",
+                "before_s": 2.02e-5,
+                "after_s": 2.1e-5,
+                "ratio": 0.962,
+                "reason": "1.04 times as slow; intervals and rounds lie apart.",
+                "changed": [{"name": "driver", "before": "580.1", "after": "590.2"}],
+            }
+        ],
+        "measurements": [
+            {
+                "job_id": JOB_ID,
+                "measured_at": CREATED_AT,
+                "median_s": 2.1e-5,
+                "ci_low_s": 2.08e-5,
+                "ci_high_s": 2.13e-5,
+                "level_s": 2.1e-5,
+                "changed": [{"name": "driver", "before": "580.1", "after": "590.2"}],
+            }
+        ],
     },
     result_documents.Finding: RESULTS["verdicts"][0],
     result_documents.Results: RESULTS,

@@ -27,6 +27,7 @@ from server.routes import (
     events,
     formats,
     health,
+    history,
     jobs,
     matrices,
     recordings,
@@ -38,7 +39,7 @@ from server.store import Store
 from web import api as figures
 from web import pages
 
-ROUTERS = (matrices, sets, collection, jobs, events, devices, recordings, studies, formats, figures, audit)
+ROUTERS = (matrices, sets, collection, jobs, history, events, devices, recordings, studies, formats, figures, audit)
 
 
 def create_app(settings: Settings) -> FastAPI:

@@ -14,7 +14,11 @@ from server.openapi import etag_response_docs, list_response_docs
 from server.responses import etag_response, list_response
 from server.store import Store
 from web import kernels
+from web.case_histories import shown
 from web.figures.bandwidth import BANDWIDTH
+from web.figures.case_history import CASE_HISTORY
+from web.figures.case_history import draw as draw_cases
+from web.figures.case_history import info as info_of_cases
 from web.figures.headline import HEADLINE
 from web.figures.history import HISTORY
 from web.figures.history import draw as draw_history
@@ -56,7 +60,7 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
 
     Given once, `kernels` is a preset of kernels; `series sort` are of `side-by-side`; `op bits` of the figures of
     `formats`, `batch operation` of those of batches, `devices phases` of those of scaling; `first near stall epsilon
-    replay` of `pagerank-what-if`.
+    replay` of `pagerank-what-if`; `study` is of `case-history`.
     """
     page, figure = find_figure(name)
     selection = parse_selection(request.query_params.multi_items())
@@ -68,6 +72,10 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
         elif figure is HISTORY:
             row = catalogue.get_matrix(session, _one_matrix_id(selection))
             drawn, lines = draw_history(history_of(session, row.id, selection)), [row.name]
+        elif figure is CASE_HISTORY:
+            cases = shown(session, selection)
+            drawn = draw_cases(info_of_cases(cases.drawn, cases.histories))
+            lines = [f"{cases.matrix}, {cases.device}, {cases.cache}"]
         elif page is None:
             drawn = figure.draw(_one_matrix(session, store, selection))
             lines = [catalogue.get_matrix(session, selection.matrix[0]).name]
@@ -110,7 +118,7 @@ def _one_matrix(session: Session, store: Store, selection: Selection) -> Picture
 FIGURES: dict[str, tuple[StudyPage | None, Any]] = {
     **{figure.name: (page, figure) for page in PAGES for figure in page.figures},
     HEADLINE.name: (FORMATS, HEADLINE),
-    **{figure.name: (None, figure) for figure in (*MATRIX_FIGURES, HISTORY, BANDWIDTH)},
+    **{figure.name: (None, figure) for figure in (*MATRIX_FIGURES, HISTORY, CASE_HISTORY, BANDWIDTH)},
 }
 """Every figure by name, and the page that it is of; None: it is of one matrix or device."""
 

@@ -173,6 +173,33 @@ class DevicePairPage:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """`/history`: cases over time; the first sentence is the answer.
+
+    matrix   empty where nothing has been measured; selects: the fields of the form; hidden: what else the address says
+    kernels  that can be followed
+    points, underneath, measurements  change points, changes of the environment, and the numbers of the figure
+    note     on what a table leaves out; data: the same as JSON
+    """
+
+    title: str
+    topics: str
+    matrix: Link | None
+    sentences: tuple[str, ...]
+    labels: tuple[str, ...]
+    selects: tuple[Choices, ...]
+    hidden: tuple[tuple[str, str], ...]
+    caches: LinkSwitch
+    kernels: tuple[Choice, ...]
+    chart: Chart
+    points: Table
+    underneath: Table
+    measurements: Table
+    note: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentsPage:
     """`/docs`: every document with its first paragraph."""
 

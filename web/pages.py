@@ -1,10 +1,7 @@
-"""The pages: routes that parse an address, build a context and render its template; and errors as pages."""
+"""The pages: routes that parse an address, build a context and render its template."""
 
-import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
-from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -21,9 +18,10 @@ from server.routes.devices import list_devices
 from server.routes.jobs import list_jobs
 from server.routes.matrices import list_matrices
 from web import assets, download, posts
-from web.contexts import ErrorPage, SignInPage
+from web.case_histories import NAMES as OF_HISTORIES
+from web.contexts import SignInPage
 from web.documents import GLOSSARY
-from web.hints import words
+from web.error_pages import as_page
 from web.page_cache import PageCache
 from web.pictures import picture
 from web.posts import local_path
@@ -38,6 +36,7 @@ from web.views import (
     compare,
     device_pairs,
     documents,
+    histories,
     home,
     jobs,
     matrices,
@@ -51,7 +50,6 @@ from web.views import (
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[READ])
 open_router = APIRouter(include_in_schema=False)
 PRIVATE = assets.IMMUTABLE.replace("public", "private")
-MACHINE_PATHS = ("/api/", "/static/", "/healthz", "/readyz", "/metrics")
 
 
 def install(app: FastAPI) -> None:
@@ -63,7 +61,7 @@ def install(app: FastAPI) -> None:
     app.include_router(open_router)
     app.include_router(posts.open_router)
     for kind, handler in list(app.exception_handlers.items()):
-        app.exception_handlers[kind] = _as_page(handler)
+        app.exception_handlers[kind] = as_page(handler)
 
 
 @contextmanager
@@ -177,6 +175,14 @@ def show_device_pair(request: Request, database: DatabaseDep) -> Response:
         return render(request, "device_pairs.html", device_pairs.page(session, options))
 
 
+@router.get("/history")
+def show_history(request: Request, database: DatabaseDep) -> Response:
+    """The same cases over time."""
+    selection = parse_selection(request.query_params.multi_items(), OF_HISTORIES)
+    with reading(request, database) as session:
+        return render(request, "history.html", histories.page(session, selection))
+
+
 @router.get("/papers")
 def show_papers(request: Request) -> Response:
     """The papers whose methods are built here."""
@@ -272,27 +278,3 @@ LISTS: dict[str, Callable[..., Response]] = {"jobs": list_jobs, "matrices": list
 for name, listed in LISTS.items():
     for ending in (".json", ".csv"):
         router.add_api_route(f"/{name}{ending}", listed)
-
-
-Handler = Callable[[Request, Any], Awaitable[Response]]
-
-
-def _as_page(handler: Any) -> Handler:
-    """The same handler, its problem document rendered as a page for a browser that asked for one."""
-
-    async def respond(request: Request, error: Any) -> Response:
-        response: Response = await handler(request, error)
-        wanted = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(MACHINE_PATHS)
-        if not wanted or response.media_type != "application/problem+json":
-            return response
-        problem = json.loads(bytes(response.body))
-        if problem["status"] == 401:
-            # Whoever has signed in or sends a token gets to no handler with this.
-            asked = SignInPage("Sign in", "", local_path(request.query_params.get("next", "")), problem["detail"])
-            return render(request, "sign_in.html", asked, 401)
-        title = HTTPStatus(problem["status"]).phrase.capitalize()
-        page = render(request, "error.html", ErrorPage(title, "", problem["status"], words(problem)), problem["status"])
-        page.headers.update({name: v for name, v in response.headers.items() if name in ("retry-after", "allow")})
-        return page
-
-    return respond

@@ -28,6 +28,7 @@ class Selection:
     devices, phases     of work shared by devices: how many they are, and whether its phases are times or shares; one
                         value each
     pair                formats: the first against each of the others; alone, against every other format measured
+    study               of the cases whose history is shown; one value
     first, near, stall  of another schedule of PageRank's precisions, one value each; epsilon: where its runs end;
                         replay: the kernel whose trace is replayed under it
     """
@@ -54,6 +55,7 @@ class Selection:
     stall: tuple[str, ...] = ()
     epsilon: tuple[str, ...] = ()
     replay: tuple[str, ...] = ()
+    study: tuple[str, ...] = ()
 
     def with_(self, **changes: Any) -> "Selection":
         """The same selection with some parameters replaced, each by one value or a tuple of them.
@@ -80,7 +82,7 @@ NAMES = tuple(field.name for field in fields(Selection))
 WHAT_IF = ("first", "near", "stall", "epsilon", "replay")
 """They are one schedule."""
 
-ONCE = (*WHAT_IF, "set", "kernels", "series", "sort", "op", "bits", "batch", "operation", "devices", "phases")
+ONCE = (*WHAT_IF, "set", "kernels", "series", "sort", "op", "bits", "batch", "operation", "devices", "phases", "study")
 """Given once at most."""
 
 PHASES_AS = ("times", "shares")

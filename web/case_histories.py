@@ -1,0 +1,98 @@
+"""Which cases the page of histories shows: those of a study of one matrix on one device, in one cache state."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlalchemy.orm import Session
+
+from gpu_engine.errors import ParameterError
+from gpu_engine.findings.history.change_points import LOOKED_FROM, History
+from gpu_engine.records import CACHES
+from gpu_engine.studies import study as find_study
+from server import catalogue, histories, recorded_results
+from server.histories import Place
+from server.jobs import queue
+from web.figures.emphasis import NAMED_MAX
+from web.results import CACHE_DEFAULT, device_names
+from web.selection import Selection
+from web.studies.formats import FORMATS
+
+NAMES = ("study", "matrix", "device", "cache", "kernel")
+"""What an address chooses here; all but kernels once."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The histories of a selection; its place has the page's own choice where the selection leaves one open.
+
+    recorded  whether the results came with a recording, so that no job took them
+    device    by name
+    """
+
+    selection: Selection
+    place: Place
+    cache: str
+    matrix: str
+    device: str
+    recorded: bool
+    kernels: tuple[str, ...]
+    histories: tuple[History, ...]
+
+    @cached_property
+    def drawn(self) -> tuple[History, ...]:
+        """Those of the chosen kernels; else those with change points, the newest first, then the fastest; a few."""
+        return self.histories if self.selection.kernel else self._ranked[:NAMED_MAX]
+
+    @property
+    def _ranked(self) -> tuple[History, ...]:
+        def key(history: History) -> tuple[float, bool, float]:
+            newest = max((point.first.measured_at for point in history.points), default=0.0)
+            return -newest, len(history.taken) < LOOKED_FROM, history.taken[-1].median_s
+
+        return tuple(sorted(self.histories, key=key))
+
+
+def shown(session: Session, selection: Selection) -> Shown:
+    """The histories that a selection asks for.
+
+    Raises ParameterError for two matrices, devices or cache states and for an unknown study, NotFoundError for an
+    unknown matrix.
+    """
+    for name in ("matrix", "device", "cache"):
+        if len(getattr(selection, name)) > 1:
+            raise ParameterError(f"{name} is given {len(getattr(selection, name))} times; a history is of one.")
+    place = _place(session, selection)
+    cache = selection.cache[0] if selection.cache else CACHE_DEFAULT
+    found = histories.histories(session, place, cache, selection.kernel)
+    matrix = catalogue.get_matrix(session, place.matrix_id).name if place.matrix_id else ""
+    return Shown(
+        selection.with_(study=place.study, matrix=place.matrix_id, device=place.device, cache=cache),
+        place,
+        cache,
+        matrix,
+        device_names(session).get(place.device, place.device),
+        _is_recorded(session, place, bool(found)),
+        histories.kernels_of(session, place, cache),
+        tuple(found),
+    )
+
+
+def _place(session: Session, selection: Selection) -> Place:
+    """What the selection names, and for the rest that of the newest job which fits it."""
+    study, matrix, device = ("".join(getattr(selection, name)) for name in ("study", "matrix", "device"))
+    if study:
+        find_study(study)
+    jobs = queue.list_jobs(session, study=study or None, matrix_id=matrix or None, measured=True).items
+    job = next((job for job in jobs if device in ("", job.device)), None)
+    newest = (job.study, job.matrix_ids[0], job.device) if job else (FORMATS.name, "", "")
+    return Place(*(given or own for given, own in zip((study, matrix, device), newest, strict=True)))
+
+
+def _is_recorded(session: Session, place: Place, has_own: bool) -> bool:
+    known = recorded_results.device_ids(session, place.study, place.matrix_id) if place.matrix_id else ()
+    return not has_own and (place.device in known or (not place.device and bool(known)))
+
+
+def other_caches(shown: Shown) -> tuple[tuple[str, Selection], ...]:
+    """Each cache state with the same page in it."""
+    return tuple((cache, shown.selection.with_(cache=cache)) for cache in CACHES)
