@@ -51,12 +51,15 @@ class FindingLine:
     """A finding, where it is shown in full, and what that page is called; again: to the form that measures longer.
 
     again is None where nothing is ambiguous, or what was measured is not here.
+
+    history  where its cases are followed over time; empty where they were recorded elsewhere
     """
 
     finding: Finding
     href: str
     page: str
     again: Link | None = None
+    history: str = ""
 
     @property
     def id(self) -> str:

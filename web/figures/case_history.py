@@ -25,7 +25,10 @@ MARGIN = 0.04
 SCATTER = 8.0
 """How many times the noise a panel reaches beyond its levels: what is further away is off the scale."""
 
-NOTHING = "Nothing has been measured here yet."
+SPIKES_AT, LETTERS_AT = 0.84, 0.9
+"""How high in a panel spikes stand that are off the scale, and over them the letters."""
+
+NOTHING = "No job has measured this."
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def _marks(info: Info, history: History, ends: Sequence[float], legend: Legend) 
     return [
         go.Scatter(
             x=[_date(taken.measured_at)] * 2,
-            y=[ends[0], ends[1] - 0.08 * (ends[1] - ends[0])],
+            y=[ends[0], ends[0] + LETTERS_AT * (ends[1] - ends[0])],
             mode="lines+text",
             text=["", mark],
             textposition="top center",
@@ -132,7 +135,7 @@ def _traces(history: History, ends: Sequence[float], unit: Unit, legend: Legend)
     found = [_levels(history, unit, color, legend), points.update(legend.entry("a measurement"))]
     spikes = [taken for taken in history.taken if taken not in inside]
     if spikes:
-        edge = [(ends[1] - 0.03 * (ends[1] - ends[0])) / unit.factor] * len(spikes)
+        edge = [(ends[0] + SPIKES_AT * (ends[1] - ends[0])) / unit.factor] * len(spikes)
         marker = {"color": color, "symbol": "triangle-up-open", "size": 9, "line": {"width": 1.5}}
         found.append(_points(history, spikes, edge, marker).update(legend.entry("off the scale")))
     return found

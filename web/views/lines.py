@@ -143,9 +143,19 @@ def finding_lines(page: StudyPage, results: Results, data: StudyData | None = No
             ),
             page.link,
             again(page, results, finding),
+            history_url(page.name, results, finding),
         )
         for finding in page.findings(data or results.data)
     )
+
+
+def history_url(study: str, results: Results, finding: Finding) -> str:
+    """The page that follows the cases of a finding over time; empty where they were recorded elsewhere."""
+    device = results.device_id(finding.device)
+    if recorded_results.is_recorded(device):
+        return ""
+    place = Selection(matrix=(finding.matrix_id,), device=(device,), cache=(finding.cache,), study=(study,))
+    return f"/history?{place.query}"
 
 
 def again(page: StudyPage, results: Results, finding: Finding) -> Link | None:

@@ -116,9 +116,18 @@ class ChangePoint:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What changed underneath between the last measurement before and the first one after."""
-        ends = self.before.taken[-1], self.first
-        return changes(*(taken.measurement.environment for taken in ends))
+        """What changed underneath between the last measurement before and the first one after.
+
+        Where that is nothing, between those next to them: where a step lies is known to one measurement.
+        """
+        around = self.before.taken[-2:], self.after.taken[:2]
+        (further, last), (first, next_one) = ([t.measurement.environment for t in side] for side in around)
+        return changes(last, first) or changes(further, next_one)
+
+    @property
+    def beside(self) -> frozenset[str]:
+        """The jobs with whose environment it may have to do: ids."""
+        return frozenset(taken.job_id for taken in (self.before.taken[-1], *self.after.taken[:2]))
 
 
 @dataclass(frozen=True)

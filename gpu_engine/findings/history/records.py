@@ -10,6 +10,9 @@ from gpu_engine.records import Measurement
 SOURCE = "source"
 """Of an environment: the hash of the kernel's source."""
 
+HASH_SHOWN = 8
+"""Digits of a hash in a sentence."""
+
 NOT_UNDERNEATH = frozenset({"matrices"})
 """Names of an environment that say what was measured, not on what."""
 
@@ -38,7 +41,9 @@ class Change:
 
     def __str__(self) -> str:
         """`driver 580.1 → 590.2`."""
-        return f"{'kernel source' if self.name == SOURCE else self.name} {self.before} → {self.after}"
+        if self.name == SOURCE:
+            return f"kernel source {self.before[:HASH_SHOWN]} → {self.after[:HASH_SHOWN]}"
+        return f"{self.name} {self.before} → {self.after}"
 
 
 @dataclass(frozen=True, slots=True)

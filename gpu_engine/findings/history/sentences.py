@@ -48,8 +48,16 @@ def by_job(histories: Sequence[History]) -> list[list[Found]]:
 def growth_in_words(growth: float) -> str:
     """`4.1 % slower`, or `2.50 × as slow`: of a time that grew by this share, or fell."""
     word = "slow" if growth > 0 else "fast"
-    factor = max(1 + growth, 1 / (1 + growth))
-    return f"{times(factor)} as {word}" if factor >= FACTOR_FROM else f"{percent(abs(growth))} {word}er"
+    return f"{times(1 + growth)} as {word}" if _is_factor(growth) else f"{percent(abs(growth))} {word}er"
+
+
+def _amount(growth: float) -> str:
+    """The same after a word that says which way: `by 4.1 %`, `2.50 ×`."""
+    return times(1 + growth) if _is_factor(growth) else f"by {percent(abs(growth))}"
+
+
+def _is_factor(growth: float) -> bool:
+    return max(1 + growth, 1 / (1 + growth)) >= FACTOR_FROM
 
 
 def day(taken: Taken) -> str:
@@ -66,7 +74,8 @@ def _told(found: Sequence[Found]) -> str:
         levels = f"from {seconds(point.before.level_s)} to {seconds(point.after.level_s)}"
         return f"{said} on {day(point.first)}, {levels}{_with(found)}.{'' if sure else f' {point.verdict.reason}'}"
     did = f"became {point.verdict.kind}" if sure else "may have changed"
-    names = join([f"{h.label}: {growth_in_words(p.growth)}" for h, p in found], NAMED)
+    words = _amount if sure else growth_in_words
+    names = join([f"{h.label} {words(p.growth)}" for h, p in found], NAMED)
     return f"{count(len(found))} cases {did} on {day(point.first)} ({names}){_with(found)}."
 
 
@@ -87,7 +96,7 @@ def _with(found: Sequence[Found]) -> str:
 
 def _too_short(longest: int) -> str:
     if not longest:
-        return "Nothing has been measured here yet: there is no history."
+        return "No job has measured this: there is no history."
     ask = f"a change point needs {LOOKED_FROM}, {PERIOD_MIN} on each side of it. Measure it again in new jobs."
     if longest == 1:
         return f"Each case has been measured once, which is no history: {ask}"
@@ -115,7 +124,7 @@ def environments(histories: Sequence[History]) -> list[tuple[Taken, dict[Change,
 
 def _without_step(histories: Sequence[History]) -> Iterable[str]:
     """The newest change underneath with which no time went to another level, where that can be told."""
-    stepped = {point.first.job_id for h in histories for point in h.points}
+    stepped = {job_id for h in histories for point in h.points for job_id in point.beside}
     for taken, own in environments(histories):
         if taken.job_id in stepped:
             continue

@@ -58,7 +58,7 @@ def underneath(histories: Sequence[History]) -> Table:
 
 def _rows(mark: str, taken: Taken, own: dict[Change, list[History]]) -> Iterable[tuple[str, ...]]:
     for change, histories in own.items():
-        stepped = sum(point.first.job_id == taken.job_id for h in histories for point in h.points)
+        stepped = sum(taken.job_id in point.beside for h in histories for point in h.points)
         labels = [h.label for h in histories]
         what = "kernel source" if change.name == SOURCE else change.name
         ends = mark or MISSING, moment(taken.measured_at), what, change.before, change.after
