@@ -23,6 +23,7 @@ PATHS = {
     "two jobs": "/jobs/j1/compare?with=j2",
     "measure": "/measure?again=j1",
     "devices": "/devices",
+    "history": "/history?matrix=m1&device=cpu",
     "two devices": "/devices/compare?first=cpu&second=cuda:0",
 }
 

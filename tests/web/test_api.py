@@ -6,6 +6,7 @@ from tests.samples.formats import timed
 from tests.web.conftest import Lab, add_measurement
 from web.api import FIGURES
 from web.figures.bandwidth import BANDWIDTH
+from web.figures.case_history import CASE_HISTORY
 from web.figures.headline import HEADLINE
 from web.figures.history import HISTORY
 from web.figures.matrix import MATRIX_FIGURES
@@ -17,7 +18,7 @@ def test_every_figure_is_listed(client: TestClient) -> None:
     assert [(item["name"], item["title"], item["needs"]) for item in document["items"]] == [
         *((figure.name, figure.title, page.name) for page in PAGES for figure in page.figures),
         (HEADLINE.name, HEADLINE.title, "formats"),
-        *((figure.name, figure.title, "matrix") for figure in (*MATRIX_FIGURES, HISTORY)),
+        *((figure.name, figure.title, "matrix") for figure in (*MATRIX_FIGURES, HISTORY, CASE_HISTORY)),
         (BANDWIDTH.name, BANDWIDTH.title, "device"),
     ]
     assert document["next"] is None
@@ -29,6 +30,7 @@ def test_every_figure_is_listed(client: TestClient) -> None:
         *(f"{figure.name}?job=j1&pair=coo" for figure in PAGES[0].figures),
         *(f"{figure.name}?matrix=m1" for figure in MATRIX_FIGURES),
         "history?matrix=m1&cache=cold",
+        "case-history?matrix=m1&device=cpu",
     ],
 )
 def test_figures_read_back_and_are_cached(client: TestClient, lab: Lab, url: str) -> None:

@@ -45,6 +45,7 @@ PAGES: dict[str, tuple[str, type[Any]]] = {
     "/measure?again=j1": ("measure.html", job_contexts.MeasurePage),
     "/devices": ("devices.html", contexts.DevicesPage),
     "/devices/compare?first=cpu&second=cuda:0": ("device_pairs.html", contexts.DevicePairPage),
+    "/history?matrix=m1&device=cpu": ("history.html", contexts.HistoryPage),
     "/papers": ("papers.html", contexts.PapersPage),
     **{paper.href: ("paper.html", contexts.PaperPage) for paper in PAPERS},
 }

@@ -58,6 +58,7 @@ def test_with_replaces_a_parameter() -> None:
         ([("sort", "-rows")], "sort is '-rows'; it must be one of sigma, nnz, ave, best, or a kernel"),
         ([("sort", "nnz"), ("sort", "ave")], "sort is given 2 times"),
         ([("batch", "1"), ("batch", "2")], "batch is given 2 times"),
+        ([("study", "formats"), ("study", "pagerank")], "study is given 2 times"),
         ([("matrix", str(i)) for i in range(VALUES_MAX + 1)], "at most 100"),
         ([("cache", "cold")] * (VALUES_MAX + 1), "cache is given 101 times; at most 100"),
     ],

@@ -1,0 +1,164 @@
+"""Histories out of the database, and /history of the API: of one place, the newest of each case, the oldest first."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from gpu_engine.records import Measurement, as_json
+from server import histories, history_documents
+from server.db import Database
+from server.histories import Place, kernels_of
+from server.migrate import migrate
+from server.models import JobRow, JobState, MatrixRow, MeasurementRow
+from tests.postgres import DATABASES, fresh
+from tests.samples.formats import timed, untimed
+from tests.samples.history import BEGUN, DAY_S, FLAT, NEW, OLD, measured, scaled
+
+HERE = Place("formats", "m1", "cuda:0")
+
+
+@pytest.fixture(params=DATABASES)
+def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A migrated database of either kind with two matrices."""
+    kind = f"sqlite:///{tmp_path / 'a.db'}"
+    url = kind if request.param == "sqlite" else fresh(request.getfixturevalue("postgres"))
+    migrate(url)
+    database = Database(url)
+    fill(database)
+    yield database
+    database.close()
+
+
+def fill(database: Database) -> None:
+    with database.write() as session:
+        session.add_all(
+            MatrixRow(id=name, name=name, state="ready", sha256=name, created_at=0.0) for name in ("m1", "m2")
+        )
+
+
+def add(database: Database, number: int, found: Sequence[Measurement], study: str = "formats") -> None:
+    """A job of so many days after the first, with these measurements."""
+    at = BEGUN + number * DAY_S
+    job = JobRow(id=f"{study}{number}", study=study, device="cuda:0", state=JobState.SUCCEEDED, created_at=at)
+    with database.write() as session:
+        session.add(job)
+        session.flush()
+        session.add_all(
+            MeasurementRow(
+                job_id=job.id,
+                case_key=m.case,
+                matrix_id=m.matrix_id,
+                device=m.device,
+                kernel=m.kernel,
+                cache=m.cache,
+                state=m.state,
+                record=as_json(m),
+                samples_s=[1.0],
+                created_at=at,
+            )
+            for m in found
+        )
+
+
+def times(database: Database, *kernels: str, place: Place = HERE, cache: str = "warm") -> dict[str, list[float]]:
+    """Case → its times in microseconds."""
+    with database.read() as session:
+        found = histories.histories(session, place, cache, kernels)
+    return {h.case.key: [round(1e6 * taken.median_s, 3) for taken in h.taken] for h in found}
+
+
+def test_a_history_is_of_one_case_in_the_order_of_time(both: Database) -> None:
+    add(both, 2, [measured(22.0), measured(31.0, kernel="csr/vector"), timed("split/tile", 1e-3, "cold")])
+    add(both, 1, [measured(21.0), measured(29.0, kernel="csr/vector", transposed=True)])
+    add(
+        both,
+        3,
+        [
+            untimed("split/tile", "failed", "wrong", device="cuda:0"),
+            measured(9.0, kernel="ell/thread", device="cuda:1"),
+        ],
+    )
+    add(both, 4, [measured(8.0, matrix="m2")])
+    add(both, 5, [measured(7.0)], study="products")
+    assert times(both) == {
+        "m1|split/tile|warm|": [21.0, 22.0],
+        "m1|csr/vector|warm|op=AT": [29.0],
+        "m1|csr/vector|warm|": [31.0],
+    }
+    assert times(both, "split/tile", "gone") == {"m1|split/tile|warm|": [21.0, 22.0]}
+    assert times(both, place=Place("formats", "m2", "cuda:0")) == {"m2|split/tile|warm|": [8.0]}
+    assert times(both, place=Place("formats", "m2", "cpu")) == {}
+    with both.read() as session:
+        assert kernels_of(session, HERE, "warm") == ("csr/vector", "split/tile")
+        assert kernels_of(session, HERE, "cold") == ()
+
+
+def test_of_each_case_the_newest_are_taken(both: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histories, "NEWEST", 2)
+    for number, time in enumerate((20.0, 21.0, 22.0)):
+        add(both, number, [measured(time), *([measured(30.0, kernel="csr/vector")] if not number else [])])
+    assert times(both) == {"m1|csr/vector|warm|": [30.0], "m1|split/tile|warm|": [21.0, 22.0]}
+
+
+def asked(client: TestClient, **query: Any) -> Any:
+    return client.get("/api/v1/history", params={"matrix": "m1", "device": "cuda:0", **query})
+
+
+def test_the_api_answers_histories_as_documents(client: TestClient, database: Database) -> None:
+    fill(database)
+    stepped = (*FLAT, *scaled(FLAT, 1.05))
+    for number, time in enumerate(stepped):
+        add(database, number, [measured(time, OLD if number < 6 else NEW)])
+    answer = asked(client)
+    (item,) = answer.json()["items"]
+    changed = [{"name": "driver", "before": "580.1", "after": "590.2"}]
+    assert {name: item[name] for name in ("case", "kernel", "axes", "searched")} == {
+        "case": "m1|split/tile|warm|",
+        "kernel": "split/tile",
+        "axes": {},
+        "searched": True,
+    }
+    assert item["noise"] == pytest.approx(0.01 / 3)
+    (point,) = item["change_points"]
+    assert point | {"ratio": round(point["ratio"], 4), "reason": ""} == {
+        "job_id": "formats6",
+        "measured_at": "2025-11-07T00:00:00.000Z",
+        "verdict": "slower",
+        "before_s": pytest.approx(20e-6),
+        "after_s": pytest.approx(21e-6),
+        "ratio": 0.9524,
+        "reason": "",
+        "changed": changed,
+    }
+    assert [m["changed"] for m in item["measurements"]] == [[]] * 6 + [changed] + [[]] * 5
+    assert [round(1e6 * m["level_s"], 2) for m in item["measurements"]] == [20.0] * 6 + [21.0] * 6
+    assert set(item) == set(history_documents.CaseHistory.__annotations__)
+    assert asked(client, cache="cold").json() == {"items": [], "next": None}
+    assert asked(client, kernel="csr/gone").json()["items"] == []
+    as_csv = client.get(answer.url, headers={"Accept": "text/csv"}).text
+    assert as_csv.splitlines()[0].startswith("case,kernel,noise,searched")
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "words"),
+    [
+        ({"matrix": "gone"}, 404, "There is no matrix 'gone'"),
+        ({"study": "gone"}, 422, "There is no study 'gone'"),
+        ({"cache": "hot"}, 422, "cache"),
+        ({"colour": "red"}, 422, "colour"),
+        ({"kernel": ["k"] * 101}, 422, "kernel"),
+    ],
+)
+def test_the_api_refuses_what_there_is_not(
+    client: TestClient, database: Database, query: dict[str, Any], status: int, words: str
+) -> None:
+    fill(database)
+    answer = asked(client, **query)
+    assert (answer.status_code, words in answer.json()["detail"]) == (status, True)
+
+
+def test_a_place_is_asked_for(client: TestClient) -> None:
+    assert client.get("/api/v1/history").status_code == 422
