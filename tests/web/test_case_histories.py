@@ -123,6 +123,11 @@ def test_one_measurement_is_no_history(client: TestClient, lab: Lab) -> None:
     assert sentences(client)[0].startswith("Each case has been measured once, which is no history")
 
 
+def test_the_page_follows_the_jobs_that_measure_there(client: TestClient, lab: Lab) -> None:
+    assert get(client, "/history?matrix=m1&device=cpu").context["topics"] == f"job:{lab.running}"
+    assert get(client, ADDRESS).context["topics"] == ""
+
+
 def test_an_empty_service_says_what_to_do(client: TestClient) -> None:
     page = get(client, "/history")
     assert page.status_code == 200

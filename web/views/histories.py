@@ -8,6 +8,8 @@ from gpu_engine.findings.history import tables
 from gpu_engine.findings.history.sentences import sentences
 from gpu_engine.findings.units import count
 from server.histories import NEWEST
+from server.jobs import queue
+from server.models import JobState
 from server.results import matrix_features
 from web.case_histories import Shown, other_caches, shown
 from web.contexts import HistoryPage
@@ -31,7 +33,7 @@ def page(session: Session, selection: Selection) -> HistoryPage:
     query = seen.selection.query
     return HistoryPage(
         title=f"{seen.matrix or 'Cases'} over time",
-        topics=f"matrix:{seen.place.matrix_id}" if seen.place.matrix_id else "",
+        topics=_topics(session, seen),
         matrix=Link(seen.matrix, f"/matrices/{seen.place.matrix_id}") if seen.matrix else None,
         sentences=(RECORDED,) if seen.recorded else sentences(seen.histories),
         labels=tuple(history.label for history in seen.histories),
@@ -50,6 +52,13 @@ def page(session: Session, selection: Selection) -> HistoryPage:
         note=_note(seen),
         data=f"/api/v1/history?{_data(seen)}",
     )
+
+
+def _topics(session: Session, seen: Shown) -> str:
+    """The jobs that measure here now."""
+    place = seen.place
+    running = queue.list_jobs(session, JobState.RUNNING, place.study, place.matrix_id).items
+    return ",".join(f"job:{job.id}" for job in running if job.device == place.device)
 
 
 def _selects(session: Session, seen: Shown) -> tuple[Choices, ...]:
