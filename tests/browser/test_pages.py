@@ -158,22 +158,6 @@ def test_a_batch_size_is_chosen_and_kept_in_the_address(lab: Lab, batches: str, 
     page.locator("#verdicts", has_text="with 1\u202f000 problems").wait_for()
 
 
-def test_the_history_of_another_matrix_is_chosen_and_back_returns(lab: Lab, open_page: Open) -> None:
-    page = open_page("/history?matrix=m1&device=cpu")
-    heading, matrix = page.get_by_role("heading", level=1), page.get_by_label("Matrix")
-    expect(heading).to_have_text("cnr-2000 over time")
-    matrix.select_option("m2")
-    page.wait_for_url("**matrix=m2**")
-    expect(heading).to_contain_text("long long")
-    page.go_back()
-    expect(heading).to_have_text("cnr-2000 over time")
-    expect(matrix).to_have_value("m1")
-    page.locator("#kernels > summary").click()
-    page.get_by_label("csr/scalar").check()
-    page.wait_for_url("**matrix=m1**kernel=csr%2Fscalar")
-    drawn(page.locator("#case-history-chart"), "csr/scalar")
-
-
 def test_a_legend_of_many_kernels_is_whole_on_a_narrow_screen(lab: Lab, batches: str, open_page: Open) -> None:
     legend = open_page(f"/batched?job={batches}", 390).locator("#batched-winners-chart .legend")
     expect(legend.locator(".traces")).to_have_count(9)
