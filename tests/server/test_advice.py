@@ -21,6 +21,7 @@ def row(**stored: object) -> MatrixRow:
         name="m",
         state=MatrixState.READY,
         sha256="",
+        fingerprint="",
         features=json.loads(dumps(found)),
         error={},
         created_at=0.0,
