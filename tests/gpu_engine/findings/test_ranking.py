@@ -92,3 +92,12 @@ def test_join() -> None:
     assert [join(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
     assert join(["a", "b", "c"], most=3) == "a, b and c"
     assert join(["a", "b", "c", "d"], most=3) == "a, b and 2 more"
+
+
+def test_a_ranking_is_kept_for_these_very_measurements_and_no_equal_ones() -> None:
+    ranking = rank([SLOWER, FIRST])
+    assert rank(iter((SLOWER, FIRST))) is ranking
+    again = rank([replace(SLOWER), FIRST])
+    assert again is not ranking
+    assert again == ranking
+    assert rank([SLOWER, FIRST], beside=[SAME]) is not ranking
