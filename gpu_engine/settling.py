@@ -71,6 +71,11 @@ def open_cases(sampled: Mapping[str, Sampled], reference: str, again_s: Sequence
     return found
 
 
+def costly_s(shortest_s: float) -> float:
+    """Seconds from which on something is costly, beside what takes so long."""
+    return max(COSTLY * shortest_s, COSTLY_S)
+
+
 def gap_of(reference_s: Sequence[float], again_s: Sequence[float]) -> float:
     """What the reference differs from itself by: the relative gap between its two entries."""
     return abs(statistics.median(again_s) / statistics.median(reference_s) - 1)
@@ -88,8 +93,8 @@ def _is_settled(one: _Span, other: _Span, margin: float) -> bool:
 def _spans(sampled: Mapping[str, Sampled]) -> dict[str, _Span]:
     # Of what is sampled together most may be slow: as PageRank on a web, one thread a page.
     fastest_s = min(own.turn_s for own in sampled.values())
-    costly_s = max(COSTLY * fastest_s, COSTLY_S)
-    return {name: _span(own.samples_s, own.turn_s > costly_s) for name, own in sampled.items()}
+    limit_s = costly_s(fastest_s)
+    return {name: _span(own.samples_s, own.turn_s > limit_s) for name, own in sampled.items()}
 
 
 def _span(samples: Sequence[float], costly: bool) -> _Span:

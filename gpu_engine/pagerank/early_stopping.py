@@ -9,7 +9,7 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.findings import units
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.pagerank.run import Lap, Run
-from gpu_engine.settling import COSTLY, COSTLY_S
+from gpu_engine.settling import COSTLY, costly_s
 
 ITERATIONS_LEAST = 3
 """Of fewer the median may be one in which something was compiled."""
@@ -21,7 +21,7 @@ class Laps:
     A run in which something was compiled would seem slow: its typical iteration counts, as often as there were any.
     """
 
-    def __init__(self, most_s: float = math.inf) -> None:
+    def __init__(self, most_s: float) -> None:
         self._most_s, self._ends_s = most_s, [now()]
 
     @property
@@ -47,14 +47,14 @@ class Laps:
 
 
 class EarlyStopping:
-    """Ends the runs of a graph that take `costly` times as long as the shortest so far, and at least COSTLY_S."""
+    """Ends the runs of a graph that are costly beside the shortest so far, where it stops any."""
 
-    def __init__(self, costly: float) -> None:
-        self._costly, self._shortest_s = costly, math.inf
+    def __init__(self, stops: bool) -> None:
+        self._stops, self._shortest_s = stops, math.inf
 
     def run(self, iterate: Callable[[Lap], Run]) -> Run:
         """What iterates, called with what it calls after each iteration; raises ParameterError where that is ended."""
-        laps = Laps(max(self._costly * self._shortest_s, COSTLY_S))
+        laps = Laps(costly_s(self._shortest_s) if self._stops else math.inf)
         run = iterate(laps)
         self._shortest_s = min(self._shortest_s, laps.typical_s)
         return run

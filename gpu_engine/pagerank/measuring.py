@@ -1,6 +1,5 @@
 """PageRank of one graph: every kernel and schedule run, verified, and sampled in the same interleaved rounds."""
 
-import math
 import statistics
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,6 @@ from gpu_engine.pagerank.run import PHASES, PLAIN, Run, State
 from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.pagerank.verify import Verification, Verifier, top_pages
 from gpu_engine.records import Cache, Case, Details, Trace, described
-from gpu_engine.settling import COSTLY
 
 if TYPE_CHECKING:
     from gpu_engine.pagerank.converging import Converging
@@ -114,7 +112,7 @@ class PageRankExperiment(Experiment):
         ranks = kernel.ranks(self.graph, self.plan.params, self.bench.xp)
         kernel.procedure.iterate(ranks, self.plan.params, PLAIN)
         self.fp64 = ranks.ranks()
-        self.stopping = EarlyStopping(COSTLY if self.plan.stops else math.inf)
+        self.stopping = EarlyStopping(self.plan.stops)
         candidates = [self._candidate(case) for case in self.cases]
         first = next((name for name in REFERENCES if any(c.kernel == name for c in candidates)), "")
         return sorted(candidates, key=lambda c: c.kernel != first)

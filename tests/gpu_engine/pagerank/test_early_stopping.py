@@ -1,6 +1,5 @@
 """A run that is far behind another one of its graph is ended; the clock is one that the test sets."""
 
-import math
 from collections.abc import Sequence
 
 import pytest
@@ -53,7 +52,7 @@ def run(stopping: EarlyStopping, clock: Clock, iterations_s: Sequence[float]) ->
 
 
 def test_a_run_ends_when_its_iterations_took_eight_times_the_shortest(clock: Clock) -> None:
-    stopping = EarlyStopping(COSTLY)
+    stopping = EarlyStopping(stops=True)
     assert run(stopping, clock, [SHORT_S / 8] * 8) == 8
     assert run(stopping, clock, [SHORT_S / 2] * 1000) == 2 * COSTLY + 1
     # Exactly so many times as long is not more.
@@ -61,11 +60,11 @@ def test_a_run_ends_when_its_iterations_took_eight_times_the_shortest(clock: Clo
 
 
 def test_the_first_run_is_made_whatever_it_takes(clock: Clock) -> None:
-    assert run(EarlyStopping(COSTLY), clock, [3600.0] * 3) == 3
+    assert run(EarlyStopping(stops=True), clock, [3600.0] * 3) == 3
 
 
 def test_a_longer_run_does_not_raise_the_bar_and_a_shorter_one_lowers_it(clock: Clock) -> None:
-    stopping = EarlyStopping(COSTLY)
+    stopping = EarlyStopping(stops=True)
     for seconds in (SHORT_S, 4 * SHORT_S):
         assert run(stopping, clock, [seconds]) == 1
     assert run(stopping, clock, [SHORT_S] * 100) == COSTLY + 1
@@ -74,19 +73,19 @@ def test_a_longer_run_does_not_raise_the_bar_and_a_shorter_one_lowers_it(clock: 
 
 
 def test_what_takes_less_than_a_tenth_of_a_second_is_never_ended(clock: Clock) -> None:
-    stopping = EarlyStopping(COSTLY)
+    stopping = EarlyStopping(stops=True)
     assert run(stopping, clock, [2.0**-20]) == 1
     assert run(stopping, clock, [2.0**-10] * 102) == 102
     assert run(stopping, clock, [2.0**-10] * 104) == 103
 
 
 def test_an_iteration_in_which_something_was_compiled_ends_no_run(clock: Clock) -> None:
-    stopping = EarlyStopping(COSTLY)
+    stopping = EarlyStopping(stops=True)
     assert run(stopping, clock, [SHORT_S]) == 1
     assert run(stopping, clock, [60.0, *[SHORT_S / 64] * 100]) == 101
 
 
 def test_without_a_bound_every_run_is_made_to_its_end(clock: Clock) -> None:
-    stopping = EarlyStopping(math.inf)
+    stopping = EarlyStopping(stops=False)
     assert run(stopping, clock, [2.0**-10]) == 1
     assert run(stopping, clock, [3600.0] * 50) == 50
