@@ -28,7 +28,8 @@ class Candidate(ABC):
     name          under which it is timed; no other candidate has the same
     kernel        as records call it
     cases         the case in each cache state; empty where its times only serve to derive other cases
-    bytes_needed  at most so many bytes stay on the device until the rounds are over
+    bytes_needed  at most so many bytes stay on the device until the rounds are over; one over `layout_bytes`
+                  of the bench is refused, and leaves none
     layout        candidates of one layout share these bytes; None: its own
     kind          only candidates of one kind are sampled together
     alone         whether it is prepared while no result of another one is verified

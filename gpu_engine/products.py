@@ -143,9 +143,7 @@ class ProductKernel(ProductCandidate):
         self._launch: Launch | None = None
         # cuSPARSE's formats have one name.
         self.layout = f.title
-        needed = f.bytes_needed(products.matrix)
-        # A layout over the budget is never made.
-        self.bytes_needed = needed if needed <= self.bench.layout_bytes else 0
+        self.bytes_needed = f.bytes_needed(products.matrix)
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -160,7 +158,7 @@ class ProductKernel(ProductCandidate):
     def prepare(self) -> Callable[[], Fields]:
         """Converts, multiplies once, checks every element, and looks whether further runs give the same bits."""
         run, f = self._products, self._format
-        self.arrays, fields = run.converted(f.title, f.bytes_needed(run.matrix), lambda: f.from_csr(run.matrix))
+        self.arrays, fields = run.converted(f.title, self.bytes_needed, lambda: f.from_csr(run.matrix))
         self._launch = None
         run.y.fill(POISON)
         self.product()()

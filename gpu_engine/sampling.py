@@ -78,12 +78,18 @@ class SampleRun:
             if group and c.kind != group[0].kind:
                 yield group
                 group = []
-            elif group and _bytes_of((*group, c)) > max(room, _bytes_of(group)):
+            elif group and self._bytes_of((*group, c)) > max(room, self._bytes_of(group)):
                 yield group
                 group = [group[0]]
             group.append(c)
         if group:
             yield group
+
+    def _bytes_of(self, group: Iterable[Candidate]) -> float:
+        """What a group leaves on the device: a layout that several share counts once, what is refused never."""
+        made = [c for c in group if c.bytes_needed <= self._bench.layout_bytes]
+        shared = {c.layout: c.bytes_needed for c in made if c.layout is not None}
+        return sum(shared.values()) + sum(c.bytes_needed for c in made if c.layout is None)
 
     def _group(self, group: Sequence[Candidate]) -> Iterator[Record]:
         with self._experiment.group():
@@ -220,12 +226,6 @@ def alike(cases: Iterable[Case], key: Callable[[Case], Hashable]) -> Iterator[li
 def by_matrix(cases: Iterable[Case]) -> Iterator[list[Case]]:
     """The cases of one matrix after the other."""
     return alike(cases, lambda case: case.matrix_id)
-
-
-def _bytes_of(group: Iterable[Candidate]) -> float:
-    """What a group leaves on the device: a layout that several share counts once."""
-    shared = {c.layout: c.bytes_needed for c in group if c.layout is not None}
-    return sum(shared.values()) + sum(c.bytes_needed for c in group if c.layout is None)
 
 
 def _verified(c: Candidate, result: Future[Fields]) -> None:

@@ -125,8 +125,7 @@ class BatchCandidate(ProductCandidate):
         self._experiment, self._kernel = experiment, kernel
         self.layout = kernel.store
         # Asked once: to know what problems share takes as long as storing it.
-        self._needed = kernel.bytes_needed(experiment.batch)
-        self.bytes_needed = min(self._needed, self.bench.layout_bytes)
+        self.bytes_needed = kernel.bytes_needed(experiment.batch)
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -148,7 +147,7 @@ class BatchCandidate(ProductCandidate):
                 f"one launch a problem: {count} problems are more than {run.plan.loop_max}, the loop_max"
             )
         kernel = self._kernel
-        self.arrays, fields = run.converted(kernel.store, self._needed, lambda: kernel.store(run.batch))
+        self.arrays, fields = run.converted(kernel.store, self.bytes_needed, lambda: kernel.store(run.batch))
         note = kernel.remark(self.arrays) if kernel.remark else ""
         run.y[...] = run.start
         self.product()()

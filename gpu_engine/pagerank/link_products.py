@@ -138,7 +138,7 @@ class LinkProduct(Candidate):
         super().__init__(case.key, case.kernel, {"warm": case})
         self._products, self._layout, self._product, self._bench = products, layout, product, products.bench
         self.layout = layout, product.segments, product.block
-        self.bytes_needed = min(products.needed(layout), self._bench.layout_bytes) if product.segments else 0.0
+        self.bytes_needed = products.needed(layout) if product.segments else 0.0
         self._call: Callable[[], None] | None = None
 
     @property

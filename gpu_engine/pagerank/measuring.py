@@ -157,9 +157,7 @@ class PageRankCandidate(Candidate):
         super().__init__(case.key, case.kernel, {case.cache: case})
         self._experiment, self._bench, self._params = experiment, experiment.bench, experiment.plan.params
         self._case, self._kernel, self._schedule, self._convert = case, kernel, schedule, convert
-        self._needed = 20.0 * PULLS[kernel.layout].most_slots(experiment.graph.pull) + 48.0 * experiment.graph.n
-        # What has no room is refused before it takes any.
-        self.bytes_needed = self._needed if self._needed <= self._bench.layout_bytes else 0.0
+        self.bytes_needed = 20.0 * PULLS[kernel.layout].most_slots(experiment.graph.pull) + 48.0 * experiment.graph.n
         self._ranks: State | None = None
         self._run: Run | None = None
         self._converging: Converging | None = None
@@ -177,7 +175,7 @@ class PageRankCandidate(Candidate):
 
     def prepare(self) -> Callable[[], Fields]:
         """The first run, which finds the iterations; its ranks are verified on the host."""
-        check_room(self._needed, self._bench.layout_bytes)
+        check_room(self.bytes_needed, self._bench.layout_bytes)
         if (self._kernel.segments or self._kernel.refined) and self._params.norm != "L1":
             raise ParameterError(NEEDS_L1)
         self._ranks = self._kernel.ranks(self._experiment.graph, self._params, self._bench.xp, self._convert)

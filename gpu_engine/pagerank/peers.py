@@ -27,8 +27,7 @@ class PeerCandidate(Candidate):
         self._experiment, self._bench, self._params = experiment, experiment.bench, experiment.plan.params
         self._seeks = dict(case.axes)[TOLERANCE] == VERIFIED
         # Twice the links with their weights, while the library sorts and renumbers them.
-        self._needed = 2.0 * 16 * experiment.graph.pull.nnz + 100.0 * experiment.graph.n
-        self.bytes_needed = min(self._needed, self._bench.layout_bytes)
+        self.bytes_needed = 2.0 * 16 * experiment.graph.pull.nnz + 100.0 * experiment.graph.n
         self._ranks: CugraphRanks | None = None
         self._tolerance = self._params.epsilon
         self._iterations = 0
@@ -40,7 +39,7 @@ class PeerCandidate(Candidate):
 
     def prepare(self) -> Callable[[], Fields]:
         """Stores the graph, finds the tolerance where it is sought, and runs once; the ranks are verified."""
-        check_room(self._needed, self._bench.layout_bytes)
+        check_room(self.bytes_needed, self._bench.layout_bytes)
         most = self._params.iterations_max
         self._ranks = ranks = CugraphRanks(self._experiment.graph, self._params)
         if self._seeks:

@@ -293,6 +293,17 @@ def test_groups_fit_the_memory_and_each_has_the_reference(bench: Bench, monkeypa
     assert [r.case.split("|")[1] for r in records if isinstance(r, Measurement)] == list("abcdef")
 
 
+def test_what_is_refused_forms_no_group_of_its_own(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.stopwatch, "memory_bytes", 1000)
+    monkeypatch.setattr(bench, "layout_bytes", 500)
+    log: list[str] = []
+    # 600 bytes are room for all but b, which is refused, and d.
+    sizes = {"a": 200, "b": 501, "c": 400, "d": 500}
+    made = (Scripted(n, log, [1.0] * 6, bytes_needed=size) for n, size in sizes.items())
+    assert len(measured(list(SampleRun(Scenes(bench, *made)).records()))) == len(sizes)
+    assert prepared(log) == ["abc", "ad"]
+
+
 def test_it_is_said_what_begins_and_progress_never_falls(bench: Bench) -> None:
     records = list(SampleRun(Scenes(bench, Scripted("a", []), Scripted("b", [], kind=2))).records())
     begun = [r.case for r in records if isinstance(r, Started)]
