@@ -1,15 +1,29 @@
-"""Tokens of a service."""
+"""Databases of either kind, and tokens of a service."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from server import tokens
 from server.db import Database
+from server.migrate import migrate
 from server.roles import Role
 from server.tokens import Quotas
+from tests.postgres import DATABASES, fresh
 
 MakeToken = Callable[..., str]
+
+
+@pytest.fixture(params=DATABASES)
+def either_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A database of either kind without a row of anybody's."""
+    sqlite = request.param == "sqlite"
+    url = f"sqlite:///{tmp_path / 'a.db'}" if sqlite else fresh(request.getfixturevalue("postgres"))
+    migrate(url)
+    database = Database(url)
+    yield database
+    database.close()
 
 
 @pytest.fixture

@@ -1,35 +1,28 @@
 """Histories out of the database, and /history of the API: of one place, the newest of each case, the oldest first."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine.records import Measurement, as_json
+from gpu_engine.records import Measurement
 from server import histories, history_documents
 from server.db import Database
 from server.histories import Place, kernels_of
-from server.migrate import migrate
-from server.models import JobRow, JobState, MatrixRow, MeasurementRow
-from tests.postgres import DATABASES, fresh
+from server.models import JobRow, JobState, MatrixRow
 from tests.samples.formats import timed, untimed
 from tests.samples.history import BEGUN, DAY_S, FLAT, NEW, OLD, measured, scaled
+from tests.samples.rows import measurement_row
 
 HERE = Place("formats", "m1", "cuda:0")
 
 
-@pytest.fixture(params=DATABASES)
-def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """A migrated database of either kind with two matrices."""
-    kind = f"sqlite:///{tmp_path / 'a.db'}"
-    url = kind if request.param == "sqlite" else fresh(request.getfixturevalue("postgres"))
-    migrate(url)
-    database = Database(url)
-    fill(database)
-    yield database
-    database.close()
+@pytest.fixture
+def both(either_database: Database) -> Database:
+    """A database of either kind with two matrices."""
+    fill(either_database)
+    return either_database
 
 
 def fill(database: Database) -> None:
@@ -46,21 +39,7 @@ def add(database: Database, number: int, found: Sequence[Measurement], study: st
     with database.write() as session:
         session.add(job)
         session.flush()
-        session.add_all(
-            MeasurementRow(
-                job_id=job.id,
-                case_key=m.case,
-                matrix_id=m.matrix_id,
-                device=m.device,
-                kernel=m.kernel,
-                cache=m.cache,
-                state=m.state,
-                record=as_json(m),
-                samples_s=[1.0],
-                created_at=at,
-            )
-            for m in found
-        )
+        session.add_all(measurement_row(job.id, m, at, [1.0]) for m in found)
 
 
 def times(database: Database, *kernels: str, place: Place = HERE, cache: str = "warm") -> dict[str, list[float]]:

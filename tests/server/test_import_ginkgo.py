@@ -1,7 +1,5 @@
 """JSON of Ginkgo's benchmark in the database: which known matrices it is of, and what of it is left."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,25 +11,12 @@ from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.recordings import collected, generated, uploaded
 from server import import_recordings
 from server.db import Database
-from server.migrate import migrate
 from server.models import UNREAD, EventRow, MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
-from tests.postgres import DATABASES, fresh
 from tests.samples.ginkgo import NNZ, ROWS, file_of, newer, older, result
 from tests.samples.recording import GRID
 from tests.server.test_recordings import ALL, send
 
 KNOWN = "f" * 64
-
-
-@pytest.fixture(params=DATABASES)
-def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """An empty database of either kind."""
-    sqlite = request.param == "sqlite"
-    url = f"sqlite:///{tmp_path / 'a.db'}" if sqlite else fresh(request.getfixturevalue("postgres"))
-    migrate(url)
-    database = Database(url)
-    yield database
-    database.close()
 
 
 def know(database: Database, source: dict[str, Any], fingerprint: str = KNOWN, nnz: int = NNZ) -> None:
@@ -54,13 +39,13 @@ def count(database: Database, table: Any) -> int:
         return session.scalar(select(func.count()).select_from(table)) or 0
 
 
-def test_a_matrix_that_nobody_has_read_is_recorded_without_a_fingerprint(anywhere: Database) -> None:
-    import_recordings.take(anywhere, file_of(older()), "a100")
-    import_recordings.take(anywhere, file_of(older()), "v100")
-    one, other = fingerprints(anywhere)
+def test_a_matrix_that_nobody_has_read_is_recorded_without_a_fingerprint(either_database: Database) -> None:
+    import_recordings.take(either_database, file_of(older()), "a100")
+    import_recordings.take(either_database, file_of(older()), "v100")
+    one, other = fingerprints(either_database)
     assert one == other
     assert (one.startswith(UNREAD), len(one)) == (True, 64)
-    with anywhere.read() as session:
+    with either_database.read() as session:
         (row,) = session.scalars(select(MatrixRow)).all()
     assert (row.id, row.name, row.state) == (f"recorded-{one.removeprefix(UNREAD)[:16]}", "bcsstk99", "recorded")
     assert row.features["sigma"] == 5.0
@@ -68,11 +53,11 @@ def test_a_matrix_that_nobody_has_read_is_recorded_without_a_fingerprint(anywher
 
 
 @pytest.mark.parametrize("source", [collected("HB/bcsstk99"), uploaded("bcsstk99.mtx.gz")])
-def test_a_matrix_is_the_known_one_of_its_name_and_sizes(anywhere: Database, source: dict[str, Any]) -> None:
-    know(anywhere, source)
-    import_recordings.take(anywhere, file_of(older()), "a100")
-    assert fingerprints(anywhere) == [KNOWN]
-    with anywhere.read() as session:
+def test_a_matrix_is_the_known_one_of_its_name_and_sizes(either_database: Database, source: dict[str, Any]) -> None:
+    know(either_database, source)
+    import_recordings.take(either_database, file_of(older()), "a100")
+    assert fingerprints(either_database) == [KNOWN]
+    with either_database.read() as session:
         (recorded,) = session.scalars(select(MatrixRow).where(MatrixRow.state == MatrixState.RECORDED)).all()
     # It is the known one: what is known of that is known of it.
     assert (recorded.fingerprint, recorded.features["bandwidth"]) == (KNOWN, 7)
@@ -89,38 +74,40 @@ def test_a_matrix_is_the_known_one_of_its_name_and_sizes(anywhere: Database, sou
     ],
 )
 def test_a_matrix_of_another_name_or_size_and_a_generated_one_is_not(
-    anywhere: Database, source: dict[str, Any], nnz: int
+    either_database: Database, source: dict[str, Any], nnz: int
 ) -> None:
-    know(anywhere, source, nnz=nnz)
-    import_recordings.take(anywhere, file_of(older()), "a100")
-    assert fingerprints(anywhere)[0].startswith(UNREAD)
+    know(either_database, source, nnz=nnz)
+    import_recordings.take(either_database, file_of(older()), "a100")
+    assert fingerprints(either_database)[0].startswith(UNREAD)
 
 
-def test_two_matrices_of_a_file_are_never_one_of_the_known(anywhere: Database) -> None:
-    know(anywhere, collected("HB/bcsstk99"))
-    import_recordings.take(anywhere, file_of(older(), {**newer("bcsstk99.mtx"), "spmv": older()["spmv"]}), "a100")
-    one, other = fingerprints(anywhere)
+def test_two_matrices_of_a_file_are_never_one_of_the_known(either_database: Database) -> None:
+    know(either_database, collected("HB/bcsstk99"))
+    import_recordings.take(
+        either_database, file_of(older(), {**newer("bcsstk99.mtx"), "spmv": older()["spmv"]}), "a100"
+    )
+    one, other = fingerprints(either_database)
     assert (one, other.startswith(UNREAD)) == (KNOWN, True)
 
 
-def test_the_same_file_finds_matrices_that_have_come_since(anywhere: Database) -> None:
-    assert import_recordings.take(anywhere, file_of(older()), "a100")[1] is True
-    events = count(anywhere, EventRow)
-    assert import_recordings.take(anywhere, file_of(older()), "a100")[1] is False
-    assert count(anywhere, EventRow) == events
-    know(anywhere, collected("HB/bcsstk99"))
-    assert import_recordings.take(anywhere, file_of(older()), "a100")[1] is False
-    assert fingerprints(anywhere) == [KNOWN]
-    import_recordings.delete(anywhere, "a100/formats")
-    assert (count(anywhere, MatrixRow), count(anywhere, RecordedResultsRow)) == (1, 0)
+def test_the_same_file_finds_matrices_that_have_come_since(either_database: Database) -> None:
+    assert import_recordings.take(either_database, file_of(older()), "a100")[1] is True
+    events = count(either_database, EventRow)
+    assert import_recordings.take(either_database, file_of(older()), "a100")[1] is False
+    assert count(either_database, EventRow) == events
+    know(either_database, collected("HB/bcsstk99"))
+    assert import_recordings.take(either_database, file_of(older()), "a100")[1] is False
+    assert fingerprints(either_database) == [KNOWN]
+    import_recordings.delete(either_database, "a100/formats")
+    assert (count(either_database, MatrixRow), count(either_database, RecordedResultsRow)) == (1, 0)
 
 
-def test_a_device_that_nobody_names_is_called_as_the_file_says(anywhere: Database) -> None:
+def test_a_device_that_nobody_names_is_called_as_the_file_says(either_database: Database) -> None:
     with pytest.raises(ParameterError, match=r"does not say what it was measured on; give the device a name"):
-        import_recordings.take(anywhere, file_of(older()), "")
+        import_recordings.take(either_database, file_of(older()), "")
     said = {"dataset": {"system": "V100_SXM2", "executor": "cuda"}}
-    assert import_recordings.take(anywhere, file_of(older() | said), "")[0].id == "v100-sxm2/formats"
-    named, _ = import_recordings.take(anywhere, file_of(older() | said), "node7")
+    assert import_recordings.take(either_database, file_of(older() | said), "")[0].id == "v100-sxm2/formats"
+    named, _ = import_recordings.take(either_database, file_of(older() | said), "node7")
     assert (named.id, named.info["name"]) == ("node7/formats", "V100_SXM2 (recorded)")
 
 
@@ -165,8 +152,8 @@ def test_a_file_is_taken_whole_or_not_at_all(
     assert [count(database, table) for table in (RecordingRow, RecordedResultsRow, MatrixRow)] == [0, 0, 0]
 
 
-def test_a_file_that_is_refused_leaves_what_an_earlier_one_has_brought(anywhere: Database) -> None:
-    import_recordings.take(anywhere, file_of(older()), "a100")
+def test_a_file_that_is_refused_leaves_what_an_earlier_one_has_brought(either_database: Database) -> None:
+    import_recordings.take(either_database, file_of(older()), "a100")
     with pytest.raises(InputError):
-        import_recordings.take(anywhere, file_of(older(), newer()), "a100")
-    assert len(fingerprints(anywhere)) == 1
+        import_recordings.take(either_database, file_of(older(), newer()), "a100")
+    assert len(fingerprints(either_database)) == 1

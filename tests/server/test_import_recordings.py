@@ -1,7 +1,6 @@
 """The import of recordings: the database holds what the files say, however often and however broken they come."""
 
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,23 +11,16 @@ from gpu_engine import recordings
 from gpu_engine.recordings import Recording
 from server import import_recordings
 from server.db import Database
-from server.migrate import migrate
 from server.models import EventRow, MatrixRow, RecordedResultsRow, RecordingRow
-from tests.postgres import DATABASES, fresh
 from tests.samples.recording import grid, sample
 
 GRID = f"recorded-{grid().fingerprint[:16]}"
 WARM = "csr/vector|warm|"
 
 
-@pytest.fixture(params=DATABASES)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    sqlite = request.param == "sqlite"
-    url = f"sqlite:///{tmp_path / 'a.db'}" if sqlite else fresh(request.getfixturevalue("postgres"))
-    migrate(url)
-    database = Database(url)
-    yield database
-    database.close()
+@pytest.fixture
+def database(either_database: Database) -> Database:
+    return either_database
 
 
 @pytest.fixture

@@ -17,9 +17,10 @@ from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Measur
 from server import devices
 from server.db import Database
 from server.events import emit
-from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState, MeasurementRow, TraceRow
+from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState, TraceRow
 from tests.battery import BATTERY
 from tests.samples.formats import HOSTILE, study_of
+from tests.samples.rows import measurement_row
 from tests.samples.studies import records_of
 
 CPU = DeviceInfo("cpu", "cpu", "A laptop's processor", 16 * 10**9, 32 * 10**6, details={"cores": "2"})
@@ -154,20 +155,7 @@ def add_measurement(database: Database, job_id: str, measurement: Measurement) -
 def _insert(session: Session, job: JobRow, m: Measurement) -> None:
     job.cases_done += 1
     job.progress = float(job.cases_done)
-    session.add(
-        MeasurementRow(
-            job_id=job.id,
-            case_key=m.case,
-            matrix_id=m.matrix_id,
-            device=m.device,
-            kernel=m.kernel,
-            cache=m.cache,
-            state=m.state,
-            record=as_json(m),
-            samples_s=[],
-            created_at=time.time(),
-        )
-    )
+    session.add(measurement_row(job.id, m, time.time()))
     emit(session, f"job:{job.id}", "measurement", {"case": m.case})
 
 
