@@ -18,6 +18,9 @@ ROUNDS = 16
 NEAR = 1e-9
 """Invariants that differ by less, in relation, are proposed as equal."""
 
+PLACES = 1024
+"""A sum over a problem is kept in so many parts at most, by the place of a term."""
+
 STEPS = (0, 1, -1, 2, -2)
 """A factor is a quotient of two entries, each rounded, or a double so many steps beside it."""
 
@@ -192,17 +195,35 @@ def _invariants(batch: Batch) -> tuple[Any, Any]:
     """(entry of the first nonzero, or where the problem begins; a weighted sum of the values over it) per problem."""
     xp = array_module(batch.values)
     weights = xp.asarray(np.random.default_rng(0).uniform(0.5, 1.5, 1021))
-    pivots = xp.full(batch.count, np.iinfo(np.int32).max, dtype=np.int32)
-    for entries, problem, place in _numbered(batch):
-        nonzero = batch.values[entries] != 0
-        xp.minimum.at(pivots, problem[nonzero], place[nonzero].astype(np.int32))
-    pivots = batch.entries[:-1] + xp.where(pivots == np.iinfo(np.int32).max, 0, pivots)
-    sums = xp.zeros(batch.count)
+    pivots, sums = _pivots(batch), xp.zeros(batch.count)
     for entries, problem, place in _numbered(batch):
         over = _quotients(batch.values, xp.arange(entries.start, entries.stop), pivots[problem])
         with np.errstate(all="ignore"):
-            sums += xp.bincount(problem, weights=over * weights[place % weights.size], minlength=batch.count)
+            terms = over * weights[place % weights.size]
+        first, last = int(problem[0]), int(problem[-1])
+        sums[first : last + 1] += _sums_by(problem - first, terms, last + 1 - first)
     return pivots, xp.where(xp.isfinite(sums), sums, 0.0)
+
+
+def _pivots(batch: Batch) -> Any:
+    """Entry of the first nonzero of each problem, or where the problem begins: int64 [problems]."""
+    xp = array_module(batch.values)
+    begins, ends = batch.entries[:-1].astype(np.int64), batch.entries[1:]
+    found = xp.full(batch.count, batch.nnz, dtype=np.int64)
+    for block in blocks(batch.nnz):
+        nonzero = block.start + xp.flatnonzero(batch.values[block])
+        following = xp.append(nonzero, batch.nnz)[xp.searchsorted(nonzero, begins)]
+        found = xp.minimum(found, following)
+    return xp.where(found < ends, found, begins)
+
+
+def _sums_by(problem: Any, terms: Any, count: int) -> Any:
+    """The sum of the terms of each problem: float64 [count]."""
+    xp = array_module(terms)
+    # A GPU adds the terms of a warp to as many sums at once as there are places: one sum a problem would take turns.
+    places = max(1, min(PLACES, terms.size // count))
+    spread = problem * places + xp.arange(terms.size) % places
+    return xp.bincount(spread, weights=terms, minlength=count * places).reshape(count, places).sum(axis=1)
 
 
 def _numbered(batch: Batch) -> Any:
