@@ -30,11 +30,16 @@ SAMPLE_S = 1e-3
 """A warm sample repeats the call for about this long: the resolution of events is under 0.1 % of it."""
 
 REPEATS_MAX = 400
+SHORTEST_S = 1e-7
+"""No kernel is shorter: what it is divided by is not 0."""
 NEVER = 0.5e300
 """A sum that no probe finds: it writes its sum if it equals this, so the compiler keeps the loads."""
 
 WARM_SAMPLES = 3
 COLD_SAMPLES = 5
+
+TURN_S = 1e-2
+"""No turn has further samples once its calls take so long: one of a call of 20 ms says as much as five."""
 
 LONG_S = 0.1
 """The first run of what takes so long is a sample like any other: what it warms up is nothing beside that."""
@@ -105,20 +110,21 @@ class CudaStopwatch:
             return self._prepare_after(before, call)
         call()
         self.synchronize()
+        once = self._once(call) if captured else max(self._launched(lambda: None, call), SHORTEST_S)
+        samples = max(1, min(COLD_SAMPLES if cache == "cold" else WARM_SAMPLES, round(TURN_S / once)))
         if not captured:
-            flush, samples = (self._flush, COLD_SAMPLES) if cache == "cold" else (lambda: None, WARM_SAMPLES)
+            flush = self._flush if cache == "cold" else lambda: None
             return lambda: [self._launched(flush, call) for _ in range(samples)]
         if cache == "cold":
-            graph, events = self._capture([self._flush, None] * COLD_SAMPLES, call, 1)
+            graph, events = self._capture([self._flush, None] * samples, call, 1)
             return lambda: self._replay(graph, events, 1)
-        repeats = self._repeats(call, SAMPLE_S)
-        graph, events = self._capture([None] * WARM_SAMPLES, call, repeats)
+        repeats = _repeats(once, SAMPLE_S)
+        graph, events = self._capture([None] * samples, call, repeats)
         return lambda: self._replay(graph, events, repeats)
 
-    def _repeats(self, call: Callable[[], None], seconds: float) -> int:
-        """How many calls take about so long, as many as a graph may hold at most."""
-        once = min(self._replay(*self._capture([None], call, 1), 1))
-        return max(1, min(REPEATS_MAX, round(seconds / max(once, 1e-7))))
+    def _once(self, call: Callable[[], None]) -> float:
+        """Seconds of a call, replayed once; at least SHORTEST_S."""
+        return max(*self._replay(*self._capture([None], call, 1), 1), SHORTEST_S)
 
     def _launched(self, before: Callable[[], None], call: Callable[[], None]) -> float:
         """Seconds of a call that the host launches to an idle device, from its begin to the end of its last kernel."""
@@ -236,7 +242,7 @@ class CudaStopwatch:
             return None
         if before is not None:
             return self._energy_after(before, call, seconds)
-        repeats = self._repeats(call, seconds)
+        repeats = _repeats(self._once(call), seconds)
         graph, events = self._capture([None], call, repeats)
         launches = max(1, round(seconds / (self._replay(graph, events, repeats)[0] * repeats)))
         begin = self._energy_mj()
@@ -282,6 +288,11 @@ class CudaStopwatch:
     def gather(self, matrix: CsrMatrix, x: Any) -> Callable[[], None]:
         """A call that streams indices and values and gathers x, without row work."""
         return _probe(GATHER, matrix.nnz, matrix.indices, matrix.values, x, cupy.float64(NEVER), cupy.empty(1))
+
+
+def _repeats(once: float, seconds: float) -> int:
+    """How many calls of that length take about so long, as many as a graph may hold at most."""
+    return max(1, min(REPEATS_MAX, round(seconds / once)))
 
 
 def _probe(name: str, n: int, *arguments: Any) -> Callable[[], None]:
