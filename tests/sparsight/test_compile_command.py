@@ -2,7 +2,10 @@
 
 import re
 import stat
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -14,6 +17,7 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.formats import coo, ellr
 from gpu_engine.records import DeviceInfo
+from gpu_engine.studies import STUDIES
 from sparsight import cli, compile_command
 from sparsight.exits import Exit
 
@@ -68,10 +72,28 @@ def test_what_does_not_compile_is_told_with_the_log(home: Path, monkeypatch: pyt
     assert said(ended).endswith(": 1 sources compiled for sm_90 in _ s, 0 were there, 1 failed.\n")
 
 
-def test_the_default_are_the_gpus_of_this_machine(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_are_the_gpus_of_this_machine_on_which_every_study_is_rehearsed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = (DeviceInfo("cpu", "cpu", "CPU", 2**30, 0), gpu(0, "9.0"), gpu(1, "8.0"), gpu(2, "9.0"))
     monkeypatch.setattr(device, "list_devices", lambda: here)
-    assert "4 sources compiled for sm_90, sm_80 in" in compile_for().stderr
+    run = list[tuple[str, str]]()
+
+    def engine(command: Sequence[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        study, gpu_id = command[4], command[-1]
+        run.append((study, gpu_id))
+        if study == "batched" and gpu_id == "cuda:1":
+            return subprocess.CompletedProcess(command, 1, "", "a kernel failed")
+        if study == "scaling" and gpu_id == "cuda:1":
+            raise subprocess.TimeoutExpired(command, 300)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(compile_command.subprocess, "run", engine)
+    ended = compile_for()
+    assert "4 sources compiled for sm_90, sm_80 in" in ended.stderr
+    assert set(run) == {(study.name, gpu_id) for study in STUDIES for gpu_id in ("cuda:0", "cuda:1")}
+    assert ended.stderr.endswith("batched on cuda:1 failed: a kernel failed\nscaling on cuda:1 does not end.\n")
+    assert ended.exit_code == Exit.FAILED
 
 
 @pytest.mark.parametrize(
