@@ -1,6 +1,6 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-bench tables page-bench load estimates lock \
+.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-sanitize gpu-bench tables page-bench load estimates lock \
 	update-constraints bom reach fuzz fuzz-api
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
@@ -14,6 +14,7 @@ help:
 	@echo "make test-image        build the image and measure with the services of the compose file, by Docker or Podman"
 	@echo "make check             formatting, lint, types"
 	@echo "make gpu-test [OPTIONS=-n9] test the engine on this machine's GPU, with PYTHON as it is"
+	@echo "make gpu-sanitize [OPTIONS='--jobs 16'] run every kernel on this machine's GPU under CUDA's compute-sanitizer, with PYTHON as it is"
 	@echo "make gpu-bench [BENCH=…] measure every format on this machine's GPU beside cuSPARSE, with PYTHON as it is"
 	@echo "make tables            write the tables of the recordings into docs/"
 	@echo "make page-bench        time the page of formats in a browser, over what is recorded and over 10⁴ and 10⁵ measurements"
@@ -100,6 +101,9 @@ bom:
 
 gpu-test:
 	$(PYTHON) -m pytest -c /dev/null --rootdir . tests/gpu $(OPTIONS)
+
+gpu-sanitize:
+	$(PYTHON) -m tools.gpu_sanitize $(OPTIONS)
 
 gpu-bench:
 	$(PYTHON) -m gpu_engine.gpu_bench $(BENCH)
