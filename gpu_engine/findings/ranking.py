@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import is_
 
+from gpu_engine.findings.identical import Identical
 from gpu_engine.noise import noise
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
@@ -62,23 +62,11 @@ def rank(measurements: Iterable[Measurement], beside: Sequence[Measurement] = ()
 
     beside  what was sampled in the same rounds and is not ranked: it too tells whether the machine was busy
     """
-    return _ranked(_Identical(measurements), _Identical(beside))
-
-
-class _Identical(tuple[Measurement, ...]):
-    """Measurements that are equal to these very ones alone: to compare their values takes as long as to rank them."""
-
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return hash(tuple(map(id, self)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identical) and len(self) == len(other) and all(map(is_, self, other))
+    return _ranked(Identical(measurements), Identical(beside))
 
 
 @lru_cache(maxsize=KEPT)
-def _ranked(given: _Identical, beside: _Identical) -> Ranking:
+def _ranked(given: Identical, beside: Identical) -> Ranking:
     timed = tuple(sorted((m for m in given if m.state == "ok" and m.median_s), key=lambda m: m.median_s or 0.0))
     busy = noise((*given, *beside))
     kinds = [compare(timed[0], m).kind for m in timed]

@@ -174,7 +174,7 @@ def interval_of_mean(ratios: Sequence[float]) -> tuple[float, float]:
 
 def _facets(
     data: BenchmarkData, among: Callable[[Subject], bool], cache: Cache
-) -> Iterator[tuple[str, list[Measurement]]]:
+) -> Iterator[tuple[str, tuple[Measurement, ...]]]:
     """The kernels of each matrix in a cache state, the fastest first, of the subjects for which `among` holds."""
     chosen = {subject.name for subject in data.subjects if among(subject)}
     for (matrix_id, _, state), timed in group_by_facet(data.study.measurements).items():

@@ -1,5 +1,7 @@
 """`/` and `/devices`: what is measured here, and on what."""
 
+from functools import partial
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -53,7 +55,9 @@ def _newest(session: Session, pages: PageCache) -> tuple[FindingLine, ...]:
         line
         for study in PAGES
         if study.name in measured
-        for line in pages.kept(session, newest_findings, study, Selection())
+        for line in pages.kept(
+            session, newest_findings, study.name, Selection(), partial(newest_findings, session, study, Selection())
+        )
     )
 
 

@@ -1,10 +1,12 @@
 """Products of one matrix: which of them may be compared, and with what."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from gpu_engine.competitors import BEST
 from gpu_engine.findings.data import op_of, subject
+from gpu_engine.findings.identical import Identical
 from gpu_engine.records import TRANSPOSED, Measurement
 from gpu_engine.verdict import compare
 
@@ -14,18 +16,27 @@ BASELINES = (BEST, "csr/vector", "csr/scalar", "ginkgo/csr")
 Facet = tuple[str, str, str]
 """(subject, device, cache): A and Aᵀ, devices and cache states are never ranked together."""
 
+KEPT = 16
+"""Of how many selections the groups are kept: each figure of a page asks for those of the page."""
+
 OF_TRANSPOSE = "Aᵀ"
 """What the results of transposes are called where those of matrices stand beside them."""
 
 
-def group_by_facet(measurements: Sequence[Measurement]) -> dict[Facet, list[Measurement]]:
+def group_by_facet(measurements: Iterable[Measurement]) -> Mapping[Facet, tuple[Measurement, ...]]:
     """Facets in order of appearance; within one, the fastest kernel first, then the kernels without a time."""
+    return _grouped(Identical(measurements))
+
+
+@lru_cache(maxsize=KEPT)
+def _grouped(measurements: Identical) -> Mapping[Facet, tuple[Measurement, ...]]:
     facets: dict[Facet, list[Measurement]] = {}
     for m in measurements:
         facets.setdefault((subject(m), m.device, m.cache), []).append(m)
-    for group in facets.values():
-        group.sort(key=lambda m: (m.median_s is None, m.median_s or 0.0, m.kernel))
-    return facets
+    return {
+        facet: tuple(sorted(group, key=lambda m: (m.median_s is None, m.median_s or 0.0, m.kernel)))
+        for facet, group in facets.items()
+    }
 
 
 def of_matrices(measurements: Sequence[Measurement]) -> list[Measurement]:
