@@ -1,4 +1,4 @@
-"""`sparsight compile`: fills the kernel cache, on any machine; where there are GPUs, also what libraries keep of theirs."""
+"""`sparsight compile`: fills the kernel cache, on any machine; where GPUs are, also the caches of CuPy and Numba."""
 
 import re
 import subprocess

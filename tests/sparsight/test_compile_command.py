@@ -88,7 +88,7 @@ def test_the_default_are_the_gpus_of_this_machine_on_which_every_study_is_rehear
             raise subprocess.TimeoutExpired(command, 300)
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr(compile_command.subprocess, "run", engine)
+    monkeypatch.setattr(subprocess, "run", engine)
     ended = compile_for()
     assert "4 sources compiled for sm_90, sm_80 in" in ended.stderr
     assert set(run) == {(study.name, gpu_id) for study in STUDIES for gpu_id in ("cuda:0", "cuda:1")}
