@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Float, and_, func, literal, or_, select, true
 from sqlalchemy.orm import Session
 
-from gpu_engine.advisor import advise
+from gpu_engine.advisor import advise, contenders, is_sure
 from gpu_engine.errors import NotFoundError, ParameterError, quote
 from gpu_engine.records import as_json
 from gpu_engine.studies import STUDIES
@@ -173,6 +173,7 @@ def with_values(session: Session, ids: Sequence[str]) -> dict[str, MatrixRow]:
 
 def matrix_document(row: MatrixRow) -> dict[str, Any]:
     """The matrix in its REST form; `error` is the problem document of a failed one, else None."""
+    close = contenders(row.features)
     return {
         "id": row.id,
         "name": row.name,
@@ -184,6 +185,8 @@ def matrix_document(row: MatrixRow) -> dict[str, Any]:
         "nnz": row.nnz,
         "features": row.features,
         "advice": [as_json(advice) for advice in advise(row.features)],
+        "contenders": list(close),
+        "advice_is_sure": is_sure(close) if close else None,
         "source": row.source,
         "error": row.error or None,
         "created_at": time_of(row.created_at),

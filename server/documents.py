@@ -49,7 +49,11 @@ class Advice(TypedDict):
 
 
 class Matrix(TypedDict):
-    """A matrix; `error` is the problem document of a failed one, `advice` the best kernels first."""
+    """A matrix; `error` is the problem document of a failed one, `advice` the best kernels first.
+
+    `contenders`: the kernels predicted within 20 % of the first on an H200, warm. `advice_is_sure`: so few that it need
+    not be measured; null where there is no advice.
+    """
 
     id: str
     name: str
@@ -61,6 +65,8 @@ class Matrix(TypedDict):
     nnz: int
     features: dict[str, Any]
     advice: list[Advice]
+    contenders: list[str]
+    advice_is_sure: bool | None
     source: dict[str, Any]
     error: dict[str, Any] | None
     created_at: Time

@@ -119,6 +119,9 @@ def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> No
     print_pairs(out(), {name: _shown(value) for name, value in facts.items()})
     if found["advice"]:
         _print_advice(found["advice"])
+        close = len(found["contenders"])
+        said = "the first can be taken unmeasured" if found["advice_is_sure"] else "measure which is fastest"
+        say(f"Predicted within 20 % of the first, itself among them: {close}; {said}.")
 
 
 @app.command()

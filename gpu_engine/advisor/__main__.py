@@ -33,8 +33,15 @@ def _text(evaluation: Evaluation) -> str:
         f" (predicted {v.predicted_s * 1e6:9.2f})  fastest {v.fastest:20} {v.fastest_s * 1e6:9.2f} µs"
         for v in evaluation.outcomes
     ]
-    share, mean = evaluation.share_within_10_percent, evaluation.geometric_mean_regret
-    return "\n".join([*lines, f"{share:.1%} within 10 % of the fastest, geometric mean of the regret {mean:.3f}"])
+    parts = {"all": evaluation, "sure": evaluation.where(sure=True), "not sure": evaluation.where(sure=False)}
+    return "\n".join([*lines, *(_line(name, part) for name, part in parts.items() if part.outcomes)])
+
+
+def _line(name: str, part: Evaluation) -> str:
+    share, mean = part.share_within_10_percent, part.geometric_mean_regret
+    return (
+        f"{name}: {len(part.outcomes)}, {share:.1%} within 10 % of the fastest, geometric mean of the regret {mean:.3f}"
+    )
 
 
 def main() -> int:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gpu_engine.advisor import Calibration, can_advise, rank
+from gpu_engine.advisor import Calibration, can_advise, contenders, is_sure, rank
 from gpu_engine.advisor.gpus import FITTED, Gpu
 from gpu_engine.advisor.model import MODELS, Prediction, predict
 from gpu_engine.advisor.work import Features
@@ -18,6 +18,7 @@ class Outcome:
     """The first choice on one matrix, against the kernel that was fastest there.
 
     regret       measured time of the first choice over that of the fastest
+    sure         whether the advisor said that it need not be measured
     predicted_s  of the first choice; advised_s and fastest_s were measured
     """
 
@@ -29,6 +30,7 @@ class Outcome:
     predicted_s: float
     advised_s: float
     fastest_s: float
+    sure: bool
 
     @property
     def regret(self) -> float:
@@ -52,6 +54,10 @@ class Evaluation:
         """NaN where there are no outcomes."""
         return _geometric_mean(v.regret for v in self.outcomes)
 
+    def where(self, *, sure: bool) -> "Evaluation":
+        """The outcomes of which the advisor was sure, or those of which it was not."""
+        return Evaluation(tuple(v for v in self.outcomes if v.sure is sure))
+
     @property
     def worst(self) -> Outcome | None:
         """The outcome with the largest regret."""
@@ -72,7 +78,13 @@ def evaluate(
     for m, seconds in _timed(measurements, features):
         cases.setdefault((m.matrix_id, m.device, m.cache), {})[m.kernel] = seconds
     outcomes = [
-        _outcome(case, times, rank(features[case[0]], gpu, case[2], calibration)) for case, times in cases.items()
+        _outcome(
+            case,
+            times,
+            rank(features[case[0]], gpu, case[2], calibration),
+            is_sure(contenders(features[case[0]], gpu, case[2], calibration)),
+        )
+        for case, times in cases.items()
     ]
     return Evaluation(tuple(sorted((v for v in outcomes if v is not None), key=lambda v: (-v.regret, v.matrix_id))))
 
@@ -105,14 +117,14 @@ def _timed(
 
 
 def _outcome(
-    case: tuple[str, str, Cache], times: Mapping[str, float], ranked: Iterable[tuple[str, Prediction]]
+    case: tuple[str, str, Cache], times: Mapping[str, float], ranked: Iterable[tuple[str, Prediction]], sure: bool
 ) -> Outcome | None:
     """None where no kernel that was measured can be chosen."""
     first = next(((kernel, prediction) for kernel, prediction in ranked if kernel in times), None)
     if first is None:
         return None
     advised, fastest = first[0], min(times, key=lambda kernel: times[kernel])
-    return Outcome(*case, advised, fastest, first[1].seconds, times[advised], times[fastest])
+    return Outcome(*case, advised, fastest, first[1].seconds, times[advised], times[fastest], sure)
 
 
 def _geometric_mean(values: Iterable[float]) -> float:

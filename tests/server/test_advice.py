@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from gpu_engine.advisor import NEEDED, advise
+from gpu_engine.advisor import NEEDED, advise, contenders, is_sure
 from gpu_engine.features import features
 from gpu_engine.records import dumps
 from server.catalogue import matrix_document
@@ -30,7 +30,10 @@ def row(**stored: object) -> MatrixRow:
 
 def test_the_advice_is_the_advisors() -> None:
     found = features(BATTERY["power_law"]())
-    advice = matrix_document(row(**found))["advice"]
+    document = matrix_document(row(**found))
+    advice = document["advice"]
+    assert document["contenders"] == list(contenders(found))
+    assert document["advice_is_sure"] is is_sure(contenders(found))
     assert advice == [dataclasses.asdict(one) for one in advise(found)]
     assert len(advice) == 5
     assert json.loads(dumps(advice)) == advice
@@ -39,4 +42,5 @@ def test_the_advice_is_the_advisors() -> None:
 @pytest.mark.parametrize("missing", ["", *NEEDED])
 def test_a_matrix_with_too_few_features_gets_none(missing: str) -> None:
     found = features(BATTERY["power_law"]()) if missing else {}
-    assert matrix_document(row(**{name: value for name, value in found.items() if name != missing}))["advice"] == []
+    document = matrix_document(row(**{name: value for name, value in found.items() if name != missing}))
+    assert (document["advice"], document["contenders"], document["advice_is_sure"]) == ([], [], None)

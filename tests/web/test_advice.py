@@ -10,6 +10,7 @@ from gpu_engine.features import features
 from gpu_engine.findings.units import ratio, seconds
 from server.models import MatrixRow
 from tests.web.conftest import ON_GPU, Lab, get, sample_matrix, words
+from web.views.matrices import _how_sure
 
 
 def part(client: TestClient, matrix: str) -> str:
@@ -37,6 +38,14 @@ def test_five_kernels_with_their_times_and_reasons(client: TestClient, lab: Lab)
     ]
     assert "a prediction" in text
     assert "Nothing here was measured" in text
+    assert "No other kernel is predicted within 20 % of coo/segmented: it can be taken unmeasured." in words(text)
+
+
+def test_whether_to_measure_is_said_by_how_many_kernels_are_predicted_close() -> None:
+    assert _how_sure(("a/1", "b/2")).endswith("a/1 and b/2. The first can be taken unmeasured.")
+    many = tuple(f"kernel/{number}" for number in range(9))
+    assert _how_sure(many).startswith("9 kernels are predicted within 20 % of each other: kernel/0, ")
+    assert _how_sure(many).endswith("and 6 more. Measure which is fastest.")
 
 
 def test_features_from_before_are_no_error(client: TestClient, lab: Lab) -> None:

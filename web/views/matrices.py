@@ -5,9 +5,10 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.advisor import advise
+from gpu_engine.advisor import advise, contenders, is_sure
 from gpu_engine.advisor.gpus import GPUS
 from gpu_engine.findings import units
+from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.recordings import kind_of
 from gpu_engine.records import CACHES, dumps
@@ -87,6 +88,7 @@ def matrix_page(
         facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
         notes=(*_fetched(row.source), *(seen.notes if seen else ())),
         advice=_advice(row),
+        how_sure=_how_sure(contenders(row.features)),
         beside=_beside(results[FORMATS.name]),
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
@@ -111,6 +113,14 @@ def _advice(row: MatrixRow) -> Table | None:
     return Table(
         (Head("kernel", numeric=False), *heads, Head("place if cold"), Head("why", numeric=False)), tuple(rows)
     )
+
+
+def _how_sure(close: Sequence[str]) -> str:
+    """Whether the first choice can be taken, or measuring decides."""
+    if len(close) == 1:
+        return f"No other kernel is predicted within 20 % of {close[0]}: it can be taken unmeasured."
+    said = f"{units.count(len(close))} kernels are predicted within 20 % of each other: {join(close, NAMED)}."
+    return f"{said} The first can be taken unmeasured." if is_sure(close) else f"{said} Measure which is fastest."
 
 
 def _beside(results: Results) -> Predicted:

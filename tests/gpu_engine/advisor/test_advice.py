@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine.advisor import ADVISED, EQUAL, NEEDED, advise, rank
+from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, NEEDED, SURE, advise, contenders, is_sure, rank
 from gpu_engine.advisor.gpus import FITTED, GPUS
 from gpu_engine.advisor.model import LAUNCH_S, MODELS, predict
 from gpu_engine.csr_matrix import CsrMatrix
@@ -118,3 +118,19 @@ def test_reasons(kernel: str, found: Mapping[str, Any], words: str) -> None:
     first = advise(found, replace(FITTED, memory_bytes=1e15), calibration)[0]
     assert first.kernel == kernel
     assert words in first.reason
+
+
+def test_contenders_are_what_is_predicted_close_to_the_first() -> None:
+    for found in (EVEN, RANDOM, SKEWED):
+        ranked = rank(found, cache="cold")
+        close = contenders(found, cache="cold")
+        assert [kernel for kernel, _ in ranked[: len(close)]] == list(close)
+        assert ranked[len(close) - 1][1].seconds <= CLOSE * ranked[0][1].seconds < ranked[len(close)][1].seconds
+        assert is_sure(close) is (len(close) <= SURE)
+    assert contenders({}) == ()
+    assert not is_sure(())
+
+
+def test_a_slow_first_choice_has_other_contenders() -> None:
+    first, *others = contenders(SKEWED)
+    assert contenders(SKEWED, calibration={first: 10.0})[0] in others

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gpu_engine import recordings
-from gpu_engine.advisor import advise, rank
+from gpu_engine.advisor import advise, contenders, is_sure, rank
 from gpu_engine.advisor.evaluation import calibrate, evaluate
 from gpu_engine.advisor.model import MODELS, predict
 from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
-from tests.gpu_engine.advisor.samples import EVEN, RANDOM
+from tests.gpu_engine.advisor.samples import EVEN, RANDOM, SKEWED
 from tests.samples.recording import sample
 
 
@@ -103,10 +103,26 @@ def test_judge_on_the_command_line(
     recording = sample()
     found = evaluate(recording.measurements, {m.id: m.features for m in recording.matrices})
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 + len(found.outcomes)
-    assert lines[-1].startswith(f"{found.share_within_10_percent:.1%} within 10 %")
-    assert lines[-1].endswith(f"{found.geometric_mean_regret:.3f}")
+    parts = [found, *filter(lambda part: part.outcomes, (found.where(sure=told) for told in (True, False)))]
+    assert len(lines) == 1 + len(found.outcomes) + len(parts)
+    for line, part in zip(lines[-len(parts) :], parts, strict=True):
+        assert f": {len(part.outcomes)}, {part.share_within_10_percent:.1%} within 10 %" in line
+        assert line.endswith(f"{part.geometric_mean_regret:.3f}")
     assert run(monkeypatch, "--judge", str(path), "--calibrate", str(path)) == 0
     path.write_bytes(b"no gzip")
     assert run(monkeypatch, "--judge", str(path)) == 2
     assert "is not gzipped JSON" in capsys.readouterr().err
+
+
+def test_outcomes_are_told_apart_by_whether_the_advisor_was_sure() -> None:
+    close = contenders(RANDOM)
+    assert is_sure(contenders(SKEWED))
+    assert not is_sure(close)
+    records = [
+        measurement("skewed", rank(SKEWED)[0][0], 1.0e-5),
+        measurement("random", close[0], 2.0e-5),
+        measurement("random", close[1], 1.0e-5),
+    ]
+    found = evaluate(records, {"skewed": SKEWED, "random": RANDOM})
+    assert [v.matrix_id for v in found.where(sure=False).outcomes] == ["random"]
+    assert [v.matrix_id for v in found.where(sure=True).outcomes] == ["skewed"]
