@@ -65,6 +65,8 @@ EXAMPLES: dict[Any, Any] = {
                 "bandwidth of the memory sets.",
             }
         ],
+        "contenders": ["split/tile", "coo/segmented"],
+        "advice_is_sure": True,
         "source": {"kind": "upload", "filename": "cnr-2000.mtx.gz", "bytes": 9837912},
         "error": None,
         "created_at": CREATED_AT,

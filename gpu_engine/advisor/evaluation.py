@@ -1,16 +1,20 @@
 """How good the advice is against measured times, and what measured times teach it."""
 
 import math
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gpu_engine.advisor import Calibration, can_advise, contenders, is_sure, rank
+from gpu_engine.advisor import CLOSE, Calibration, can_advise, contenders, is_sure, rank
 from gpu_engine.advisor.gpus import FITTED, Gpu
 from gpu_engine.advisor.model import MODELS, Prediction, predict
 from gpu_engine.advisor.work import Features
 from gpu_engine.records import Cache, Measurement
 
 WITHIN = 1.10
+
+DOUBT = 3.0
+"""The costs as they were fitted count as much as so many matrices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +78,6 @@ def evaluate(
 
     features  by matrix id; a matrix without, or with too few of them, is not judged
     """
-    cases: dict[tuple[str, str, Cache], dict[str, float]] = {}
-    for m, seconds in _timed(measurements, features):
-        cases.setdefault((m.matrix_id, m.device, m.cache), {})[m.kernel] = seconds
     outcomes = [
         _outcome(
             case,
@@ -84,7 +85,7 @@ def evaluate(
             rank(features[case[0]], gpu, case[2], calibration),
             is_sure(contenders(features[case[0]], gpu, case[2], calibration)),
         )
-        for case, times in cases.items()
+        for case, times in _by_case(measurements, features).items()
     ]
     return Evaluation(tuple(sorted((v for v in outcomes if v is not None), key=lambda v: (-v.regret, v.matrix_id))))
 
@@ -92,18 +93,44 @@ def evaluate(
 def calibrate(
     measurements: Iterable[Measurement], features: Mapping[str, Features], gpu: Gpu = FITTED
 ) -> dict[str, float]:
-    """Measured over predicted time by kernel: the geometric mean over the measurements of one device.
+    """Measured over predicted time by kernel, from the measurements of one device.
 
-    A few matrices unlike each other are enough. Kernels that were not measured get the mean of all that were, so that
-    a device slower than its published figures does not favour them.
+    Of each matrix only the kernels count that may be the choice there: how wrong the time of a slow one is tells
+    nothing of them. What they have in common is the device's; what a kernel differs from that by is its own, and counts
+    the more the more matrices say so. A few matrices unlike each other are enough.
     """
-    ratios: dict[str, list[float]] = {}
+    common: list[float] = []
+    own: dict[str, list[float]] = {}
+    for (matrix_id, _, cache), times in _by_case(measurements, features).items():
+        ratios = _ratios_of_choices(times, features[matrix_id], gpu, cache)
+        middle = statistics.median(ratios.values())
+        common.append(middle)
+        for kernel, ratio in ratios.items():
+            own.setdefault(kernel, []).append(ratio - middle)
+    of_device = statistics.median(common) if common else 0.0
+    doubted = {kernel: sum(found) / (len(found) + DOUBT) for kernel, found in own.items()}
+    return {kernel: math.exp(of_device + doubted.get(kernel, 0.0)) for kernel in MODELS}
+
+
+def _ratios_of_choices(times: Mapping[str, float], features: Features, gpu: Gpu, cache: Cache) -> dict[str, float]:
+    """Logarithms of measured over predicted time of the kernels measured, or predicted, within CLOSE of the first."""
+    predicted = {kernel: predict(kernel, features, gpu, cache).seconds for kernel in times}
+    limits = CLOSE * min(times.values()), CLOSE * min(predicted.values())
+    return {
+        kernel: math.log(seconds / predicted[kernel])
+        for kernel, seconds in times.items()
+        if seconds <= limits[0] or predicted[kernel] <= limits[1]
+    }
+
+
+def _by_case(
+    measurements: Iterable[Measurement], features: Mapping[str, Features]
+) -> dict[tuple[str, str, Cache], dict[str, float]]:
+    """(matrix, device, cache state) → kernel → seconds."""
+    cases: dict[tuple[str, str, Cache], dict[str, float]] = {}
     for m, seconds in _timed(measurements, features):
-        predicted = predict(m.kernel, features[m.matrix_id], gpu, m.cache).seconds
-        ratios.setdefault(m.kernel, []).append(seconds / predicted)
-    known = {kernel: _geometric_mean(found) for kernel, found in ratios.items()}
-    others = _geometric_mean(known.values()) if known else 1.0
-    return {kernel: known.get(kernel, others) for kernel in MODELS}
+        cases.setdefault((m.matrix_id, m.device, m.cache), {})[m.kernel] = seconds
+    return cases
 
 
 def _timed(

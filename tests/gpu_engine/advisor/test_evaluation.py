@@ -10,7 +10,7 @@ import pytest
 
 from gpu_engine import recordings
 from gpu_engine.advisor import advise, contenders, is_sure, rank
-from gpu_engine.advisor.evaluation import calibrate, evaluate
+from gpu_engine.advisor.evaluation import DOUBT, calibrate, evaluate
 from gpu_engine.advisor.model import MODELS, predict
 from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
@@ -23,23 +23,38 @@ def measurement(matrix: str, kernel: str, seconds: float | None, cache: Any = "w
     return Measurement.of(Case(matrix, kernel, cache), "cuda:0", ProductDetails, state, median_s=seconds)
 
 
-def test_calibration_is_the_ratio_of_measured_to_predicted() -> None:
-    known = {"even": EVEN, "random": RANDOM}
-    times = {name: predict("split/tile", found).seconds for name, found in known.items()}
+def times(factors: dict[str, float], matrix: str = "even") -> list[Measurement]:
+    """So many times what is predicted of each kernel on EVEN."""
+    return [measurement(matrix, kernel, factor * predict(kernel, EVEN).seconds) for kernel, factor in factors.items()]
+
+
+def test_what_choices_have_in_common_is_the_devices() -> None:
     records = [
-        measurement("even", "split/tile", 2.0 * times["even"]),
-        measurement("random", "split/tile", 8.0 * times["random"]),
-        measurement("even", "coo/segmented", 1.0 * predict("coo/segmented", EVEN).seconds),
+        *times(dict.fromkeys(contenders(EVEN), 2.0)),
         measurement("even", "cusparse/best", 1e-9),
         measurement("unknown", "split/tile", 1e-9),
-        measurement("random", "csr/scalar", None),
+        measurement("even", "csr/scalar", None),
     ]
-    found = calibrate(records, known)
-    assert found["split/tile"] == pytest.approx(4.0)
-    assert found["coo/segmented"] == pytest.approx(1.0)
-    assert found["csr/scalar"] == pytest.approx(2.0)
-    assert set(found) == set(MODELS)
-    assert calibrate([], known) == dict.fromkeys(MODELS, 1.0)
+    assert calibrate(records, {"even": EVEN}) == pytest.approx(dict.fromkeys(MODELS, 2.0))
+    assert calibrate([], {"even": EVEN}) == dict.fromkeys(MODELS, 1.0)
+
+
+@pytest.mark.parametrize("matrices", [1, 3, 30])
+def test_what_a_kernel_differs_by_counts_the_more_the_more_matrices_say_so(matrices: int) -> None:
+    slow, *others = contenders(EVEN)[:5]
+    names = [str(number) for number in range(matrices)]
+    records = [m for name in names for m in times({slow: 3.0} | dict.fromkeys(others, 2.0), name)]
+    found = calibrate(records, dict.fromkeys(names, EVEN))
+    assert found[slow] == pytest.approx(2.0 * 1.5 ** (matrices / (matrices + DOUBT)))
+    assert [found[kernel] for kernel in others] == pytest.approx([2.0] * len(others))
+
+
+def test_how_wrong_the_time_of_a_slow_kernel_is_changes_nothing() -> None:
+    slow = rank(EVEN)[-1][0]
+    choices = dict.fromkeys(contenders(EVEN), 1.0)
+    assert calibrate(times(choices | {slow: 9.0}), {"even": EVEN}) == calibrate(times(choices), {"even": EVEN})
+    # One that is faster than predicted may be the choice.
+    assert calibrate(times(choices | {slow: 0.01}), {"even": EVEN})[slow] < 1.0
 
 
 def test_calibration_changes_the_ranking_of_its_device_and_of_no_other() -> None:
