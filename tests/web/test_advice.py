@@ -40,7 +40,7 @@ def test_five_kernels_with_their_times_and_reasons(client: TestClient, lab: Lab)
         "H200",
     ]
     assert "a prediction" in text
-    assert "the best on the H200, as measured here on one matrix, first" in words(text)
+    assert "the best on the H200 first, calibrated by one matrix measured here;" in words(text)
     assert "No other kernel is predicted within 20 % of coo/segmented: it can be taken unmeasured." in words(text)
 
 

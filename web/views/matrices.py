@@ -119,12 +119,11 @@ def _advice(row: MatrixRow, predictor: Predictor) -> Table | None:
 
 
 def _predicted_for(predictor: Predictor) -> str:
-    """The model that the ranking is for, and what was learned of it here."""
-    name = f"the {predictor.gpu.name}"
-    if not predictor.matrices:
-        return name
-    number = predictor.matrices
-    return f"{name}, as measured here on {'one matrix' if number == 1 else f'{units.count(number)} matrices'},"
+    """On what the best come first, and what was learned of it here."""
+    first, number = f"the {predictor.gpu.name} first", predictor.matrices
+    if not number:
+        return first
+    return f"{first}, calibrated by {'one matrix' if number == 1 else f'{units.count(number)} matrices'} measured here"
 
 
 def _how_sure(close: Sequence[str]) -> str:
