@@ -51,8 +51,7 @@ class Advice(TypedDict):
 class Matrix(TypedDict):
     """A matrix; `error` is the problem document of a failed one, `advice` the best kernels first.
 
-    `advice` is for the first GPU of the service that the advisor knows, calibrated by what was measured there, else for
-    an H200. `contenders`: the kernels predicted within 20 % of the first, warm. `advice_is_sure`: so few that it need
+    `contenders`: the kernels predicted within 20 % of the first on an H200, warm. `advice_is_sure`: so few that it need
     not be measured; null where there is no advice.
     """
 

@@ -120,7 +120,7 @@ def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> No
     if found["advice"]:
         _print_advice(found["advice"])
         close = len(found["contenders"])
-        said = "the first can be taken unmeasured" if found["advice_is_sure"] else "measure which is fastest"
+        said = "on an H200 the first can be taken unmeasured" if found["advice_is_sure"] else "measure which is fastest"
         say(f"Predicted within 20 % of the first, itself among them: {close}; {said}.")
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpu_engine.advisor import ADVISED, can_advise
+from gpu_engine.advisor import ADVISED, can_advise, rank
+from gpu_engine.advisor.gpus import Gpu
 from gpu_engine.advisor.work import Features
 from gpu_engine.findings import units
 from gpu_engine.records import Cache, Case
-from server.predictors import Predictor
 from web.palette import style
 
 WIDTH, HEIGHT = 220, 14
@@ -56,22 +56,18 @@ def matrix_of(interim: Sequence[JsonInterim], current_case: str) -> str:
 
 
 def bars(
-    interim: Sequence[JsonInterim],
-    name: str,
-    features: Features,
-    predictor: Predictor | None,
-    kernels: Sequence[str],
+    interim: Sequence[JsonInterim], name: str, features: Features, gpu: Gpu | None, kernels: Sequence[str]
 ) -> InterimBars | None:
     """The picture of these Interim of one matrix, as JSON; None where nothing is known yet.
 
-    predictor  of the device; None: nothing is predicted
-    kernels    the only ones that will be measured; empty: all
+    gpu      what the device is, for which times are predicted; None: nothing is
+    kernels  the only ones that will be measured; empty: all
     """
     times = [(Case.parse(str(own["case"])), own) for own in interim]
     states = {case.cache for case, _ in times}
     cache: Cache = "warm" if "warm" in states or not states else "cold"
     so_far = {f"{case.kernel} {case.axes_text}".strip(): own for case, own in times if case.cache == cache}
-    predicted = _predicted(features, predictor, cache)
+    predicted = _predicted(features, gpu, cache)
     first = [kernel for kernel in predicted if not kernels or kernel in kernels][:ADVISED]
     every = [*so_far, *(kernel for kernel in first if kernel not in so_far)]
     if not every:
@@ -86,11 +82,11 @@ def bars(
     return InterimBars(caption, scale, WIDTH, HEIGHT, bool(first), found)
 
 
-def _predicted(features: Features, predictor: Predictor | None, cache: Cache) -> dict[str, float]:
+def _predicted(features: Features, gpu: Gpu | None, cache: Cache) -> dict[str, float]:
     """Kernel → seconds, the shortest first."""
-    if predictor is None or not can_advise(features):
+    if gpu is None or not can_advise(features):
         return {}
-    return predictor.seconds(features, cache)
+    return {kernel: prediction.seconds for kernel, prediction in rank(features, gpu, cache)}
 
 
 def _caption(name: str, cache: Cache, measured: bool, forecast: bool, left: int) -> str:

@@ -1,7 +1,7 @@
-"""Pages of studies, and what they are made of, as they were made, until something that they show has changed."""
+"""Pages of studies, and their parts of other pages, as they were made, until something that they show has changed."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Lock
 from typing import Any, TypeVar
@@ -20,28 +20,25 @@ from server.models import (
     RecordingRow,
 )
 from web.selection import Selection
+from web.studies.base import StudyPage
 
 PAGES_MAX = 64
 
 Shown = TypeVar("Shown")
+Make = Callable[[Session, StudyPage, Selection], Shown]
+Key = tuple[Make[Any], str, Selection]
 
 
 class PageCache:
-    """What was asked for last of studies, each with the state of the database that it was made of.
+    """What was asked for last of studies, each with the state of the database that it was made of."""
 
-    most  of them that are kept
-    """
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._pages: OrderedDict[Key, tuple[Any, Future[Any]]] = OrderedDict()
 
-    def __init__(self, most: int = PAGES_MAX) -> None:
-        self._lock, self._most = Lock(), most
-        self._pages: OrderedDict[Hashable, tuple[Any, Future[Any]]] = OrderedDict()
-
-    def kept(self, session: Session, what: Hashable, study: str, asked: Selection, make: Callable[[], Shown]) -> Shown:
-        """What is shown of a study and a selection, made once however many ask for it meanwhile; raises as `make`.
-
-        what  tells it from what else is kept of them
-        """
-        key, state = (what, study, asked), _state(session, study, asked)
+    def kept(self, session: Session, make: Make[Shown], study: StudyPage, asked: Selection) -> Shown:
+        """What `make` shows of a study and a selection, made once however many ask for it meanwhile; raises as it."""
+        key, state = (make, study.name, asked), _state(session, study.name, asked)
         made: Future[Shown]
         with self._lock:
             known, made = self._pages.get(key, (None, Future()))
@@ -49,17 +46,17 @@ class PageCache:
             if known != state:
                 self._pages[key] = state, (made := Future())
             self._pages.move_to_end(key)
-            while len(self._pages) > self._most:
+            while len(self._pages) > PAGES_MAX:
                 self._pages.popitem(last=False)
         if known != state:
             try:
-                made.set_result(make())
+                made.set_result(make(session, study, asked))
             except BaseException as error:
                 self._forget(key, made)
                 made.set_exception(error)
         return made.result()
 
-    def _forget(self, key: Hashable, made: Future[Any]) -> None:
+    def _forget(self, key: Key, made: Future[Any]) -> None:
         with self._lock:
             if self._pages.get(key, (None, None))[1] is made:
                 del self._pages[key]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -235,9 +234,7 @@ def _add_study(page: StudyPage) -> None:
 
     def show(request: Request, database: DatabaseDep) -> Response:
         with reading(request, database) as session:
-            asked = selected(request, session)
-            made = partial(study.page, session, page, asked)
-            kept = request.app.state.pages.kept(session, study.page, page.name, asked, made)
+            kept = request.app.state.pages.kept(session, study.page, page, selected(request, session))
             return render(request, "study.html", kept)
 
     def as_json(request: Request, database: DatabaseDep) -> Response:

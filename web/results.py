@@ -18,7 +18,6 @@ from server import devices, matrix_sets, recorded_results, results
 from server.jobs import queue
 from server.models import JobRow, JobState
 from server.results import matrix_features
-from web.page_cache import PageCache
 from web.selection import OPS, VALUES_MAX, WHAT_IF, Selection
 
 CACHE_DEFAULT = "warm"
@@ -26,9 +25,6 @@ CACHE_DEFAULT = "warm"
 
 JOBS_MAX = 200
 """How many of the newest jobs with results are looked through."""
-
-_MEASURED = PageCache(most=4)
-"""What pages and their figures are drawn of: as objects, which rankings are kept for. Some 20 MB each at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,45 +152,24 @@ def results_of(session: Session, study: str, selection: Selection, named: bool =
     known = available(session, study, selection)
     matrices = selection.matrix or known.matrices[:VALUES_MAX]
     chosen = selection.with_(device=known.chosen, cache=selection.cache or CACHE_DEFAULT, matrix=matrices)
+    sources, mixtures = _sources(known.jobs, matrices, known.chosen), _mixtures(session, known.jobs, chosen)
+    found = [m for job, own in sources.items() for m in _of_job(session, job, own, chosen) if MIXTURE not in m.axes]
+    found += (m for of_job in mixtures.values() for m in of_job)
+    recorded = recorded_results.measurements(session, study, matrices, known.recorded)
+    found += (m for m in recorded if m.cache in chosen.cache)
     names = device_names(session) if named else {}
-    # Whatever else is chosen, a baseline or an order of rows, is drawn of the same measurements.
-    asked = Selection(job=chosen.job, matrix=matrices, device=chosen.device, cache=chosen.cache)
-    what = session.get_bind(), tuple(names.items())
-    every = _MEASURED.kept(session, what, study, asked, lambda: _every(session, study, known, asked, names))
+    every = tuple(_renamed(m, names) for m in found)
     return Results(
         study,
         chosen,
-        every.jobs_of(known),
-        tuple(m for m in every.measurements if _is_chosen(m, chosen)),
-        every.features,
-        every.measurements,
+        tuple(job for job in known.jobs if job.id in sources or job.id in mixtures),
+        tuple(m for m in every if _is_chosen(m, chosen)),
+        matrix_features(session, (*known.matrices, *matrices)),
+        every,
         known.devices,
         known.matrices,
         names,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Every:
-    """The measurements of devices, matrices and cache states, the jobs that they are of, and the matrices' features."""
-
-    measurements: tuple[Measurement, ...]
-    jobs: frozenset[str]
-    features: Mapping[str, MatrixFeatures]
-
-    def jobs_of(self, known: Available) -> tuple[JobRow, ...]:
-        """Those jobs as they are now."""
-        return tuple(job for job in known.jobs if job.id in self.jobs)
-
-
-def _every(session: Session, study: str, known: Available, asked: Selection, names: Mapping[str, str]) -> _Every:
-    sources, mixtures = _sources(known.jobs, asked.matrix, asked.device), _mixtures(session, known.jobs, asked)
-    found = [m for job, own in sources.items() for m in _of_job(session, job, own, asked) if MIXTURE not in m.axes]
-    found += (m for of_job in mixtures.values() for m in of_job)
-    recorded = recorded_results.measurements(session, study, asked.matrix, known.recorded)
-    found += (m for m in recorded if m.cache in asked.cache)
-    features = matrix_features(session, (*known.matrices, *asked.matrix))
-    return _Every(tuple(_renamed(m, names) for m in found), frozenset((*sources, *mixtures)), features)
 
 
 def with_traces(session: Session, seen: Results) -> StudyData:

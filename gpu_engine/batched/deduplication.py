@@ -200,8 +200,8 @@ def _invariants(batch: Batch) -> tuple[Any, Any]:
         over = _quotients(batch.values, xp.arange(entries.start, entries.stop), pivots[problem])
         with np.errstate(all="ignore"):
             terms = over * weights[place % weights.size]
-        first, last = int(problem[0]), int(problem[-1])
-        sums[first : last + 1] += _sums_by(problem - first, terms, last + 1 - first)
+            first, last = int(problem[0]), int(problem[-1])
+            sums[first : last + 1] += _sums_by(problem - first, terms, last + 1 - first)
     return pivots, xp.where(xp.isfinite(sums), sums, 0.0)
 
 

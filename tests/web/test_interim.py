@@ -7,7 +7,6 @@ from gpu_engine.advisor.gpus import GPUS
 from gpu_engine.features import features
 from gpu_engine.records import Case, Interim, as_json
 from server.models import JobRow
-from server.predictors import Predictor
 from tests.web.conftest import Lab, get, sample_matrix
 from web.interim import BARS_MAX, SLOWEST, WIDTH, JsonInterim, bars, matrix_of
 
@@ -38,12 +37,12 @@ def test_a_bar_is_as_long_as_its_time_and_the_scale_ends_at_some_times_the_short
 
 def test_predictions_stand_alone_until_there_are_times_and_beside_them_then() -> None:
     known = features(sample_matrix())
-    before = bars([], "a", known, Predictor(GPUS[0]), ())
+    before = bars([], "a", known, GPUS[0], ())
     assert before is not None
     assert all(bar.bar is None and bar.predicted for bar in before.bars)
     assert before.caption == "a, warm; hollow is what was predicted."
     first = before.bars[0].kernel
-    after = bars(interim("m", **{first.replace("/", "_"): 1e-6}), "a", known, Predictor(GPUS[0]), ())
+    after = bars(interim("m", **{first.replace("/", "_"): 1e-6}), "a", known, GPUS[0], ())
     assert after is not None
     assert {bar.kernel for bar in after.bars} == {bar.kernel for bar in before.bars}
     assert [bar.kernel for bar in after.bars if bar.bar] == [first]
@@ -51,7 +50,7 @@ def test_predictions_stand_alone_until_there_are_times_and_beside_them_then() ->
 
 
 def test_only_the_kernels_that_will_be_measured_are_foretold() -> None:
-    picture = bars([], "a", features(sample_matrix()), Predictor(GPUS[0]), ("csr/scalar",))
+    picture = bars([], "a", features(sample_matrix()), GPUS[0], ("csr/scalar",))
     assert picture is None or [bar.kernel for bar in picture.bars] == ["csr/scalar"]
 
 

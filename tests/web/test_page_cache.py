@@ -3,22 +3,20 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from operator import is_
 from threading import Event
 from typing import Any
 
 import pytest
 from sqlalchemy import delete, update
 
-from gpu_engine.records import DeviceInfo, Measurement, as_json
+from gpu_engine.records import DeviceInfo, as_json
 from server import devices, events
 from server.models import JobRow, JobState, MatrixRow, MatrixState, MeasurementRow, RecordingRow
 from tests.samples.formats import timed
 from tests.web.conftest import Lab, add_job, add_measurement, add_study
 from web import page_cache
 from web.contexts import StudyPage
-from web.page_cache import PageCache
-from web.results import results_of
+from web.page_cache import PAGES_MAX, PageCache
 from web.selection import Selection
 from web.studies import page_of
 from web.views import study as view
@@ -26,15 +24,14 @@ from web.views import study as view
 
 @pytest.fixture
 def cache() -> PageCache:
-    return PageCache(most=2)
+    return PageCache()
 
 
 @pytest.fixture
 def shown(lab: Lab, cache: PageCache) -> Callable[..., StudyPage]:
     def page(**chosen: tuple[str, ...]) -> StudyPage:
         with lab.database.read() as session:
-            asked = Selection(**chosen)
-            return cache.kept(session, "page", "formats", asked, lambda: view.page(session, page_of("formats"), asked))
+            return cache.kept(session, view.page, page_of("formats"), Selection(**chosen))
 
     return page
 
@@ -119,19 +116,6 @@ def test_what_a_page_does_not_show_leaves_it(
     assert shown() is before
 
 
-def test_what_is_chosen_of_the_same_results_are_the_same_measurements_until_there_are_others(lab: Lab) -> None:
-    def every(**chosen: tuple[str, ...]) -> tuple[Measurement, ...]:
-        with lab.database.read() as session:
-            return results_of(session, "formats", Selection(**chosen)).every
-
-    before = every()
-    assert all(map(is_, every(baseline=("csr/scalar",), sort=("-nnz",)), before))
-    assert every(cache=("cold",)) != before
-    running = every(job=(lab.running,))
-    change_measured(lab)
-    assert len(every(job=(lab.running,))) == len(running) + 1
-
-
 def test_a_page_of_chosen_matrices_names_other_studies(lab: Lab, shown: Callable[..., StudyPage]) -> None:
     with lab.database.write() as session:
         session.execute(delete(MeasurementRow).where(MeasurementRow.matrix_id == lab.matrix))
@@ -198,7 +182,11 @@ def test_a_page_that_could_not_be_made_is_tried_again(
     assert shown().findings
 
 
-def test_only_the_pages_asked_for_last_are_kept(shown: Callable[..., StudyPage]) -> None:
+def test_only_the_pages_asked_for_last_are_kept(
+    cache: PageCache, shown: Callable[..., StudyPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.page_cache.PAGES_MAX", 2)
+    assert PAGES_MAX > 2
     first, _ = shown(job=("j1",)), shown(job=("j2",))
     assert shown(job=("j1",)) is first
     shown(job=("j1",), cache=("cold",))

@@ -1,7 +1,5 @@
 """`/` and `/devices`: what is measured here, and on what."""
 
-from functools import partial
-
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -55,9 +53,7 @@ def _newest(session: Session, pages: PageCache) -> tuple[FindingLine, ...]:
         line
         for study in PAGES
         if study.name in measured
-        for line in pages.kept(
-            session, newest_findings, study.name, Selection(), partial(newest_findings, session, study, Selection())
-        )
+        for line in pages.kept(session, newest_findings, study, Selection())
     )
 
 

@@ -16,7 +16,7 @@ from gpu_engine.records import CACHES, TIMED, Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.formats import FormatsStudy
-from server import devices, predictors
+from server import devices
 from server.db import clock
 from server.jobs import annotations, queue
 from server.jobs.documents import job_documents
@@ -115,9 +115,8 @@ def _interim(session: Session, row: JobRow) -> InterimBars | None:
     if matrix is None:
         return None
     predicts = device is not None and row.study == FormatsStudy.name
-    name = devices.device_info(device).name if predicts and device else ""
-    predictor = predictors.of_device(session, row.device, name) if gpu_named(name) else None
-    return bars(row.interim, matrix.name, matrix.features or {}, predictor, row.params.get("kernels", ()))
+    gpu = gpu_named(devices.device_info(device).name) if predicts and device else None
+    return bars(row.interim, matrix.name, matrix.features or {}, gpu, row.params.get("kernels", ()))
 
 
 def _caches(results: Results) -> tuple[str, ...]:

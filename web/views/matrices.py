@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.advisor import is_sure
+from gpu_engine.advisor import advise, contenders, is_sure
 from gpu_engine.advisor.gpus import GPUS
 from gpu_engine.findings import units
 from gpu_engine.findings.ranking import NAMED, join
@@ -13,10 +13,9 @@ from gpu_engine.findings.tables import Head, Table
 from gpu_engine.recordings import kind_of
 from gpu_engine.records import CACHES, dumps
 from gpu_engine.studies import STUDIES
-from server import catalogue, predictors, recorded_results
+from server import catalogue, recorded_results
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState
-from server.predictors import Predictor
 from server.store import Store
 from web import hints
 from web.figures.formats import regret
@@ -79,7 +78,6 @@ def matrix_page(
     results = {page.name: _results(session, page.name, row.id) for page in PAGES}
     watched = [f"matrix:{row.id}"] if waiting else [f"job:{job.id}" for job in jobs if job.finished_at is None]
     wanted = Wanted(STUDIES[0], matrices=(row.id,), contestants=tuple(contestants))
-    predictor = predictors.of_service(session)
     return MatrixPage(
         title=row.name,
         topics=",".join(watched),
@@ -89,9 +87,8 @@ def matrix_page(
         fetch=str(row.source["name"]) if can_fetch and _lacks_values(row) else "",
         facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
         notes=(*_fetched(row.source), *(seen.notes if seen else ())),
-        advice=_advice(row, predictor),
-        predicted_for=_predicted_for(predictor),
-        how_sure=_how_sure(predictor.contenders(row.features)),
+        advice=_advice(row),
+        how_sure=_how_sure(contenders(row.features)),
         beside=_beside(results[FORMATS.name]),
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
@@ -103,9 +100,9 @@ def matrix_page(
     )
 
 
-def _advice(row: MatrixRow, predictor: Predictor) -> Table | None:
+def _advice(row: MatrixRow) -> Table | None:
     """The kernels of the advisor, best first: predicted times in one unit, and the reason."""
-    advised = predictor.advise(row.features)
+    advised = advise(row.features)
     if not advised:
         return None
     times = [advice.predicted_s[gpu.name] for advice in advised for gpu in GPUS]
@@ -118,20 +115,16 @@ def _advice(row: MatrixRow, predictor: Predictor) -> Table | None:
     )
 
 
-def _predicted_for(predictor: Predictor) -> str:
-    """On what the best come first, and what was learned of it here."""
-    first, number = f"the {predictor.gpu.name} first", predictor.matrices
-    if not number:
-        return first
-    return f"{first}, calibrated by {'one matrix' if number == 1 else f'{units.count(number)} matrices'} measured here"
-
-
 def _how_sure(close: Sequence[str]) -> str:
     """Whether the first choice can be taken, or measuring decides."""
     if len(close) == 1:
-        return f"No other kernel is predicted within 20 % of {close[0]}: it can be taken unmeasured."
+        return f"No other kernel is predicted within 20 % of {close[0]}: on an H200 it can be taken unmeasured."
     said = f"{units.count(len(close))} kernels are predicted within 20 % of each other: {join(close, NAMED)}."
-    return f"{said} The first can be taken unmeasured." if is_sure(close) else f"{said} Measure which is fastest."
+    return (
+        f"{said} On an H200 the first can be taken unmeasured."
+        if is_sure(close)
+        else f"{said} Measure which is fastest."
+    )
 
 
 def _beside(results: Results) -> Predicted:

@@ -131,6 +131,11 @@ def test_contenders_are_what_is_predicted_close_to_the_first() -> None:
     assert not is_sure(())
 
 
+def test_a_cold_product_is_predicted_by_itself() -> None:
+    warm, cold = (dict(rank(EVEN, cache=cache)) for cache in ("warm", "cold"))
+    assert all(cold[kernel] == predict(kernel, EVEN, cache="cold") != warm[kernel] for kernel in warm)
+
+
 def test_a_slow_first_choice_has_other_contenders() -> None:
     first, *others = contenders(SKEWED)
     assert contenders(SKEWED, calibration={first: 10.0})[0] in others

@@ -124,6 +124,11 @@ def test_signs_of_zeros_are_kept() -> None:
     assert result.factors.tolist() == [1.0] * 6
 
 
+def test_quotients_beyond_all_doubles_are_no_error() -> None:
+    vast = dense([[1e-300, 1e300], [-1e300, 1.0]])
+    assert found(vast, vast).values.tolist() == [0, 0]
+
+
 def test_a_leading_zero_is_no_pivot() -> None:
     values = np.where(np.arange(BASE.nnz) < 5, 0.0, BASE.values)
     result = found(with_values(BASE, values), with_values(BASE, 4.0 * values))
