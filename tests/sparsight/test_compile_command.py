@@ -77,11 +77,11 @@ def test_the_default_are_the_gpus_of_this_machine_on_which_every_study_is_rehear
 ) -> None:
     here = (DeviceInfo("cpu", "cpu", "CPU", 2**30, 0), gpu(0, "9.0"), gpu(1, "8.0"), gpu(2, "9.0"))
     monkeypatch.setattr(device, "list_devices", lambda: here)
-    run = list[tuple[str, str]]()
+    run = set[tuple[str, ...]]()
 
     def engine(command: Sequence[str], **_: Any) -> subprocess.CompletedProcess[str]:
         study, gpu_id = command[4], command[-1]
-        run.append((study, gpu_id))
+        run.add(tuple(command[4:]))
         if study == "batched" and gpu_id == "cuda:1":
             return subprocess.CompletedProcess(command, 1, "", "a kernel failed")
         if study == "scaling" and gpu_id == "cuda:1":
@@ -91,7 +91,8 @@ def test_the_default_are_the_gpus_of_this_machine_on_which_every_study_is_rehear
     monkeypatch.setattr(subprocess, "run", engine)
     ended = compile_for()
     assert "4 sources compiled for sm_90, sm_80 in" in ended.stderr
-    assert set(run) == {(study.name, gpu_id) for study in STUDIES for gpu_id in ("cuda:0", "cuda:1")}
+    every = {(study.name, *compile_command.REHEARSED) for study in STUDIES} | {("formats", compile_command.WIDE)}
+    assert run == {(*each, "--device", gpu_id) for each in every for gpu_id in ("cuda:0", "cuda:1")}
     assert ended.stderr.endswith("batched on cuda:1 failed: a kernel failed\nscaling on cuda:1 does not end.\n")
     assert ended.exit_code == Exit.FAILED
 
