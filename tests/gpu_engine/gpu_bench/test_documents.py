@@ -22,14 +22,16 @@ def test_the_tables_of_the_documents_are_what_the_command_writes(document: Path)
     assert with_tables(text) == text
 
 
-def test_every_table_of_every_recording_is_in_a_document() -> None:
+def test_every_table_of_every_recording_of_an_h200_is_in_a_document() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.md"))
     recorded = {(path.parent.name, path.name.removesuffix(ENDING)) for path in RECORDED.glob(f"*/*{ENDING}")}
     named = {(place, study, table) for place, study in recorded for table in BENCHMARKS[study].tables}
     calls = {(path.parent.name, call_records.NAME) for path in RECORDED.glob(f"*/{call_records.FILE}")}
     named |= {(place, name, table) for place, name in calls for table in calls_tables.TABLES}
-    # Of a matrix in a new order nothing is recorded.
-    assert set(re.findall(r"<!-- tables: (\S+)/(\w+) (\w+) -->", text)) == named - {("h200", "formats", "orders")}
+    shown = set(re.findall(r"<!-- tables: (\S+)/(\w+) (\w+) -->", text))
+    assert shown <= named
+    # Of a second GPU the pages have the rest, and of a matrix in a new order nothing is recorded.
+    assert named - shown == {("h200", "formats", "orders"), *(each for each in named - shown if each[0] == "h100")}
 
 
 def test_what_stands_between_marks_is_written_and_all_else_kept(
@@ -59,7 +61,7 @@ def test_what_stands_between_marks_is_written_and_all_else_kept(
         (f"{WINNERS}{WINNERS}<!-- end -->", "2 marks begin tables and 1 end"),
         ("<!-- tables: h200/batched losers -->\n<!-- end -->", "no tables losers of h200/batched"),
         ("<!-- tables: h200/nothing winners -->\n<!-- end -->", "no tables winners of h200/nothing"),
-        ("<!-- tables: h100/batched winners -->\n<!-- end -->", "no tables winners of h100/batched"),
+        ("<!-- tables: p100/batched winners -->\n<!-- end -->", "no tables winners of p100/batched"),
     ],
 )
 def test_a_mark_that_names_no_tables_or_does_not_end_is_refused(text: str, message: str) -> None:
