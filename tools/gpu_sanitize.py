@@ -37,6 +37,8 @@ SUBJECTS = {
         "test_multigpu.py::test_iterated_products",
         "test_multigpu.py::test_pagerank_is_that_of_one_device",
     ),
+    "operators": ("test_operator.py::test_matrices_of_cupyx_multiply",),
+    "probes": ("test_measure.py::test_probes_end_where_their_arrays_do",),
 }
 """Tests that launch every kernel of a part of the engine; those of other libraries' kernels are not asked."""
 

@@ -280,14 +280,14 @@ class CudaStopwatch:
         """(copy, read) in bytes/s at a footprint in bytes: a kernel that copies on the device, and one that reads."""
         values, out = cupy.ones(footprint // 8), cupy.empty(1)
         half, pairs = values.size // 2, values.size // 2
-        copy = _probe(COPY, half // 2, values[:half], values[half:])
-        read = _probe(READ, pairs, values, cupy.float64(NEVER), out)
-        copy_s, read_s = (min(self.prepare(probe, "warm")()) for probe in (copy, read))
+        copy = probe(COPY, half // 2, values[:half], values[half:])
+        read = probe(READ, pairs, values, cupy.float64(NEVER), out)
+        copy_s, read_s = (min(self.prepare(call, "warm")()) for call in (copy, read))
         return 2 * 16 * (half // 2) / copy_s, 16 * pairs / read_s
 
     def gather(self, matrix: CsrMatrix, x: Any) -> Callable[[], None]:
         """A call that streams indices and values and gathers x, without row work."""
-        return _probe(GATHER, matrix.nnz, matrix.indices, matrix.values, x, cupy.float64(NEVER), cupy.empty(1))
+        return probe(GATHER, matrix.nnz, matrix.indices, matrix.values, x, cupy.float64(NEVER), cupy.empty(1))
 
 
 def _repeats(once: float, seconds: float) -> int:
@@ -295,8 +295,8 @@ def _repeats(once: float, seconds: float) -> int:
     return max(1, min(REPEATS_MAX, round(seconds / once)))
 
 
-def _probe(name: str, n: int, *arguments: Any) -> Callable[[], None]:
-    """A call of a probe over n elements."""
+def probe(name: str, n: int, *arguments: Any) -> Callable[[], None]:
+    """A call of the probe of that name over n elements."""
     items = int(name.partition("<")[2].removesuffix(">"))
     kernel, blocks = PROBES.function(name), -(-n // (BLOCK * items))
     return lambda: kernel((blocks,), (BLOCK,), (cupy.int64(n), *arguments))

@@ -54,6 +54,23 @@ def test_every_kernel_is_measured_beside_its_floors(gpu: DeviceInfo) -> None:
         assert r.median_s == min(m for m in rivals if m is not None)
 
 
+def test_probes_end_where_their_arrays_do(gpu: DeviceInfo) -> None:
+    """Sizes of no whole block: a copy is one by value, reads and gathers write nothing."""
+    from gpu_engine.measure import cuda
+
+    matrix = with_row_lengths(np.full(1031, 3), 1031, seed=5)
+    with open_bench(gpu) as bench:
+        uploaded = bench.stopwatch.upload(matrix)
+        x, values = bench.xp.ones(matrix.n_cols), bench.xp.arange(2 * 2062, dtype=float)
+        copied, out = bench.xp.zeros(2 * 1031), bench.xp.full(1, 7.0)
+        cuda.probe(cuda.COPY, 1031, values[: copied.size], copied)()
+        cuda.probe(cuda.READ, 2062, values, bench.xp.float64(cuda.NEVER), out)()
+        never = bench.xp.float64(cuda.NEVER)
+        cuda.probe(cuda.GATHER, matrix.nnz, uploaded.indices, uploaded.values, x, never, out)()
+        np.testing.assert_array_equal(copied.get(), np.arange(2062.0))
+        assert out.get() == [7.0]
+
+
 def test_a_kernel_is_the_same_as_itself(gpu: DeviceInfo) -> None:
     """Five entries of one kernel in the same rounds: the gap between two of them is what `same` allows the others."""
     matrix = with_row_lengths(np.full(20_000, 25), 20_000, seed=5)
