@@ -186,7 +186,7 @@ def matrix_document(row: MatrixRow) -> dict[str, Any]:
         "features": row.features,
         "advice": [as_json(advice) for advice in advise(row.features)],
         "contenders": list(close),
-        "advice_is_sure": is_sure(close) if close else None,
+        "advice_is_sure": is_sure(row.features) if close else None,
         "source": row.source,
         "error": row.error or None,
         "created_at": time_of(row.created_at),

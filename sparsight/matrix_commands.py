@@ -120,7 +120,8 @@ def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> No
     if found["advice"]:
         _print_advice(found["advice"])
         close = len(found["contenders"])
-        said = "on an H200 the first can be taken unmeasured" if found["advice_is_sure"] else "measure which is fastest"
+        taken = "on an H200 or an H100 the first can be taken unmeasured"
+        said = taken if found["advice_is_sure"] else "measure which is fastest"
         say(f"Predicted within 20 % of the first, itself among them: {close}; {said}.")
 
 

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gpu_engine.advisor import CLOSE, Calibration, can_advise, contenders, is_sure, rank
+from gpu_engine.advisor import CLOSE, Calibration, can_advise, is_sure, rank
 from gpu_engine.advisor.gpus import FITTED, Gpu
 from gpu_engine.advisor.model import MODELS, Prediction, predict
 from gpu_engine.advisor.work import Features
@@ -83,7 +83,7 @@ def evaluate(
             case,
             times,
             rank(features[case[0]], gpu, case[2], calibration),
-            is_sure(contenders(features[case[0]], gpu, case[2], calibration)),
+            is_sure(features[case[0]]),
         )
         for case, times in _by_case(measurements, features).items()
     ]

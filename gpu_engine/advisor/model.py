@@ -8,6 +8,7 @@ a ⊕ b  = (aᵖ + bᵖ)^(1/p), p = SHARPNESS: the longer of the two, and more w
 
 The costs were fitted to the recorded times of one H200 on the subjects of gpu_bench but `collection` and `held out`:
 least squares of log(predicted / measured), the kernels near the fastest of their matrix counting most, and the regret.
+Those of the tiles, and LONG_S, were fitted to an H200 and an H100 at once: `python -m tools.advisor_fit`.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,10 +31,10 @@ CACHED_STEP = 0.82
 """Time of a dependent load from L2, over that of one from memory."""
 
 SECTOR_NEAR_S = 3.8e-12
-"""A sector of x from L2, the whole GPU fetching at once."""
+"""A sector of x from L2, the whole GPU fetching at once: on another GPU as its processors, whatever its memory."""
 
 SECTOR_FAR_S = 1.4e-11
-"""The same from memory."""
+"""The same from memory: on another GPU as its bandwidth."""
 
 FIRST_LEVEL = 3e5
 """Bytes of x that the first-level cache of one processor holds."""
@@ -49,7 +50,7 @@ LAUNCH_S: Mapping[Cache, float] = {"warm": 1.2e-6, "cold": 4.9e-6}
 
 NEXT_LAUNCH_S = 1.3e-6
 
-LONG_S = 2.4e-12
+LONG_S = 2.2e-12
 """An entry of a tile that is summed with most lanes idle."""
 
 SHARPNESS = 2.1
@@ -92,8 +93,8 @@ MODELS: Mapping[str, tuple[Callable[[Features], Work], Costs]] = {
     "csr/vector16": (work.csr(lambda _: 16), Costs(1.2e-12, 4.4e-12, 1.8e-7, 7.2e-7)),
     "csr/smart": (work.csr(work.smart_lanes), Costs(9.5e-13, 4.3e-12, 1.8e-7, 5.1e-7)),
     "csri/warp": (work.by_entries, Costs(5.2e-12, 1.9e-11, 2e-7, 3.4e-6)),
-    "split/tile": (work.tiles, Costs(1.8e-12, 2.1e-12, 2e-8, 3.2e-6)),
-    "packed/tile": (work.packed_tiles, Costs(3.5e-12, 1.5e-12, 2e-8, 3.2e-6)),
+    "split/tile": (work.tiles, Costs(3.6e-12, 4.3e-13, 2e-8, 1.9e-6)),
+    "packed/tile": (work.packed_tiles, Costs(3.8e-12, 6.7e-13, 2e-8, 2.2e-6)),
     "csc/atomic": (work.columns, Costs(6.3e-12, 2.8e-12, 4.8e-8, 4.1e-7)),
     "coo/segmented": (work.coordinates, Costs(1.7e-12, 6.5e-12, 2e-7, 3.4e-7)),
     "ell/thread": (work.ell, Costs(1.2e-12, 4.8e-12, 3e-7, 4.3e-7)),
@@ -125,19 +126,18 @@ MODELS: Mapping[str, tuple[Callable[[Features], Work], Costs]] = {
 def predict(kernel: str, features: Features, gpu: Gpu = FITTED, cache: Cache = "warm") -> Prediction:
     """The time of a product; needs the features that `advisor.NEEDED` names."""
     counted, costs = MODELS[kernel][0](features), MODELS[kernel][1]
-    slower = FITTED.bandwidth / gpu.bandwidth
     hit = _cached_share(counted.moved_bytes, gpu, cache)
     launch = LAUNCH_S[cache] + (counted.launches - 1) * NEXT_LAUNCH_S
     stream = counted.moved_bytes / (REACHED * gpu.bandwidth) * (1.0 - hit + hit / CACHED_RATE)
     fetched = max(0.0, counted.sectors - features["n_cols"] / SECTOR)
-    gather = fetched * _sector_s(counted, features, gpu) * slower
+    gather = fetched * _sector_s(counted, features, gpu)
     issue = FITTED.issue_rate / gpu.issue_rate
     lanes = (counted.slots * costs.slot_s + counted.lanes * costs.lane_s) * issue
     longest = counted.longest * costs.step_s * (1.0 - hit + hit * CACHED_STEP)
     mean = longest * features["ave"] / max(features["max"], 1)
     memory = stream + gather + counted.in_long_rows * LONG_S * issue
     busy = (memory**SHARPNESS + lanes**SHARPNESS + (costs.start_s + mean) ** SHARPNESS) ** (1.0 / SHARPNESS)
-    seconds = launch + busy + longest - mean
+    seconds = (launch + busy + longest - mean) * gpu.factors.get(kernel, 1.0)
     return Prediction(seconds, launch, stream, gather, lanes, costs.start_s + longest)
 
 
@@ -158,4 +158,6 @@ def _sector_s(counted: Work, features: Features, gpu: Gpu) -> float:
     again = max(0.0, 1.0 - gpu.processors * features["n_cols"] / SECTOR / max(counted.sectors, 1.0))
     beyond_first = 1.0 - again * min(1.0, FIRST_LEVEL / x_bytes)
     alone = min(1.0, counted.sectors / max(features["nnz"], 1) / SHARED_FROM)
-    return float((SECTOR_NEAR_S + (SECTOR_FAR_S - SECTOR_NEAR_S) * missed) * alone * beyond_first)
+    near = SECTOR_NEAR_S * FITTED.issue_rate / gpu.issue_rate
+    far = SECTOR_FAR_S * FITTED.bandwidth / gpu.bandwidth
+    return float((near + (far - near) * missed) * alone * beyond_first)

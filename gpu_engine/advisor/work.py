@@ -37,7 +37,7 @@ CONSTANT_SLOT = 0.79
 """What a slot of `packed` costs where one value is known to all, over one whose value is loaded."""
 
 CODED_SLOT = 1.5
-"""The same where its value is looked up in a table."""
+"""The same of `sellp-packed` where its value is looked up in a table; tiles have other lookups to do meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +163,9 @@ def _packed_bytes(f: Features, narrow: float) -> tuple[float, float]:
     return 4.0 - 2.0 * narrow, value
 
 
-def _packed_slot(value_bytes: float) -> float:
+def _packed_slot(value_bytes: float, coded: float) -> float:
     """Cost of a slot with values of so many bytes, over one with plain values."""
-    return {0.0: CONSTANT_SLOT, 1.0: CODED_SLOT}.get(value_bytes, 1.0)
+    return {0.0: CONSTANT_SLOT, 1.0: coded}.get(value_bytes, 1.0)
 
 
 def packed_tiles(f: Features) -> Work:
@@ -173,7 +173,7 @@ def packed_tiles(f: Features) -> Work:
     plain = tiles(f)
     column, value = _packed_bytes(f, f["narrow_runs"])
     stored = (column + value) * f["nnz"] + _pointers(f) + 36.0 * f["nnz"] / packed.TILE
-    slots = f["nnz"] * _packed_slot(value)
+    slots = f["nnz"] * _packed_slot(value, coded=1.0)
     return dataclasses.replace(plain, stored_bytes=stored, moved_bytes=stored + _vectors(f), slots=slots)
 
 
@@ -210,7 +210,7 @@ def packed_slices(lanes: int) -> Callable[[Features], Work]:
     def work(f: Features) -> Work:
         column, value = _packed_bytes(f, f["narrow_slices"])
         walked = _walked(f, float(WARP * f["n_iter_ellr"]), column + value, 4.6, _in_slices(f), lanes)
-        slot = _packed_slot(value)
+        slot = _packed_slot(value, CODED_SLOT)
         return dataclasses.replace(walked, slots=slot * walked.slots, longest=slot * walked.longest)
 
     return work

@@ -64,8 +64,8 @@ def predicted(matrix: CsrMatrix, device: DeviceInfo) -> Choice:
     kernel, prediction = advisor.rank(features, gpu)[0]
     said = reasons.reason(MODELS[kernel][0](features), prediction, features)
     where = f"predicted the fastest on {gpu.name}" + ("" if known else f", for want of a model of {device.name}")
-    close = advisor.contenders(features, gpu)
-    doubt = "" if advisor.is_sure(close) else f"; {len(close)} are predicted within 20 %: choose='measure' decides"
+    unlike = "; the costs were fitted to larger matrices with shorter rows: choose='measure' decides"
+    doubt = "" if advisor.is_sure(features) else unlike
     why = f"{where}: {said[0].lower()}{said[1:].rstrip('.')}{doubt}"
     shared_s = predict(SHARED, features, gpu).seconds
     return Choice(kernel, why, prediction.seconds, shared_s=shared_s)

@@ -33,7 +33,7 @@ def test_the_advice_is_the_advisors() -> None:
     document = matrix_document(row(**found))
     advice = document["advice"]
     assert document["contenders"] == list(contenders(found))
-    assert document["advice_is_sure"] is is_sure(contenders(found))
+    assert document["advice_is_sure"] is is_sure(found)
     assert advice == [dataclasses.asdict(one) for one in advise(found)]
     assert len(advice) == 5
     assert json.loads(dumps(advice)) == advice

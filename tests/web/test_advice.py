@@ -38,16 +38,16 @@ def test_five_kernels_with_their_times_and_reasons(client: TestClient, lab: Lab)
     ]
     assert "a prediction" in text
     assert "Nothing here was measured" in text
-    assert "No other kernel is predicted within 20 % of coo/segmented: on an H200 it can be taken unmeasured." in words(
-        text
-    )
+    assert "No other kernel is predicted within 20 % of coo/segmented. The costs were fitted to larger" in words(text)
 
 
-def test_whether_to_measure_is_said_by_how_many_kernels_are_predicted_close() -> None:
-    assert _how_sure(("a/1", "b/2")).endswith("a/1 and b/2. On an H200 the first can be taken unmeasured.")
-    many = tuple(f"kernel/{number}" for number in range(9))
-    assert _how_sure(many).startswith("9 kernels are predicted within 20 % of each other: kernel/0, ")
-    assert _how_sure(many).endswith("and 6 more. Measure which is fastest.")
+def test_whether_to_measure_is_said_beside_what_is_predicted_close() -> None:
+    said = _how_sure(("a/1", "b/2"), sure=True)
+    assert said.endswith("a/1 and b/2. On an H200 or an H100 the first can be taken unmeasured.")
+    said = _how_sure(tuple(f"kernel/{number}" for number in range(9)), sure=False)
+    assert said.startswith("9 kernels are predicted within 20 % of each other: kernel/0, ")
+    assert "and 6 more. The costs were fitted to larger matrices" in said
+    assert said.endswith("measure which is fastest.")
 
 
 def test_features_from_before_are_no_error(client: TestClient, lab: Lab) -> None:

@@ -88,7 +88,7 @@ def matrix_page(
         facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
         notes=(*_fetched(row.source), *(seen.notes if seen else ())),
         advice=_advice(row),
-        how_sure=_how_sure(contenders(row.features)),
+        how_sure=_how_sure(contenders(row.features), is_sure(row.features)),
         beside=_beside(results[FORMATS.name]),
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
@@ -115,16 +115,16 @@ def _advice(row: MatrixRow) -> Table | None:
     )
 
 
-def _how_sure(close: Sequence[str]) -> str:
+def _how_sure(close: Sequence[str], sure: bool) -> str:
     """Whether the first choice can be taken, or measuring decides."""
-    if len(close) == 1:
-        return f"No other kernel is predicted within 20 % of {close[0]}: on an H200 it can be taken unmeasured."
-    said = f"{units.count(len(close))} kernels are predicted within 20 % of each other: {join(close, NAMED)}."
-    return (
-        f"{said} On an H200 the first can be taken unmeasured."
-        if is_sure(close)
-        else f"{said} Measure which is fastest."
+    said = (
+        f"No other kernel is predicted within 20 % of {close[0]}."
+        if len(close) == 1
+        else f"{units.count(len(close))} kernels are predicted within 20 % of each other: {join(close, NAMED)}."
     )
+    if sure:
+        return f"{said} On an H200 or an H100 the first can be taken unmeasured."
+    return f"{said} The costs were fitted to larger matrices with shorter rows: measure which is fastest."
 
 
 def _beside(results: Results) -> Predicted:

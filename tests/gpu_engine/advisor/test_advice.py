@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, NEEDED, SURE, advise, contenders, is_sure, rank
+from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, LEAST_NNZ, LONGEST, NEEDED, advise, contenders, is_sure, rank
 from gpu_engine.advisor.gpus import FITTED, GPUS
 from gpu_engine.advisor.model import LAUNCH_S, MODELS, predict
 from gpu_engine.csr_matrix import CsrMatrix
@@ -126,9 +126,15 @@ def test_contenders_are_what_is_predicted_close_to_the_first() -> None:
         close = contenders(found, cache="cold")
         assert [kernel for kernel, _ in ranked[: len(close)]] == list(close)
         assert ranked[len(close) - 1][1].seconds <= CLOSE * ranked[0][1].seconds < ranked[len(close)][1].seconds
-        assert is_sure(close) is (len(close) <= SURE)
     assert contenders({}) == ()
-    assert not is_sure(())
+
+
+def test_it_is_sure_of_matrices_like_those_that_the_costs_were_fitted_to() -> None:
+    like = {**EVEN, "nnz": LEAST_NNZ, "max": LONGEST}
+    assert is_sure(like)
+    assert not is_sure(like | {"nnz": LEAST_NNZ - 1})
+    assert not is_sure(like | {"max": LONGEST + 1})
+    assert not is_sure({})
 
 
 def test_a_cold_product_is_predicted_by_itself() -> None:
@@ -137,5 +143,5 @@ def test_a_cold_product_is_predicted_by_itself() -> None:
 
 
 def test_a_slow_first_choice_has_other_contenders() -> None:
-    first, *others = contenders(SKEWED)
-    assert contenders(SKEWED, calibration={first: 10.0})[0] in others
+    first, *others = contenders(RANDOM)
+    assert contenders(RANDOM, calibration={first: 10.0})[0] in others

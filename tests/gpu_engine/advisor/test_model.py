@@ -105,15 +105,30 @@ def test_streaming_scales_with_the_bandwidth_and_instructions_with_the_clock() -
     twice = replace(FITTED, bandwidth=2 * FITTED.bandwidth)
     before, after = (predict("coo/segmented", RANDOM, gpu, "cold") for gpu in (FITTED, twice))
     assert after.stream_s == pytest.approx(before.stream_s / 2)
-    assert after.gather_s == pytest.approx(before.gather_s / 2)
-    assert (after.lanes_s, after.launch_s) == (before.lanes_s, before.launch_s)
+    # L2 holds x.
+    assert (after.gather_s, after.lanes_s, after.launch_s) == (before.gather_s, before.lanes_s, before.launch_s)
     faster = predict("coo/segmented", RANDOM, replace(FITTED, clock_hz=2 * FITTED.clock_hz), "cold")
     assert faster.stream_s == before.stream_s
-    assert faster.lanes_s == pytest.approx(before.lanes_s / 2)
+    assert (faster.gather_s, faster.lanes_s) == pytest.approx((before.gather_s / 2, before.lanes_s / 2))
     all_twice = replace(twice, clock_hz=2 * FITTED.clock_hz)
     halved = predict("coo/segmented", RANDOM, all_twice, "cold")
     # What waits, waits as long as before, but is hidden behind the rest.
     assert halved.seconds - halved.launch_s == pytest.approx((before.seconds - before.launch_s) / 2, rel=1e-3)
+
+
+def test_sectors_from_memory_scale_with_the_bandwidth() -> None:
+    x = 2**30
+    wide = {**RANDOM, "n_cols": x, "nnz": 10 * x, "n_rows": x}
+    before, after = (
+        predict("coo/segmented", wide, gpu, "cold") for gpu in (FITTED, replace(FITTED, bandwidth=2 * FITTED.bandwidth))
+    )
+    assert after.gather_s == pytest.approx(before.gather_s / 2, rel=0.02)
+
+
+def test_a_measured_gpu_has_a_factor_a_kernel() -> None:
+    half = replace(FITTED, factors={"coo/segmented": 0.5})
+    assert predict("coo/segmented", EVEN, half).seconds == predict("coo/segmented", EVEN).seconds / 2
+    assert predict("split/tile", EVEN, half) == predict("split/tile", EVEN)
 
 
 def test_the_newer_the_gpu_the_faster() -> None:

@@ -19,7 +19,7 @@ from gpu_engine.formats import find_kernel
 from gpu_engine.operators import choice, kept, operator, trial
 from gpu_engine.operators.second_layout import SecondLayout
 from gpu_engine.records import DeviceInfo
-from tests.battery import BATTERY
+from tests.battery import BATTERY, with_row_lengths
 
 H100 = DeviceInfo("cuda:0", "cuda", "NVIDIA H100 80GB HBM3", 80 * 10**9, 0)
 MATRIX = BATTERY["power_law"]()
@@ -35,6 +35,14 @@ def test_a_gpu_gets_what_the_advisor_puts_first_there() -> None:
     assert (found.kernel, found.predicted_s) == (kernel, prediction.seconds)
     assert found.shared_s == predict("csc/atomic", known, gpu).seconds
     assert found.reason.startswith("predicted the fastest on H100-SXM: stores ")
+    assert found.reason.endswith(
+        "; the costs were fitted to larger matrices with shorter rows: choose='measure' decides"
+    )
+
+
+def test_no_doubt_is_said_of_a_matrix_like_those_that_the_costs_were_fitted_to() -> None:
+    graph = with_row_lengths(np.full(20_000, 25), 20_000, seed=5)
+    assert "measure" not in choice.predicted(graph, H100).reason
 
 
 def test_a_gpu_without_a_model_is_taken_for_the_fitted_one_and_told() -> None:
