@@ -51,8 +51,8 @@ class Advice(TypedDict):
 class Matrix(TypedDict):
     """A matrix; `error` is the problem document of a failed one, `advice` the best kernels first.
 
-    `contenders`: the kernels predicted within 20 % of the first on an H200, warm. `advice_is_sure`: the first can be taken
-    unmeasured, for the matrix is like those that the costs were fitted to; null where there is no advice.
+    `contenders`: the kernels predicted within 20 % of the first on an H200, warm. `advice_is_sure`: the first can be
+    taken unmeasured, for the matrix is like those that the costs were fitted to; null where there is no advice.
     """
 
     id: str
