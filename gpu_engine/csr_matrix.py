@@ -56,6 +56,13 @@ class CsrMatrix:
         arrays = (xp.asarray(array) for array in (self.indptr, self.indices, self.values))
         return CsrMatrix(self.n_rows, self.n_cols, *arrays)
 
+    def on_host(self) -> "CsrMatrix":
+        """The matrix in memory of the host; no copy where it lies there already."""
+        if isinstance(self.values, np.ndarray):
+            return self
+        arrays = (array.get() for array in (self.indptr, self.indices, self.values))
+        return CsrMatrix(self.n_rows, self.n_cols, *arrays)
+
     def to_scipy(self) -> scipy.sparse.csr_array:
         """The same matrix as a SciPy array that shares the host arrays."""
         return scipy.sparse.csr_array((self.values, self.indices, self.indptr), shape=self.shape, copy=False)

@@ -6,7 +6,7 @@ from typing import Any
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
-from gpu_engine.records import MatrixInfo, Measurement, Trace
+from gpu_engine.records import MatrixInfo, Measurement, Record, Trace
 from gpu_engine.studies.base import Study
 
 ENERGY_S = 0.1
@@ -23,16 +23,19 @@ def measure_passes(
     bench: Bench,
     say: Callable[[str], None],
 ) -> Iterator[Measurement | Trace]:
-    """The measurements and traces of subjects, the matrices of one job, for each of the parameters in `passes`.
-
-    Failures are said at once.
-    """
+    """The measurements and traces of subjects, the matrices of one job, for each of the parameters in `passes`."""
     say(f"measuring {', '.join(subject.name for subject in subjects)}")
     matrices: dict[str, Any] = {subject.name: matrix_cache.measured(subject) for subject in subjects}
     infos = [MatrixInfo(name, name, matrix.n_rows, matrix.n_cols, matrix.nnz) for name, matrix in matrices.items()]
     for params in passes:
-        for record in study.run(params, tuple(study.cases(params, infos, bench.device)), matrices, bench):
-            if isinstance(record, Measurement) and record.state == "failed":
-                say(f"{record.case} failed: {record.note}")
-            if isinstance(record, Measurement | Trace):
-                yield record
+        cases = tuple(study.cases(params, infos, bench.device))
+        yield from recorded(study.run(params, cases, matrices, bench), say)
+
+
+def recorded(records: Iterable[Record], say: Callable[[str], None]) -> Iterator[Measurement | Trace]:
+    """The measurements and traces; failures are said at once."""
+    for record in records:
+        if isinstance(record, Measurement) and record.state == "failed":
+            say(f"{record.case} failed: {record.note}")
+        if isinstance(record, Measurement | Trace):
+            yield record

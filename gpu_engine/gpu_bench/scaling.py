@@ -1,16 +1,21 @@
 """The benchmark of study `scaling`: the paper's strategies, our merges, products that stay on the devices."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from gpu_engine import sampling
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.measuring import measure_passes
+from gpu_engine.gpu_bench.measuring import recorded
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu.device_group import device_count, open_devices
+from gpu_engine.multigpu.measuring import ScalingExperiment, ScalingPlan
 from gpu_engine.multigpu.numa import on_several_nodes
-from gpu_engine.records import Measurement, Trace
-from gpu_engine.studies.scaling import ScalingParams, ScalingStudy
+from gpu_engine.multigpu.partition import PARTITIONINGS
+from gpu_engine.multigpu.workload import Setting
+from gpu_engine.multigpu.workloads import WORKLOADS
+from gpu_engine.records import Case, DeviceInfo, Measurement, Trace
+from gpu_engine.studies.scaling import ScalingParams, settings
 
 PASSES: tuple[dict[str, Any], ...] = (
     {"work": ("cold",)},
@@ -25,6 +30,9 @@ PASSES: tuple[dict[str, Any], ...] = (
     },
 )
 """What is measured of a matrix; of those of the paper what the paper measures, and our merge beside it."""
+
+PARTS: dict[str, Any] = {"work": ("resident", "iterate"), "partitionings": ("pCSR",), "product": ("ours", "cusparse")}
+"""And of matrices that fill a device, of which few stay there at once."""
 
 NUMA: dict[str, Any] = {
     "work": ("cold",),
@@ -51,7 +59,24 @@ def measure(
     with open_devices(bench.device, device_count(bench.device)) as devices:
         several = on_several_nodes(devices)
     for subject in subjects:
-        yield from measure_passes(ScalingStudy(), passes(subject, rounds, several), [subject], matrix_cache, bench, say)
+        say(f"measuring {subject.name}")
+        chosen = chosen_settings(passes(subject, rounds, several), bench.device)
+        plan = ScalingPlan({case_of(subject, setting).key: setting for setting in chosen}, rounds, nodes=1)
+        cases = [case_of(subject, setting) for setting in chosen]
+        experiment = ScalingExperiment(plan, cases, matrix_cache.measured(subject), bench)
+        yield from recorded(sampling.measure(bench, [experiment]), say)
+
+
+def chosen_settings(found: Iterable[ScalingParams], device: DeviceInfo) -> Sequence[Setting]:
+    """Those of all passes, each once; of one partitioning and work in turn, for their matrix is sorted once for all."""
+    order = [partitioning.name for partitioning in PARTITIONINGS], list(WORKLOADS)
+    chosen = dict.fromkeys(setting for params in found for setting in settings(params, device))
+    return sorted(chosen, key=lambda s: (order[0].index(s.partitioning), order[1].index(s.workload)))
+
+
+def case_of(subject: Subject, setting: Setting) -> Case:
+    """The case of a setting."""
+    return Case(subject.name, setting.kernel, "warm", setting.axes)
 
 
 def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterator[ScalingParams]:
@@ -60,7 +85,7 @@ def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterat
         "shared ratio": RATIOS,
         "shared paper": PASSES[:2],
         "shared skewed": (*PASSES, RANKS),
-        "shared parts": PASSES[-1:],
+        "shared parts": (PARTS,),
         "shared links": (RANKS,),
     }.get(subject.group, PASSES)
     numa = [NUMA] if several_nodes and subject.group in ("shared", "shared skewed", "shared paper") else []

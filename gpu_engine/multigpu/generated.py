@@ -5,11 +5,11 @@ The host has its row pointers, and pieces of it while it computes what a product
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,9 +22,12 @@ from gpu_engine.multigpu.base import Device, copied, returned
 from gpu_engine.multigpu.partition import Part, SharedMatrix, Span, find_partitioning, localize
 from gpu_engine.multigpu.workload import ProductData, WorkloadName
 from gpu_engine.parameters import parse_params
+from gpu_engine.verify import products_of
 
-PIECE = 2**20
-"""Entries that are made at a time, for which a generator takes some 100 bytes each."""
+T = TypeVar("T")
+
+PIECE, PIECE_ON_GPU = 2**20, 2**24
+"""Entries that are made at a time, for which a generator takes some 100 bytes each: a GPU is busy with no fewer."""
 
 STAYING: tuple[WorkloadName, ...] = ("resident", "iterate")
 """What needs no matrix on the host."""
@@ -59,46 +62,59 @@ class GeneratedMatrix(SharedMatrix):
         returned(device, self._fill, span, minor, values)
         return Part(span, copied(device, localize(self, span)), minor, values)
 
-    def pieces(self) -> Iterator[tuple[slice, CsrMatrix]]:
-        """(rows, these rows on the host) from the first on, made by all its cores."""
+    def each(self, use: Callable[[CsrMatrix], T], xp: Any = np) -> Iterator[tuple[slice, T]]:
+        """(rows, what use makes of them on the host), from the first on, by all cores.
+
+        xp  NumPy: the cores make the rows too; CuPy: the current GPU does
+        """
         cores = os.cpu_count() or 1
         with ThreadPoolExecutor(cores) as pool:
-            made: deque[Any] = deque()
-            for rows in self._pieces(0, self.n_rows):
-                made.append((rows, pool.submit(self.by_rows.rows, self.params, rows.start, rows.stop, np)))
-                if len(made) > cores:
-                    first, piece = made.popleft()
-                    yield first, piece.result()
-            for rows, piece in made:
-                yield rows, piece.result()
+            pending: deque[tuple[slice, Future[T]]] = deque()
+            for rows in self._pieces(0, self.n_rows, xp):
+                if xp is np:
+                    pending.append((rows, pool.submit(lambda rows: use(self._rows(rows, np)), rows)))
+                else:
+                    pending.append((rows, pool.submit(use, self._rows(rows, xp).on_host())))
+                if len(pending) > cores:
+                    first, used = pending.popleft()
+                    yield first, used.result()
+            for rows, used in pending:
+                yield rows, used.result()
 
     def fingerprint(self) -> str:
         """That of the whole."""
-        indices = (piece.indices for _, piece in self.pieces())
-        values = (piece.values for _, piece in self.pieces())
+        indices = (part for _, part in self.each(lambda piece: piece.indices))
+        values = (part for _, part in self.each(lambda piece: piece.values))
         return fingerprint_of((self.n_rows, self.n_cols), self.major, indices, values)
 
-    def data(self, works: Sequence[WorkloadName]) -> "GeneratedData":
-        """What is expected of it; raises ParameterError where one of the works needs a matrix on the host."""
+    def data(self, works: Sequence[WorkloadName], xp: Any = np) -> "GeneratedData":
+        """What is expected of it, of pieces that are made as `each` says.
+
+        Raises ParameterError where one of the works needs a matrix on the host.
+        """
         if wrong := [work for work in works if work not in STAYING]:
             raise ParameterError(
                 f"Devices make their parts of this matrix, and {wrong[0]} needs it on the host. "
                 f"Choose {' or '.join(STAYING)}."
             )
-        return GeneratedData(self)
+        return GeneratedData(self, xp)
 
     def _fill(self, span: Span, minor: Any, values: Any) -> None:
         xp = array_module(minor)
-        for rows in self._pieces(span.first, span.stop):
-            piece = self.by_rows.rows(self.params, rows.start, rows.stop, xp)
+        for rows in self._pieces(span.first, span.stop, xp):
+            piece = self._rows(rows, xp)
             first = int(self.major[rows.start])
             begin, end = max(first, span.start), min(int(self.major[rows.stop]), span.end)
             minor[begin - span.start : end - span.start] = piece.indices[begin - first : end - first]
             values[begin - span.start : end - span.start] = piece.values[begin - first : end - first]
 
-    def _pieces(self, first: int, stop: int) -> Iterator[slice]:
+    def _rows(self, rows: slice, xp: Any) -> CsrMatrix:
+        return self.by_rows.rows(self.params, rows.start, rows.stop, xp)
+
+    def _pieces(self, first: int, stop: int, xp: Any) -> Iterator[slice]:
         """Consecutive rows with about PIECE entries."""
-        marks = np.arange(int(self.major[first]) + PIECE, int(self.major[stop]), PIECE)
+        size = PIECE if xp is np else PIECE_ON_GPU
+        marks = np.arange(int(self.major[first]) + size, int(self.major[stop]), size)
         cuts = np.searchsorted(self.major, marks.astype(self.major.dtype))
         for begin, end in pairwise([first, *cuts.clip(first, stop).tolist(), stop]):
             yield slice(begin, end)
@@ -107,8 +123,8 @@ class GeneratedMatrix(SharedMatrix):
 class GeneratedData(ProductData):
     """The products of a GeneratedMatrix that are expected, by SciPy, piece by piece."""
 
-    def __init__(self, matrix: GeneratedMatrix) -> None:
-        self._matrix = matrix
+    def __init__(self, matrix: GeneratedMatrix, xp: Any = np) -> None:
+        self._matrix, self._xp = matrix, xp
         super().__init__(self._multiply, np.diff(matrix.major), matrix.n_cols)
 
     def stored(self, partitioning: str) -> SharedMatrix:
@@ -119,7 +135,6 @@ class GeneratedData(ProductData):
 
     def _multiply(self, x: Any, scale: Any) -> tuple[Any, Any]:
         y, scaled = np.empty(self._matrix.n_rows), np.empty(self._matrix.n_rows)
-        for rows, piece in self._matrix.pieces():
-            csr = piece.to_scipy()
-            y[rows], scaled[rows] = csr @ x, abs(csr) @ scale
+        for rows, product in self._matrix.each(lambda piece: products_of(piece)(x, scale), self._xp):
+            y[rows], scaled[rows] = product
         return y, scaled

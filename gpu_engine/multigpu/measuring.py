@@ -142,7 +142,7 @@ class ScalingExperiment(Experiment):
 
     def _data(self) -> Any:
         if isinstance(self.matrix, GeneratedMatrix):
-            return self.matrix.data([setting.workload for setting in self.plan.settings.values()])
+            return self.matrix.data([setting.workload for setting in self.plan.settings.values()], self.bench.xp)
         available = device_count(self.bench.device)
         counts = [setting.devices for setting in self.plan.settings.values()]
         most = max((count for count in counts if count <= available), default=1)

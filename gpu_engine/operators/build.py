@@ -121,8 +121,8 @@ class Source:
             return choice.like(wish.like, backend)
         # A CPU's kernel is chosen without a look at the matrix, and so is that of a matrix without entries.
         if wish.choose == "predict" or not rows.nnz:
-            return choice.predicted(rows if backend == "cpu" else on_host(rows), self.device)
-        return trial.tried(on_host(rows), rows, shared, self.device, wish.budget_s)
+            return choice.predicted(rows if backend == "cpu" else rows.on_host(), self.device)
+        return trial.tried(rows.on_host(), rows, shared, self.device, wish.budget_s)
 
     def _timed(self, work: Callable[[], Any]) -> tuple[Any, float]:
         """The result of a conversion, and its seconds."""
@@ -130,14 +130,6 @@ class Source:
         result = work()
         self.vectors.synchronize()
         return result, now() - begin
-
-
-def on_host(matrix: CsrMatrix) -> CsrMatrix:
-    """The matrix in memory of the host; not copied where it lies there."""
-    if isinstance(matrix.values, np.ndarray):
-        return matrix
-    arrays = (array.get() for array in (matrix.indptr, matrix.indices, matrix.values))
-    return CsrMatrix(matrix.n_rows, matrix.n_cols, *arrays)
 
 
 def _vectors(matrix: CsrMatrix) -> Vectors:

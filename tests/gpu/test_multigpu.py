@@ -90,12 +90,17 @@ def poison(devices: Sequence[Any], size: int) -> None:
 def test_devices_make_parts_with_the_bits_of_the_host(
     devices: Sequence[Any], monkeypatch: pytest.MonkeyPatch, family: str, params: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(generated, "PIECE", 40)
+    for size in ("PIECE", "PIECE_ON_GPU"):
+        monkeypatch.setattr(generated, size, 40)
+    import cupy
+
     made, stored = GeneratedMatrix.of(family, params), find_partitioning("pCSR").store(generate(family, params))
     for span, device in zip(cut_by_entries(made, (COUNT,)), devices, strict=True):
         here, there = stored.part(span, device), made.part(span, device)
         for name in ("major", "minor", "values"):
             assert getattr(there, name).get().tobytes() == getattr(here, name).tobytes()
+    expected, here = made.data(["resident"], cupy).reference, made.data(["resident"]).reference
+    assert (expected.y.tobytes(), expected.scale.tobytes()) == (here.y.tobytes(), here.scale.tobytes())
     x = np.random.default_rng(1).uniform(-1.0, 1.0, made.n_rows)
     for overlap in (False, True):
         found = []

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import scaling
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.matrix_cache import NNZ_MAX
-from gpu_engine.gpu_bench.scaling import passes
+from gpu_engine.gpu_bench.scaling import chosen_settings, passes
 from gpu_engine.gpu_bench.scaling_tables import TABLES
 from gpu_engine.gpu_bench.shared_subjects import SHARED_NNZ, SHARED_SUBJECTS, shared_subjects
 from gpu_engine.gpu_bench.subjects import Subject
@@ -199,6 +200,16 @@ def test_rows_of_two_lengths_are_cut_both_ways_and_no_other() -> None:
         for kernel in ("pCSR/p*-opt", "pCSR/resident")
         for devices, cut in ((1, "entries"), (2, "entries"), (2, "lines"))
     ]
+
+
+def test_a_matrix_is_sorted_once_for_all_that_is_measured_of_it() -> None:
+    skewed = next(subject for subject in SHARED_SUBJECTS if subject.group == "shared skewed")
+    found = tuple(passes(skewed, 9))
+    chosen = chosen_settings(found, GPU)
+    assert set(chosen) == {setting for params in found for setting in settings(params, GPU)}
+    for key in (lambda s: s.partitioning, lambda s: (s.partitioning, s.workload)):
+        runs = [of for of, _ in groupby(chosen, key)]
+        assert len(runs) == len(set(runs)) == len({key(s) for s in chosen})
 
 
 def test_matrices_of_the_paper_are_collected_or_in_their_kind() -> None:
