@@ -5,6 +5,7 @@ up from what all found, in one order, so that all of them find the same bits and
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -35,6 +36,7 @@ class TeamMember:
     def __init__(self, device: Device, put: Callable[[Any], Any]) -> None:
         self._device, self._put, self._mailbox = device, put, Mailbox()
         self._own_sums = device.allocate(SUMS, np.float64)
+        self._held = ExitStack()
 
     def connect(
         self,
@@ -51,14 +53,21 @@ class TeamMember:
         stream = self._member.copy_stream
         endpoint = Endpoint(number, peers, stream, self._put, self._mailbox)
         self._transport = TRANSPORTS[transport](endpoint, rendezvous_id)
+        self._held.callback(self._transport.close)
         self._number, self._count = number, len(peers)
         self._moves = Moves(stream, number, transfers, self._segments)
         self._told = self._device.allocate(SUMS * self._count, np.float64)
         self._host_sums = self._device.allocate_host(SUMS * self._count, np.float64)
         self._sum_moves = Moves(stream, number, self._sum_transfers()).pack(self._told, self._told)
         self._replays = Replays([self._device, stream])
+        # NCCL waits at its end for all graphs in which it was captured.
+        self._held.callback(self._replays.clear)
         self._transport.exchange(self._sum_moves)
         self.synchronize()
+
+    def close(self) -> None:
+        """Leaves the team, which all members do at the same time."""
+        self._held.close()
 
     def deliver(self, exchange: int, source: int, values: Any) -> None:
         """Takes what another member has sent."""
@@ -148,7 +157,8 @@ class MemberActor:
 
     def drop(self, key: str) -> None:
         """Gives back what a member holds."""
-        self._members.pop(key, None)
+        if key in self._members:
+            self._members.pop(key).close()
 
     def new_rendezvous_id(self, transport: TransportName) -> Any:
         """What the members of a team need to find each other."""

@@ -18,3 +18,7 @@ class Replays:
         if key not in self._captured:
             self._captured[key] = self._first.capture(self._others, function)
         self._captured[key](times)
+
+    def clear(self) -> None:
+        """Gives back all that was captured."""
+        self._captured.clear()

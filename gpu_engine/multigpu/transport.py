@@ -96,6 +96,10 @@ class Transport(Protocol):
         """The same without waiting, where it is `ordered`: only once an exchange with these members is behind it."""
         ...
 
+    def close(self) -> None:
+        """Leaves the group, as all of its members do, once nothing is left in which a launch was captured."""
+        ...
+
 
 class ObjectStore:
     """By calls of Ray: owners put slices into its object store, and Ray moves them to the readers of the references.
@@ -135,6 +139,9 @@ class ObjectStore:
     def launch(self, moves: Sequence[Move]) -> None:
         """The exchange: messages arrive on the host, which waits for them."""
         self.exchange(moves)
+
+    def close(self) -> None:
+        """Nothing: messages are taken or go with the member."""
 
     def _message(self, array: Any) -> Any:
         """A copy on the host, or the reference to one in the object store."""
@@ -180,6 +187,11 @@ class NcclGroup:
         """All moves at once on the stream of the device, possibly into a graph."""
         with self._translated():
             self._endpoint.device.call(self._launch, moves)
+
+    def close(self) -> None:
+        """Ends the communicator; waits for the others."""
+        with self._translated():
+            self._endpoint.device.call(self._communicator.destroy)
 
     def _join(self, rendezvous_id: Any) -> None:
         self._communicator = self._nccl.NcclCommunicator(

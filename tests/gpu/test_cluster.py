@@ -74,6 +74,12 @@ def test_members_lead_themselves(tmp_path: Path, transport: TransportName, overl
             assert min(team.together("sample", act, 9)) > 0
         team.together("run", "advance", 9)
         team.read(spans, found)
+        # With graphs that hold exchanges; and actors take part in a new team.
+        team.drop()
+        again, spans = product(crew, crossed(N), COUNT, "image", overlap)
+        load(again, spans, x)
+        again.together("run", "advance", 9)
+        again.drop()
     np.testing.assert_array_equal(found, iterated(crossed(N), x, 9)[0])
 
 

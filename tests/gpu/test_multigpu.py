@@ -99,8 +99,8 @@ def test_devices_make_parts_with_the_bits_of_the_host(
         here, there = stored.part(span, device), made.part(span, device)
         for name in ("major", "minor", "values"):
             assert getattr(there, name).get().tobytes() == getattr(here, name).tobytes()
-    expected, here = made.data(["resident"], cupy).reference, made.data(["resident"]).reference
-    assert (expected.y.tobytes(), expected.scale.tobytes()) == (here.y.tobytes(), here.scale.tobytes())
+    expected, by_host = (made.data(["resident"], xp).reference for xp in (cupy, np))
+    assert (expected.y.tobytes(), expected.scale.tobytes()) == (by_host.y.tobytes(), by_host.scale.tobytes())
     x = np.random.default_rng(1).uniform(-1.0, 1.0, made.n_rows)
     for overlap in (False, True):
         found = []

@@ -83,6 +83,9 @@ class StreamTransport:
     def launch(self, moves: list[Move]) -> None:
         self.exchange(moves)
 
+    def close(self) -> None:
+        pass
+
 
 def send(array: Any, room: Future[Any], done: Future[None]) -> None:
     np.copyto(room.result(), array)

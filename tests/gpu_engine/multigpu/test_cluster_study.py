@@ -15,12 +15,14 @@ from gpu_engine.device import find_device
 from gpu_engine.errors import DeviceError, DeviceLostError, DeviceMemoryError, HostLostError, ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.measure import open_bench
+from gpu_engine.multigpu import cluster_member
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.crew import Cluster, describe, find_hosts, open_crew
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.measuring import VIRTUAL
 from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.placement import find_places
+from gpu_engine.multigpu.replay import Replays
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.transport import TRANSPORTS
 from gpu_engine.multigpu.virtual import virtual_devices
@@ -101,6 +103,34 @@ def test_streams_alone_order_what_members_launch(
         alone = DistributedRanks(graph, PARAMS, devices, segments, overlap=overlap)
         assert iterate(alone, PARAMS, schedule) == run
         np.testing.assert_array_equal(ranks, alone.ranks())
+
+
+def test_a_member_leaves_once_nothing_is_left_of_what_it_captured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NCCL waits for ever for graphs in which it was captured."""
+    left, captured = list[dict[Any, Any]](), list[Replays]()
+
+    class Watched(StreamTransport):
+        def close(self) -> None:
+            left.extend(dict(replays._captured) for replays in captured)
+
+    class Listed(Replays):
+        def __init__(self, streams: Sequence[Device]) -> None:
+            super().__init__(streams)
+            captured.append(self)
+
+    monkeypatch.setitem(TRANSPORTS, "nccl", Watched)
+    monkeypatch.setattr(cluster_member, "Replays", Listed)
+    matrix = scaled(GRID)
+    cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=1), transport="nccl")
+    with open_crew(cluster, 1) as crew:
+        team, _ = product(crew, matrix, 1, "image", True)
+        team.together("sample", "advance", 9)
+        assert [len(replays._captured) for replays in captured] == [1]
+        team.drop()
+        team.drop()
+    assert left == [{}]
 
 
 class Sending(LoggingDevice):
