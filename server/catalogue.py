@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Float, and_, func, literal, or_, select, true
 from sqlalchemy.orm import Session
 
-from gpu_engine.advisor import advise, contenders, is_sure
+from gpu_engine.advisor import is_sure
 from gpu_engine.errors import NotFoundError, ParameterError, quote
 from gpu_engine.records import as_json
 from gpu_engine.studies import STUDIES
@@ -21,6 +21,7 @@ from server.models import (
     RecordingRow,
 )
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
+from server.predictors import Predictor
 from server.times import time_of
 
 NAME_MAX = 200
@@ -171,9 +172,9 @@ def with_values(session: Session, ids: Sequence[str]) -> dict[str, MatrixRow]:
     return {matrix_id: row for matrix_id, row in here.items() if row}
 
 
-def matrix_document(row: MatrixRow) -> dict[str, Any]:
+def matrix_document(row: MatrixRow, predictor: Predictor) -> dict[str, Any]:
     """The matrix in its REST form; `error` is the problem document of a failed one, else None."""
-    close = contenders(row.features)
+    close = predictor.contenders(row.features)
     return {
         "id": row.id,
         "name": row.name,
@@ -184,7 +185,7 @@ def matrix_document(row: MatrixRow) -> dict[str, Any]:
         "n_cols": row.n_cols,
         "nnz": row.nnz,
         "features": row.features,
-        "advice": [as_json(advice) for advice in advise(row.features)],
+        "advice": [as_json(advice) for advice in predictor.advise(row.features)],
         "contenders": list(close),
         "advice_is_sure": is_sure(row.features) if close else None,
         "source": row.source,

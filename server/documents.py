@@ -51,8 +51,10 @@ class Advice(TypedDict):
 class Matrix(TypedDict):
     """A matrix; `error` is the problem document of a failed one, `advice` the best kernels first.
 
-    `contenders`: the kernels predicted within 20 % of the first on an H200, warm. `advice_is_sure`: the first can be
-    taken unmeasured, for the matrix is like those that the costs were fitted to; null where there is no advice.
+    `advice` is for the first GPU of the service that the advisor knows, calibrated by what was measured there, else for
+    an H200. `contenders`: the kernels predicted within 20 % of the first, warm. `advice_is_sure`: on an H200 or an H100
+    the first can be taken unmeasured, for the matrix is like those that the costs were fitted to; null where there is
+    no advice.
     """
 
     id: str

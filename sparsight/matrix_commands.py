@@ -153,7 +153,7 @@ def _print_advice(advice: Sequence[Advice]) -> None:
         Column("why", lambda entry: entry["reason"]),
     )
     console = out()
-    say("\nKernels to try first, by the features alone, with predicted times of a warm product", console, "italic")
+    say("\nKernels to try first, with predicted times of a warm product", console, "italic")
     say_left_out(print_table(console, columns, advice), "--json")
 
 

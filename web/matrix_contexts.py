@@ -120,6 +120,7 @@ class MatrixPage:
 
     fetch    its name in the collection where it can be fetched, or fetched again
     advice   predicted times by kernel and GPU, and the reason; None where nothing can be predicted
+    predicted_for  the model of GPU that they are the best on, and what was learned of it here
     how_sure whether the first of them need not be measured
     beside   these beside what was measured
     form     measures it; None where it has no values
@@ -135,6 +136,7 @@ class MatrixPage:
     facts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     advice: Table | None
+    predicted_for: str
     how_sure: str
     beside: Predicted
     charts: tuple[Chart, ...]

@@ -28,6 +28,16 @@ class Gpu:
     factors: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @property
+    def short_name(self) -> str:
+        """What the names of such devices contain, whatever their memory and board: `H100` of `H100-SXM`."""
+        return self.name.partition("-")[0]
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether predictions for it were compared with times of one, on matrices that no costs were fitted to."""
+        return self == FITTED or bool(self.factors)
+
+    @property
     def issue_rate(self) -> float:
         """Cycles of all multiprocessors a second: what instructions take their time from."""
         return self.processors * self.clock_hz
@@ -86,4 +96,4 @@ GPUS: tuple[Gpu, ...] = (
 def gpu_named(device: str) -> Gpu | None:
     """The model of a device by what its driver calls it, `NVIDIA H200`; None where it is none of GPUS."""
     words = device.replace("-", " ").split()
-    return next((gpu for gpu in GPUS if gpu.name.partition("-")[0] in words), None)
+    return next((gpu for gpu in GPUS if gpu.short_name in words), None)

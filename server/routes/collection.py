@@ -12,7 +12,7 @@ from server.collection.entries import Entry
 from server.collection.fetcher import Fetcher
 from server.collection.index import SORTS, Index, search
 from server.collection.where import COLUMNS, LENGTH_MAX, parse_where
-from server.deps import FetcherDep
+from server.deps import DatabaseDep, FetcherDep
 from server.models import MatrixRow
 from server.openapi import list_response_docs, response_docs
 from server.paging import LIMIT_DEFAULT, LIMIT_MAX
@@ -46,9 +46,9 @@ class FetchCall(BaseModel):
 
 
 @router.post("/matrices/fetch", tags=["matrices"], status_code=202, responses=ADDED, dependencies=[SUBMIT])
-def fetch_matrix(call: FetchCall, fetcher: FetcherDep, caller: CallerDep) -> Response:
+def fetch_matrix(call: FetchCall, fetcher: FetcherDep, caller: CallerDep, database: DatabaseDep) -> Response:
     """Fetches a matrix of the SuiteSparse Matrix Collection: 202; one that was fetched before is found: 200."""
-    return answer_added(*take_fetch(fetcher, caller, call.name))
+    return answer_added(database, *take_fetch(fetcher, caller, call.name))
 
 
 @router.get("/collection", tags=["collection"], responses=list_response_docs(documents.CollectionEntry))

@@ -17,7 +17,8 @@ from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.records import dumps
 from gpu_engine.results import results_document
 from gpu_engine.studies import study
-from server import catalogue, documents, intake, quotas, recorded_results, results, upload
+from server import catalogue, documents, intake, predictors, quotas, recorded_results, results, upload
+from server.db import Database
 from server.deps import DatabaseDep, IngestorDep, StoreDep
 from server.ingest import Ingestor
 from server.matrix_file import file_name, npz_blocks
@@ -82,7 +83,7 @@ class DeleteQuery(BaseModel):
 @router.post("/matrices", status_code=201, openapi_extra=UPLOAD_SCHEMA, responses=ADDED, dependencies=[SUBMIT])
 async def upload_matrix(request: Request, ingestor: IngestorDep, caller: CallerDep) -> Response:
     """Takes in a matrix file: 201 when it was read within ten seconds, else 202; the same bytes again: 200."""
-    return answer_added(*await take_upload(request, ingestor, caller))
+    return await run_in_threadpool(answer_added, ingestor.database, *await take_upload(request, ingestor, caller))
 
 
 @router.post(
@@ -103,7 +104,7 @@ def generate_matrix(
 ) -> Response:
     """Generates a matrix: `family`, its parameters, optionally `name`; the same call again: the same matrix."""
     family, name = (_take_text(call, key) for key in ("family", "name"))
-    return answer_added(*take_call(ingestor, caller, family, call, name))
+    return answer_added(ingestor.database, *take_call(ingestor, caller, family, call, name))
 
 
 @router.post(
@@ -119,15 +120,16 @@ def preview_generated(call: Annotated[dict[str, Any], Body(openapi_examples=CALL
 def list_matrices(request: Request, query: Annotated[ListQuery, Query()], database: DatabaseDep) -> Response:
     """Matrices, the newest first unless sorted otherwise."""
     with database.read() as session:
-        page = catalogue.list_matrices(session, **query.model_dump())
-        return list_response(request, [catalogue.matrix_document(row) for row in page.items], page.next)
+        page, predictor = catalogue.list_matrices(session, **query.model_dump()), predictors.of_service(session)
+        return list_response(request, [catalogue.matrix_document(row, predictor) for row in page.items], page.next)
 
 
 @router.get("/matrices/{matrix_id}", responses=response_docs(documents.Matrix, 404))
 def get_matrix(matrix_id: str, database: DatabaseDep) -> Response:
     """The matrix."""
     with database.read() as session:
-        return JSONResponse(catalogue.matrix_document(catalogue.get_matrix(session, matrix_id)))
+        row = catalogue.get_matrix(session, matrix_id)
+        return JSONResponse(catalogue.matrix_document(row, predictors.of_service(session)))
 
 
 @router.get("/matrices/{matrix_id}/recordings", responses=etag_response_docs(Results, 404, as_csv=True))
@@ -196,11 +198,13 @@ async def receive(request: Request, ingestor: Ingestor, caller: Caller) -> Async
         yield received
 
 
-def answer_added(row: MatrixRow, created: bool) -> Response:
+def answer_added(database: Database, row: MatrixRow, created: bool) -> Response:
     """201 or 200 with a matrix that is there, 202 with one that is on its way."""
+    with database.read() as session:
+        document = catalogue.matrix_document(row, predictors.of_service(session))
     there = row.state != MatrixState.INGESTING
     headers = {"Location": catalogue.matrix_path(row.id)} | ({} if there else {"Retry-After": POLL_AFTER_S})
-    return JSONResponse(catalogue.matrix_document(row), (201 if created else 200) if there else 202, headers)
+    return JSONResponse(document, (201 if created else 200) if there else 202, headers)
 
 
 def _take_text(call: dict[str, Any], key: str) -> str:

@@ -10,6 +10,7 @@ from gpu_engine.features import features
 from gpu_engine.records import dumps
 from server.catalogue import matrix_document
 from server.models import MatrixRow, MatrixState
+from server.predictors import UNCALIBRATED
 from tests.battery import BATTERY
 
 
@@ -30,7 +31,7 @@ def row(**stored: object) -> MatrixRow:
 
 def test_the_advice_is_the_advisors() -> None:
     found = features(BATTERY["power_law"]())
-    document = matrix_document(row(**found))
+    document = matrix_document(row(**found), UNCALIBRATED)
     advice = document["advice"]
     assert document["contenders"] == list(contenders(found))
     assert document["advice_is_sure"] is is_sure(found)
@@ -42,5 +43,5 @@ def test_the_advice_is_the_advisors() -> None:
 @pytest.mark.parametrize("missing", ["", *NEEDED])
 def test_a_matrix_with_too_few_features_gets_none(missing: str) -> None:
     found = features(BATTERY["power_law"]()) if missing else {}
-    document = matrix_document(row(**{name: value for name, value in found.items() if name != missing}))
+    document = matrix_document(row(**{name: value for name, value in found.items() if name != missing}), UNCALIBRATED)
     assert (document["advice"], document["contenders"], document["advice_is_sure"]) == ([], [], None)

@@ -2,15 +2,19 @@
 
 import re
 
+import pytest
 from fastapi.testclient import TestClient
 
 from gpu_engine.advisor import advise, rank
-from gpu_engine.advisor.gpus import gpu_named
+from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu, gpu_named
 from gpu_engine.features import features
 from gpu_engine.findings.units import ratio, seconds
-from server.models import MatrixRow
-from tests.web.conftest import ON_GPU, Lab, get, sample_matrix, words
-from web.views.matrices import _how_sure
+from server import predictors
+from server.models import JobRow, JobState, MatrixRow
+from server.predictors import Predictor
+from tests.samples.formats import timed
+from tests.web.conftest import GPU, ON_GPU, Lab, add_job, get, sample_matrix, words
+from web.views.matrices import _how_sure, _predicted_for
 
 
 def part(client: TestClient, matrix: str) -> str:
@@ -37,17 +41,66 @@ def test_five_kernels_with_their_times_and_reasons(client: TestClient, lab: Lab)
         "H200",
     ]
     assert "a prediction" in text
-    assert "Nothing here was measured" in text
+    # The measurements of the lab do not say on which card they were made.
+    assert "the best on the H200 first; kernels" in words(text)
     assert "No other kernel is predicted within 20 % of coo/segmented. The costs were fitted to larger" in words(text)
 
 
 def test_whether_to_measure_is_said_beside_what_is_predicted_close() -> None:
-    said = _how_sure(("a/1", "b/2"), sure=True)
-    assert said.endswith("a/1 and b/2. On an H200 or an H100 the first can be taken unmeasured.")
-    said = _how_sure(tuple(f"kernel/{number}" for number in range(9)), sure=False)
+    said = _how_sure(("a/1", "b/2"), True, FITTED)
+    assert said.endswith("a/1 and b/2. On the H200 the first can be taken unmeasured.")
+    said = _how_sure(tuple(f"kernel/{number}" for number in range(9)), False, FITTED)
     assert said.startswith("9 kernels are predicted within 20 % of each other: kernel/0, ")
     assert "and 6 more. The costs were fitted to larger matrices" in said
     assert said.endswith("measure which is fastest.")
+
+
+@pytest.mark.parametrize("gpu", GPUS, ids=[gpu.name for gpu in GPUS])
+def test_only_on_what_predictions_were_judged_on_the_first_is_taken_unmeasured(gpu: Gpu) -> None:
+    said = _how_sure(("a/1",), True, gpu)
+    if gpu.name in ("H200", "H100-SXM"):
+        assert said.endswith(f"On the {gpu.name[:4]} the first can be taken unmeasured.")
+    else:
+        assert said.endswith(f"never judged on the {gpu.name[:4]}: measure which is fastest.")
+
+
+def test_it_says_for_what_it_predicts_and_what_was_learned_of_it() -> None:
+    h100 = next(gpu for gpu in GPUS if gpu.name == "H100-SXM")
+    assert _predicted_for(Predictor(h100)) == "the H100 first"
+    assert _predicted_for(Predictor(h100, {}, 1)) == "the H100 first, calibrated by one matrix measured here"
+    assert _predicted_for(Predictor(h100, {}, 3)) == "the H100 first, calibrated by 3 matrices measured here"
+
+
+def test_what_was_measured_on_the_card_calibrates_the_page_until_it_is_deleted(client: TestClient, lab: Lab) -> None:
+    before = part(client, lab.matrix)
+    (first, *_) = re.findall(r"<code>(.+?)</code>", before)
+    on_card = {"device": GPU.name}
+    others = ("csr/vector", "csr/scalar", "split/tile")
+    measured = [timed(first, 1e-3, device=GPU.id, environment=on_card)]
+    measured += [timed(kernel, 1e-6, device=GPU.id, environment=on_card) for kernel in others]
+    add_job(lab.database, "j8", GPU.id, JobState.SUCCEEDED, measured)
+    after = part(client, lab.matrix)
+    assert "the best on the H200 first, calibrated by one matrix measured here;" in words(after)
+    with lab.database.read() as session:
+        advised = predictors.of_service(session).advise(features(sample_matrix()))
+    assert re.findall(r"<code>(.+?)</code>", after) == [advice.kernel for advice in advised]
+    assert advised[0].kernel != first
+    document = client.get(f"/api/v1/matrices/{lab.matrix}").json()
+    listed = client.get("/api/v1/matrices").json()["items"]
+    assert document["advice"][0]["kernel"] == advised[0].kernel
+    assert document in listed
+    with lab.database.write() as session:
+        session.delete(session.get(JobRow, "j8"))
+    assert part(client, lab.matrix) == before
+
+
+def test_what_another_card_of_the_same_id_measured_calibrates_nothing(client: TestClient, lab: Lab) -> None:
+    before = part(client, lab.matrix)
+    other = {"device": "NVIDIA H100 80GB HBM3"}
+    add_job(
+        lab.database, "j8", GPU.id, JobState.SUCCEEDED, [timed("csr/vector", 1.0, device=GPU.id, environment=other)]
+    )
+    assert part(client, lab.matrix) == before
 
 
 def test_features_from_before_are_no_error(client: TestClient, lab: Lab) -> None:

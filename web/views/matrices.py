@@ -5,17 +5,18 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.advisor import advise, contenders, is_sure
-from gpu_engine.advisor.gpus import GPUS
+from gpu_engine.advisor import is_sure
+from gpu_engine.advisor.gpus import GPUS, Gpu
 from gpu_engine.findings import units
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.recordings import kind_of
 from gpu_engine.records import CACHES, dumps
 from gpu_engine.studies import STUDIES
-from server import catalogue, recorded_results
+from server import catalogue, predictors, recorded_results
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState
+from server.predictors import Predictor
 from server.store import Store
 from web import hints
 from web.figures.formats import regret
@@ -78,6 +79,7 @@ def matrix_page(
     results = {page.name: _results(session, page.name, row.id) for page in PAGES}
     watched = [f"matrix:{row.id}"] if waiting else [f"job:{job.id}" for job in jobs if job.finished_at is None]
     wanted = Wanted(STUDIES[0], matrices=(row.id,), contestants=tuple(contestants))
+    predictor = predictors.of_service(session)
     return MatrixPage(
         title=row.name,
         topics=",".join(watched),
@@ -87,8 +89,9 @@ def matrix_page(
         fetch=str(row.source["name"]) if can_fetch and _lacks_values(row) else "",
         facts=tuple((name, fact(row)) for name, fact in FACTS) if known else (),
         notes=(*_fetched(row.source), *(seen.notes if seen else ())),
-        advice=_advice(row),
-        how_sure=_how_sure(contenders(row.features), is_sure(row.features)),
+        advice=_advice(row, predictor),
+        predicted_for=_predicted_for(predictor),
+        how_sure=_how_sure(predictor.contenders(row.features), is_sure(row.features), predictor.gpu),
         beside=_beside(results[FORMATS.name]),
         charts=_charts(row) if seen else (),
         histogram=tuple((bin_label(low, high), units.count(n)) for low, high, n in seen.row_lengths) if seen else (),
@@ -100,9 +103,9 @@ def matrix_page(
     )
 
 
-def _advice(row: MatrixRow) -> Table | None:
+def _advice(row: MatrixRow, predictor: Predictor) -> Table | None:
     """The kernels of the advisor, best first: predicted times in one unit, and the reason."""
-    advised = advise(row.features)
+    advised = predictor.advise(row.features)
     if not advised:
         return None
     times = [advice.predicted_s[gpu.name] for advice in advised for gpu in GPUS]
@@ -115,16 +118,26 @@ def _advice(row: MatrixRow) -> Table | None:
     )
 
 
-def _how_sure(close: Sequence[str], sure: bool) -> str:
-    """Whether the first choice can be taken, or measuring decides."""
+def _predicted_for(predictor: Predictor) -> str:
+    """On what the best come first, and what was learned of it here."""
+    first, number = f"the {predictor.gpu.short_name} first", predictor.matrices
+    if not number:
+        return first
+    return f"{first}, calibrated by {'one matrix' if number == 1 else f'{units.count(number)} matrices'} measured here"
+
+
+def _how_sure(close: Sequence[str], sure: bool, gpu: Gpu) -> str:
+    """Whether the first choice on such a GPU can be taken, or measuring decides."""
     said = (
         f"No other kernel is predicted within 20 % of {close[0]}."
         if len(close) == 1
         else f"{units.count(len(close))} kernels are predicted within 20 % of each other: {join(close, NAMED)}."
     )
-    if sure:
-        return f"{said} On an H200 or an H100 the first can be taken unmeasured."
-    return f"{said} The costs were fitted to larger matrices with shorter rows: measure which is fastest."
+    if not sure:
+        return f"{said} The costs were fitted to larger matrices with shorter rows: measure which is fastest."
+    if not gpu.is_judged:
+        return f"{said} Predictions were never judged on the {gpu.short_name}: measure which is fastest."
+    return f"{said} On the {gpu.short_name} the first can be taken unmeasured."
 
 
 def _beside(results: Results) -> Predicted:
