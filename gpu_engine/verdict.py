@@ -76,7 +76,7 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
     interval = interval_of_ratio(baseline, other)
     if interval is None:
         return Verdict("ambiguous", ratio, "One of the two has no interval.")
-    if _times(baseline) == _times(other):
+    if ratio == 1.0 and _times(baseline) == _times(other):
         return Verdict("same", 1.0, "Both are one measurement under two names.")
     gaps = [m.reference_gap for m in (baseline, other) if m.reference_gap is not None]
     if gaps:

@@ -1,9 +1,11 @@
 """Results: committed measurements and traces as records, and as CSV; routes, figures and pages read them here."""
 
 import dataclasses
+import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from sqlalchemy import func, null, select
+from sqlalchemy import Text, cast, func, select
 from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
@@ -16,6 +18,9 @@ Traces = dict[tuple[str, str], Trace]
 """Traces by device and case."""
 
 NOT_IN_CSV = ("environment", "samples_s")
+KEPT = 2**13
+"""Measurements that are kept as objects: those of a page of a hundred matrices."""
+
 COLUMNS = tuple(f.name for f in dataclasses.fields(Measurement) if f.name not in (*NOT_IN_CSV, "axes", "details"))
 """Of CSV: what measurements of all studies say; `axes.…` and `details.…` follow, as far as there are any."""
 
@@ -30,9 +35,11 @@ def measurements(
 ) -> list[Measurement]:
     """The measurements of these jobs, matrices, devices and cache states (empty: of all), in the order of commits.
 
-    Raw samples are left out unless asked for: they are most of the bytes.
+    Raw samples are left out unless asked for: they are most of the bytes. Without them a record is the same object as
+    long as it is kept, for which rankings are kept too.
     """
-    query = select(MeasurementRow.record, MeasurementRow.samples_s if samples else null())
+    record = cast(MeasurementRow.record, Text)
+    query = select(record, MeasurementRow.samples_s) if samples else select(record)
     wanted = (
         (MeasurementRow.job_id, job_ids),
         (MeasurementRow.matrix_id, matrix_ids),
@@ -43,7 +50,15 @@ def measurements(
         if values:
             query = query.where(column.in_(values))
     rows = session.execute(query.order_by(MeasurementRow.id))
-    return [parse_measurement({**record, "samples_s": taken or ()}) for record, taken in rows]
+    if samples:
+        return [dataclasses.replace(_parsed(text), samples_s=tuple(taken or ())) for text, taken in rows]
+    return [_parsed(text) for (text,) in rows]
+
+
+@lru_cache(maxsize=KEPT)
+def _parsed(text: str) -> Measurement:
+    """By the text itself, which says all: nothing that changes a row has to be told here."""
+    return parse_measurement({**json.loads(text), "samples_s": ()})
 
 
 def states(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str, int]]:

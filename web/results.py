@@ -7,12 +7,13 @@ names.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 
 from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData, op_of
+from gpu_engine.findings.identical import Identical
 from gpu_engine.records import MIXTURE, OP, Measurement
 from server import devices, matrix_sets, recorded_results, results
 from server.jobs import queue
@@ -183,7 +184,13 @@ def with_traces(session: Session, seen: Results) -> StudyData:
 
 
 def _renamed(m: Measurement, names: Mapping[str, str]) -> Measurement:
-    return replace(m, device=names[m.device]) if m.device in names else m
+    return _on(Identical((m,)), names[m.device]) if m.device in names else m
+
+
+@lru_cache(maxsize=results.KEPT)
+def _on(one: Identical, device: str) -> Measurement:
+    """The same object for the same measurement, which rankings are kept for."""
+    return replace(one[0], device=device)
 
 
 def _candidates(session: Session, study: str, selection: Selection) -> list[JobRow]:
