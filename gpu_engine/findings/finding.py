@@ -1,7 +1,7 @@
 """Finding: what the measurements of one matrix, batch or work on one device allow to say, for whoever shows it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gpu_engine.findings import units
@@ -24,7 +24,6 @@ class Row:
     leads   whether it is among the leaders
     ratio   time of the baseline over its time; None without two times
     reason  why the verdict is what it is, or why there is no time
-    cells   its numbers under the heads of the finding
     """
 
     measurement: Measurement
@@ -33,7 +32,6 @@ class Row:
     word: Word
     ratio: float | None
     reason: str
-    cells: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +44,7 @@ class Finding:
     decided    whether no other may be as fast as the leaders
     sentences  the verdict first
     baseline   label of what the rows are compared with; empty where there is none
+    tabulate   makes the numbers of the rows, in their order: most findings of a page are shown without
     facts      numbers that all rows share: (name, text)
     members    ids of the matrices that they are of, the first of them `matrix_id`
     of         as in Contest, what sets it apart from findings that are answered by themselves; None: nobody has said
@@ -61,8 +60,8 @@ class Finding:
     decided: bool
     sentences: tuple[str, ...]
     baseline: str
-    heads: tuple[Head, ...]
     rows: tuple[Row, ...]
+    tabulate: Callable[[], Table] = field(repr=False, compare=False)
     facts: tuple[tuple[str, str], ...] = ()
     members: tuple[str, ...] = ()
     of: str | None = None
@@ -70,10 +69,10 @@ class Finding:
     @property
     def table(self) -> Table:
         """All rows as text: the kernel, the verdict on it, then its numbers."""
-        against = Head("against", self.baseline or "nothing")
-        heads = (Head("kernel", numeric=False), Head("verdict", numeric=False), against, *self.heads)
-        rows = ((row.label, row.word, units.times(row.ratio), *row.cells) for row in self.rows)
-        return Table(heads, tuple(rows))
+        against, numbers = Head("against", self.baseline or "nothing"), self.tabulate()
+        heads = (Head("kernel", numeric=False), Head("verdict", numeric=False), against, *numbers.heads)
+        rows = zip(self.rows, numbers.rows, strict=True)
+        return Table(heads, tuple((row.label, row.word, units.times(row.ratio), *cells) for row, cells in rows))
 
     def document(self) -> dict[str, Any]:
         """As the API gives it."""
@@ -91,19 +90,24 @@ class Finding:
         }
 
 
-def row_of(m: Measurement, label: str, leads: bool, baseline: Measurement | None, cells: Sequence[str]) -> Row:
+def row_of(m: Measurement, label: str, leads: bool, baseline: Measurement | None) -> Row:
     """The row of a measurement beside the baseline, None where there is none."""
     word, ratio, reason = verdict_on(m, baseline)
-    return Row(m, label, leads, word, ratio, reason, tuple(cells))
+    return Row(m, label, leads, word, ratio, reason)
 
 
-def with_energy(heads: Sequence[Head], rows: Sequence[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
-    """The same with what was measured of energy before the note at the end; as they are where nothing was."""
-    if not any(row.measurement.energy_j for row in rows):
-        return tuple(heads), tuple(rows)
+def with_energy(numbers: Table, measurements: Sequence[Measurement]) -> Table:
+    """The same with what was measured of energy before the note at the end; as it is where nothing was.
+
+    measurements  those of its rows
+    """
+    if not any(m.energy_j for m in measurements):
+        return numbers
+    heads = numbers.heads
     place = len(heads) - (not heads[-1].numeric)
-    wider = (replace(row, cells=(*row.cells[:place], *_energy(row.measurement), *row.cells[place:])) for row in rows)
-    return (*heads[:place], *ENERGY, *heads[place:]), tuple(wider)
+    of_rows = zip(numbers.rows, measurements, strict=True)
+    rows = tuple((*cells[:place], *_energy(m), *cells[place:]) for cells, m in of_rows)
+    return Table((*heads[:place], *ENERGY, *heads[place:]), rows)
 
 
 def _energy(m: Measurement) -> tuple[str, str]:

@@ -1,10 +1,12 @@
 """What the times of both layouts allow to say."""
 
+from functools import partial
+
 from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding, against, row_of
 from gpu_engine.findings.ranking import rank
-from gpu_engine.findings.tables import Head
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 
 
@@ -34,10 +36,12 @@ def _finding(matrix_id: str, device: str, group: list[Measurement], data: StudyD
         decided=ranking.decided,
         sentences=(said,),
         baseline=base.kernel if base else "",
-        heads=(Head("rate", "GFLOP/s"), Head("time", "median")),
-        rows=tuple(
-            row_of(m, m.kernel, m.kernel in leaders, base, (units.number(m.gflops), units.seconds(m.median_s)))
-            for m in group
-        ),
+        rows=tuple(row_of(m, m.kernel, m.kernel in leaders, base) for m in group),
+        tabulate=partial(_numbers, group),
         members=(matrix_id,),
     )
+
+
+def _numbers(group: list[Measurement]) -> Table:
+    heads = Head("rate", "GFLOP/s"), Head("time", "median")
+    return Table(heads, tuple((units.number(m.gflops), units.seconds(m.median_s)) for m in group))

@@ -1,13 +1,14 @@
 """Findings of the `batched` study: which kernel is fastest, what it gains over libraries, how well `auto` chooses."""
 
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 
 from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, largest, name_of
 from gpu_engine.findings.data import KEPT, StudyData
-from gpu_engine.findings.finding import Finding, Row, against, common_axes, row_of, share, with_energy
-from gpu_engine.findings.tables import Head
+from gpu_engine.findings.finding import Finding, against, common_axes, row_of, share, with_energy
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 
 PAPER_GAIN = "10 to 25 times as fast in the paper"
@@ -46,7 +47,6 @@ def _contest(group: BatchGroup, data: StudyData) -> Contest:
 def finding(group: BatchGroup, data: StudyData) -> Finding:
     """What may be said of one batch."""
     leaders = {m.case for m in group.ranking.leaders}
-    heads, rows = with_energy(HEADS, [_row(m, group, m.case in leaders) for m in group.measurements])
     return Finding(
         study="batched",
         matrix_id=group.matrix_id,
@@ -58,8 +58,8 @@ def finding(group: BatchGroup, data: StudyData) -> Finding:
         decided=group.ranking.decided,
         sentences=_sentences(group),
         baseline=group.peer.kernel if group.peer else "",
-        heads=heads,
-        rows=rows,
+        rows=tuple(row_of(m, m.kernel, m.case in leaders, group.peer) for m in group.measurements),
+        tabulate=partial(_numbers, group.measurements),
         # What was recorded names the members of a mixed batch as they were called there.
         members=tuple(member for member in group.members if member in data.matrices) or (group.matrix_id,),
     )
@@ -101,8 +101,12 @@ def _chosen(group: BatchGroup) -> str:
     return f"{auto.kernel} is {against(single, auto)}, the best single kernel."
 
 
-def _row(m: Measurement, group: BatchGroup, leads: bool) -> Row:
-    cells = (
+def _numbers(measurements: Sequence[Measurement]) -> Table:
+    return with_energy(Table(HEADS, tuple(map(_cells, measurements))), measurements)
+
+
+def _cells(m: Measurement) -> tuple[str, ...]:
+    return (
         units.number(m.gflops),
         units.seconds(m.median_s),
         units.interval(m.ci_low_s, m.ci_high_s),
@@ -113,4 +117,3 @@ def _row(m: Measurement, group: BatchGroup, leads: bool) -> Row:
         units.number(m.max_error),
         m.note,
     )
-    return row_of(m, m.kernel, leads, group.peer, cells)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
@@ -18,7 +18,7 @@ from gpu_engine.findings.formats.groups import (
     without_duplicates,
 )
 from gpu_engine.findings.ranking import Ranking, rank
-from gpu_engine.findings.tables import Head
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import TRANSPOSED, Measurement
 
 
@@ -51,9 +51,6 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
     baseline = baseline_of(timed, data.baseline)
     ranking = rank(without_duplicates(timed))
     leaders = {m.kernel for m in ranking.leaders}
-    heads, cells = _cells(group, baseline)
-    rows = [row_of(m, m.kernel, m.kernel in leaders, baseline, own) for m, own in zip(group, cells, strict=True)]
-    heads, shown = with_energy(heads, rows)
     if baseline:
         said = _sentence(ranking, baseline), _undecided(timed), reproducibility.sentence(group)
         sentences = tuple(filter(None, said))
@@ -70,8 +67,8 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
         decided=ranking.decided,
         sentences=sentences,
         baseline=baseline.kernel if baseline else "",
-        heads=heads,
-        rows=shown,
+        rows=tuple(row_of(m, m.kernel, m.kernel in leaders, baseline) for m in group),
+        tabulate=partial(_numbers, group, baseline),
         facts=(
             ("floor", units.seconds(next((m.floor_s for m in timed), None))),
             ("gather floor", units.seconds(next((m.gather_floor_s for m in timed), None))),
@@ -100,10 +97,8 @@ def _undecided(timed: Sequence[Measurement]) -> str:
     return "These are single times without intervals: no verdict tells them apart." if alone else ""
 
 
-def _cells(
-    group: Sequence[Measurement], baseline: Measurement | None
-) -> tuple[tuple[Head, ...], list[tuple[str, ...]]]:
-    """The numbers of each measurement and the heads above them; a column has one unit and one number of decimals."""
+def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Table:
+    """The numbers of each measurement; a column has one unit and one number of decimals."""
     timed = [m for m in group if m.median_s]
     time = units.unit_for([m.median_s for m in timed], units.TIME)
     size = units.unit_for([m.stored_bytes for m in timed], units.SIZE)
@@ -126,7 +121,8 @@ def _cells(
         (Head("max error", "ε(|A||x|)"), units.column([m.max_error for m in group])),
         *([(reproducibility.HEAD, same_bits)] if (same_bits := reproducibility.cells(group)) else ()),
     )
-    return tuple(head for head, _ in columns), list(zip(*(cells for _, cells in columns), strict=True))
+    heads, cells = zip(*columns, strict=True)
+    return with_energy(Table(heads, tuple(zip(*cells, strict=True))), group)
 
 
 def _conversion(m: Measurement) -> str:

@@ -1,12 +1,12 @@
 """Findings of the `pagerank` study: which run is fastest, what segments gain, whether the ranks are right."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import KEPT, StudyData
-from gpu_engine.findings.finding import Finding, Row, against, row_of, share, with_energy
+from gpu_engine.findings.finding import Finding, against, row_of, share, with_energy
 from gpu_engine.findings.pagerank.runs import (
     FP64,
     Run,
@@ -108,7 +108,7 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
         first = ranking.sentence(lambda m: labels[m.case], f"on {group.device}{under}", facts)
     else:
         first = "No run here has a time and the right ranks."
-    heads, rows = with_energy(HEADS, [_row(run, group, full, leaders, matrix.n_rows) for run in group.runs])
+    base = full.measurement if full else None
     return Finding(
         study="pagerank",
         matrix_id=group.matrix_id,
@@ -120,8 +120,8 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
         decided=ranking.decided,
         sentences=(first, *_on_segments(group, right, matrix.n_rows), *_wrong(group, matrix.n_rows)),
         baseline=group.label(full) if full else "",
-        heads=heads,
-        rows=rows,
+        rows=tuple(row_of(r.measurement, group.label(r), r.measurement.case in leaders, base) for r in group.runs),
+        tabulate=partial(_numbers, group, matrix.n_rows),
         members=(group.matrix_id,),
     )
 
@@ -176,9 +176,14 @@ def _wrong(group: RunGroup, n: int) -> tuple[str, ...]:
     return (f"Not ranked, the ranks not being right to ε: {join(names, NAMED)}.",)
 
 
-def _row(run: Run, group: RunGroup, full: Run | None, leaders: set[str], n: int) -> Row:
+def _numbers(group: RunGroup, n: int) -> Table:
+    rows = tuple(_cells(run, group, n) for run in group.runs)
+    return with_energy(Table(HEADS, rows), [run.measurement for run in group.runs])
+
+
+def _cells(run: Run, group: RunGroup, n: int) -> tuple[str, ...]:
     m, own = run.measurement, run.measurement.details
-    cells = (
+    return (
         "" if not m.median_s else "right" if is_right(run, n) else "not right to ε",
         units.count(own.iterations),
         by_segments(own.iterations_by_segments) or units.MISSING,
@@ -192,7 +197,6 @@ def _row(run: Run, group: RunGroup, full: Run | None, leaders: set[str], n: int)
         power(own.mass_error),
         m.note,
     )
-    return row_of(m, group.label(run), m.case in leaders, full.measurement if full else None, cells)
 
 
 def _places(first: Measurement, listed: Sequence[Run]) -> list[tuple[str, ...]]:

@@ -1,11 +1,9 @@
 """Findings of the `products` study: which block is best, what reading less gains, whether Figure 4 holds."""
 
-from collections.abc import Sequence
-
 from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.finding import Finding, Row, common_axes, row_of, share
+from gpu_engine.findings.finding import Finding, common_axes, row_of, share
 from gpu_engine.findings.pagerank.figure_four import PRINTED
 from gpu_engine.findings.pagerank.runs import triangles
 from gpu_engine.findings.products.conclusions import said
@@ -20,7 +18,7 @@ from gpu_engine.findings.products.groups import (
     product_groups,
 )
 from gpu_engine.findings.products.tables import called
-from gpu_engine.findings.tables import Head
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.pagerank.products import Product
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import in_words
@@ -95,8 +93,8 @@ def _finding(group: ProductGroup, data: StudyData) -> Finding:
         decided=group.ranking.decided,
         sentences=_said_of(group, data),
         baseline=label(full[0]) if full else "",
-        heads=HEADS,
-        rows=tuple(_row(m, group, m.case in leaders, full[0] if full else None) for m in group.measurements),
+        rows=tuple(row_of(m, label(m), m.case in leaders, full[0] if full else None) for m in group.measurements),
+        tabulate=lambda: Table(HEADS, tuple(_cells(m, group) for m in group.measurements)),
         members=(group.matrix_id,),
     )
 
@@ -154,9 +152,9 @@ def _gain(place: Place, layout: str, segments: int, bits: str) -> str:
     return f"{units.ratio(both.value)} on {bits}{f' ({beside})' if beside else ''}"
 
 
-def _row(m: Measurement, group: ProductGroup, leads: bool, full: Measurement | None) -> Row:
+def _cells(m: Measurement, group: ProductGroup) -> tuple[str, ...]:
     own = m.details
-    cells: Sequence[str] = (
+    return (
         units.ratio(group.gain(*Product.parse(m.kernel, m.axes))),
         units.seconds(m.median_s),
         units.interval(m.ci_low_s, m.ci_high_s),
@@ -166,4 +164,3 @@ def _row(m: Measurement, group: ProductGroup, leads: bool, full: Measurement | N
         units.size(m.stored_bytes),
         m.note,
     )
-    return row_of(m, label(m), leads, full, cells)

@@ -1,7 +1,7 @@
 """Findings of the `scaling` study: of one matrix each work that devices share."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import KEPT, StudyData
@@ -10,7 +10,7 @@ from gpu_engine.findings.ranking import rank
 from gpu_engine.findings.scaling.cases import WORKS
 from gpu_engine.findings.scaling.groups import WorkGroup, by_work, devices_in_words, leading, number_of, work_groups
 from gpu_engine.findings.scaling.sentences import sentences
-from gpu_engine.findings.scaling.tables import heads, rows
+from gpu_engine.findings.scaling.tables import numbers, rows
 
 
 @lru_cache(KEPT)
@@ -60,7 +60,7 @@ def _finding(groups: Sequence[WorkGroup], data: StudyData) -> Finding:
         decided=ranking.decided,
         sentences=sentences(groups, data),
         baseline="one device",
-        heads=heads(groups),
         rows=rows(groups, {m.case for m in ranking.leaders}),
+        tabulate=partial(numbers, groups),
         members=(first.matrix_id,),
     )

@@ -1,12 +1,12 @@
 """Every case of a work in numbers: rows of its finding."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gpu_engine.findings import units
 from gpu_engine.findings.finding import Row, row_of
 from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, imbalance
 from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup
-from gpu_engine.findings.tables import Head
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 from gpu_engine.verdict import compare
 
@@ -42,13 +42,17 @@ def rows(groups: Sequence[WorkGroup], leaders: set[str]) -> tuple[Row, ...]:
 
     leaders  their cases
     """
+    return tuple(row_of(m, series.label, m.case in leaders, series.base) for _, series, m in _each(groups))
+
+
+def numbers(groups: Sequence[WorkGroup]) -> Table:
+    """Those of the rows."""
     library = _has_library(groups)
-    return tuple(
-        row_of(m, series.label, m.case in leaders, series.base, _cells(group, series, m, library))
-        for group in groups
-        for series in group.series
-        for m in series.measurements
-    )
+    return Table(heads(groups), tuple(_cells(*each, library) for each in _each(groups)))
+
+
+def _each(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, Series, Measurement]]:
+    return ((group, series, m) for group in groups for series in group.series for m in series.measurements)
 
 
 def _has_library(groups: Sequence[WorkGroup]) -> bool:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_engine.findings.finding import Finding, Row, against, common_axes, gain, row_of, share, verdict_on, with_energy
-from gpu_engine.findings.tables import Head
+from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 from tests.samples.batched import multiplied
 from tests.samples.formats import timed, untimed
@@ -58,16 +58,21 @@ def test_common_axes_are_those_that_all_have_alike() -> None:
     assert common_axes([*several, BASE]) == common_axes([]) == {}
 
 
+HEADS = (Head("rate", "GFLOP/s"), Head("note", numeric=False))
+NUMBERS = Table(HEADS, (("1.00", ""), ("2.00", ""), ("–", "no")))
+
+
 def finding(*rows: Row, baseline: str = "csr/scalar") -> Finding:
     leaders = tuple(row.label for row in rows if row.leads)
-    sentences, heads = ("One is fastest.",), (Head("rate", "GFLOP/s"), Head("note", numeric=False))
-    return Finding("formats", "m1", "cpu", "warm", "grid", {"a": "b"}, leaders, True, sentences, baseline, heads, rows)
+    sentences, numbers = ("One is fastest.",), Table(HEADS, NUMBERS.rows[: len(rows)])
+    said = leaders, True, sentences, baseline
+    return Finding("formats", "m1", "cpu", "warm", "grid", {"a": "b"}, *said, rows, lambda: numbers)
 
 
 ROWS = (
-    row_of(timed("csr/vector", 2e-3), "csr/vector, x 2", True, BASE, ["1.00", ""]),
-    row_of(BASE, "csr/scalar", False, BASE, ["2.00", ""]),
-    row_of(untimed("ell/thread", "failed", "no"), "ell/thread", False, BASE, ["–", "no"]),
+    row_of(timed("csr/vector", 2e-3), "csr/vector, x 2", True, BASE),
+    row_of(BASE, "csr/scalar", False, BASE),
+    row_of(untimed("ell/thread", "failed", "no"), "ell/thread", False, BASE),
 )
 
 
@@ -89,19 +94,19 @@ def test_the_table_has_the_verdict_before_the_numbers() -> None:
 
 
 def test_energy_stands_before_the_note_where_it_was_measured() -> None:
-    heads = (Head("rate", "GFLOP/s"), Head("note", numeric=False))
-    assert with_energy(heads, ROWS) == (heads, ROWS)
+    measured = [row.measurement for row in ROWS]
+    assert with_energy(NUMBERS, measured) is NUMBERS
     # 1 GFLOP/s over 2 ms are 2 MFLOP, for 4 mJ.
-    spent = row_of(timed("csr/vector", 2e-3, energy_j=4e-3, gflops=1.0), "csr/vector", True, BASE, ["1.00", "steady"])
-    wider, rows = with_energy(heads, (spent, *ROWS[1:]))
-    assert [(head.text, head.unit) for head in wider[1:3]] == [("energy", "warm"), ("GFLOP/s", "a watt")]
-    assert [row.cells for row in rows] == [
-        ("1.00", "4.00\u202fmJ", "0.500", "steady"),
+    spent = timed("csr/vector", 2e-3, energy_j=4e-3, gflops=1.0)
+    wider = with_energy(NUMBERS, [spent, *measured[1:]])
+    assert [(head.text, head.unit) for head in wider.heads[1:3]] == [("energy", "warm"), ("GFLOP/s", "a watt")]
+    assert wider.rows == (
+        ("1.00", "4.00\u202fmJ", "0.500", ""),
         ("2.00", "–", "–", ""),
         ("–", "–", "–", "no"),
-    ]
+    )
     # What has no note at its end has energy there.
-    assert with_energy(heads[:1], [replace(spent, cells=("1.00",))])[1][0].cells == ("1.00", "4.00\u202fmJ", "0.500")
+    assert with_energy(Table(HEADS[:1], (("1.00",),)), [spent]).rows == (("1.00", "4.00\u202fmJ", "0.500"),)
 
 
 def test_the_document_has_a_verdict_for_each_row() -> None:
