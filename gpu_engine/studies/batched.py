@@ -110,9 +110,9 @@ class BatchedStudy:
         )
 
     def estimate_s(self, params: BatchedParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
-        """Compiling once, then per batch and kernel the conversion and the rounds."""
+        """Starting once, then per batch and kernel the conversion and the rounds."""
         kernels = len(chosen_kernels(params, device.backend)) + 4
-        rate, overhead, start = (1e12, 0.02, 15.0) if device.backend == "cuda" else (6e9, 0.03, 10.0)
+        rate, overhead, start = (1e12, 0.03, 2.0) if device.backend == "cuda" else (6e9, 0.03, 2.5)
         small = {m.id: m.nnz for m in matrices if not _refusal(m.n_rows, m.nnz)}
         rounds = SHARE[params.sampling] * params.rounds
         products, seconds = rounds * len(params.caches) * 5, start

@@ -93,9 +93,9 @@ class FormatsStudy:
         )
 
     def estimate_s(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
-        """Compiling once, then per matrix and kernel the conversion and the rounds."""
+        """Starting once, then per matrix and kernel the conversion and the rounds."""
         kernels = len(chosen_kernels(params, device.backend)) + 2 + WATCHED * len(params.contestants)
-        rate, overhead, start = (1e12, 0.02, 8.0) if device.backend == "cuda" else (6e9, 0.03, 10.0)
+        rate, overhead, start = (1e12, 0.007, 2.0) if device.backend == "cuda" else (6e9, 0.03, 2.5)
         rounds = SHARE[params.sampling] * params.rounds
         products = rounds * len(params.caches) * 5
         seconds = sum(overhead * rounds + REPLAYS_S + products * 14 * m.nnz / rate for m in matrices)

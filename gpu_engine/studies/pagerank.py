@@ -87,13 +87,15 @@ class PagerankStudy:
         return (Case(m.id, v.name, "warm", v.axes) for m in matrices for v in variants)
 
     def estimate_s(self, params: PagerankParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
-        """Compiling once, then per matrix and variant the runs of the rounds and of the phases."""
+        """Starting once, then per matrix and variant the runs of the rounds and of the phases."""
         variants = len(_variants(params, device.backend))
-        rate, overhead, start = (1e12, 0.2, 20.0) if device.backend == "cuda" else (6e9, 0.05, 15.0)
+        gpu = device.backend == "cuda"
+        # Bytes/s of iterations, and nonzeros/s of conversions and checks.
+        rate, entries, overhead, start = (1e12, 4e7, 0.05, 2.0) if gpu else (1.2e10, 1e7, 0.05, 1.5)
         iterations = min(ITERATIONS_EXPECTED, params.iterations_max)
         runs = SHARE[params.sampling] * params.rounds + 5
         return start + sum(
-            variants * (overhead + runs * iterations * 14 * m.nnz / rate + m.nnz / 1e7) for m in matrices
+            variants * (overhead + runs * iterations * 14 * m.nnz / rate + m.nnz / entries) for m in matrices
         )
 
     def run(

@@ -17,10 +17,10 @@ from server.models import JobRow, JobState, MatrixRow
 JOBS_MAX = 30
 """So many of the last jobs of a study and device are looked at."""
 
-OTHER_SETTINGS, OTHER_MATRICES = 1.0, 0.3
-"""How far apart two jobs are by these alone; so far are those of e and of 1.3 times as many cases or seconds."""
+OTHER_SETTINGS, OTHER_MATRICES = 1.0, 0.7
+"""How far apart two jobs are by these alone; so far are those of e and of twice as many cases or seconds."""
 
-ALIKE = 0.35
+ALIKE = 0.5
 """A job that is so far apart counts 1/e of one that is the same."""
 
 DOUBT = 0.01
