@@ -4,7 +4,7 @@ import logging
 import os
 import secrets
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,15 @@ from typing import Any
 from gpu_engine.errors import UnavailableError
 from gpu_engine.records import DeviceInfo
 from server.jobs.cluster import find_cluster
-from server.jobs.task import Failure, StudyTask, run_study
+from server.jobs.task import Failure, StudyTask, run_study, warm_up
 from server.settings import Settings
 
 log = logging.getLogger(__name__)
 
 OBJECT_STORE_BYTES = 256 * 2**20
+
+WARM_UP_S = 10.0
+"""A process that has not warmed up by then is not waited for."""
 
 
 class StreamEndError(Exception):
@@ -89,6 +92,8 @@ class Engine:
         # Ray's own handler would raise SystemExit wherever the main thread is.
         signal.signal(signal.SIGTERM, on_terminate)
         self._task = ray.remote(max_calls=1)(run_study)
+        self._warm_up = ray.remote(warm_up)
+        self.prepare()
 
     def cluster(self) -> DeviceInfo | None:
         """Several hosts as one device, as long as they are there; None too where Ray does not answer."""
@@ -112,8 +117,13 @@ class Engine:
 
         ray.shutdown()
 
+    def prepare(self) -> None:
+        """Starts the process of the next job, which takes a second or two of a core: nothing should be timed now."""
+        self._warm = self._warm_up.options(num_cpus=0, max_retries=0, **self._here()).remote()
+
     def submit(self, task: StudyTask) -> "Stream":
         """Starts a process for the work on its device; raises EngineBrokenError when Ray does not take it."""
+        import ray
         from ray import cloudpickle
         from ray.exceptions import RayError
 
@@ -126,24 +136,30 @@ class Engine:
         }
         pickled = cloudpickle.dumps(task)  # type: ignore[no-untyped-call]
         try:
-            return Stream(self._task.options(**options).remote(task.device.uuid, pickled))
+            # Beside a measurement it would take a core.
+            ray.wait([self._warm], timeout=WARM_UP_S)
+            return Stream(self._task.options(**options).remote(task.device.uuid, pickled), self.prepare)
         except (RayError, RuntimeError, OSError) as error:
             raise EngineBrokenError(f"Ray takes no work: {error}") from error
 
     def _reserved(self, device: DeviceInfo) -> dict[str, Any]:
         """Where Ray starts the process: at its device; here what drives a cluster, whose actors reserve theirs."""
+        return self._here() if device.hosts else {"resources": {device.id: 1}}
+
+    def _here(self) -> dict[str, Any]:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        if not device.hosts:
-            return {"resources": {device.id: 1}}
         return {"scheduling_strategy": NodeAffinitySchedulingStrategy(self._own_node, soft=False)}
 
 
 class Stream:
-    """What one process says, value by value: it goes on when the value before was taken."""
+    """What one process says, value by value: it goes on when the value before was taken.
 
-    def __init__(self, generator: Any) -> None:
-        self._generator = generator
+    ended  called once the process is told to end
+    """
+
+    def __init__(self, generator: Any, ended: Callable[[], None]) -> None:
+        self._generator, self._ended = generator, ended
 
     def take(self, timeout_s: float) -> Any:
         """The next value, None when there is none within the timeout.
@@ -172,3 +188,4 @@ class Stream:
         import ray
 
         ray.cancel(self._generator, force=True)
+        self._ended()

@@ -1,6 +1,7 @@
 """The process that measures: a Ray task that runs one study and streams its records. It touches no database."""
 
 import faulthandler
+import importlib
 import os
 import pickle
 import traceback
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from gpu_engine.records import Case, DeviceInfo, DeviceProfile, Record
     from gpu_engine.studies.base import Study
     from server.store import Store
+
+
+WARM = ("gpu_engine.measure", "gpu_engine.studies", "server.store")
+"""Modules that a process imports before it is told what to do."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,13 @@ class StoredMatrices(Mapping[str, "CsrMatrix"]):
 
     def __len__(self) -> int:
         return len(self._ids)
+
+
+def warm_up() -> int:
+    """Imports what every study needs but CuPy, so that the study that this process runs next finds it; its id."""
+    for module in WARM:
+        importlib.import_module(module)
+    return os.getpid()
 
 
 def run_study(gpu_uuid: str, pickled: bytes) -> "Iterator[Hello | Record | Failure]":
