@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from gpu_engine.errors import ConflictError, quote
@@ -25,9 +25,13 @@ def is_recorded(device_id: str) -> bool:
 
 
 def device_ids(session: Session, study: str, matrix_id: str = "") -> tuple[str, ...]:
-    """The recorded devices with results of a study, of one matrix if it is named; those of the release first."""
+    """The recorded devices with results of a study, of one matrix if it is named.
+
+    Those of the release come first, of these what has most matrices, then what was recorded first.
+    """
+    most = select(func.count()).where(RecordedResultsRow.recording_id == RecordingRow.id).scalar_subquery().desc()
     query = select(RecordingRow.device).where(RecordingRow.study == study)
-    query = query.order_by(RecordingRow.imported, RecordingRow.device)
+    query = query.order_by(RecordingRow.imported, most, RecordingRow.created_at, RecordingRow.device)
     if matrix_id:
         query = query.join(RecordedResultsRow).join(
             MatrixRow, (MatrixRow.fingerprint == RecordedResultsRow.fingerprint) & (MatrixRow.id == matrix_id)

@@ -1,6 +1,7 @@
 """What recordings brought, as callers see it: read-only devices and matrices, results joined by fingerprint."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,16 @@ def test_a_matrix_with_the_same_fingerprint_has_the_recorded_results(
     (fastest,) = [m for m in found if (m.kernel, m.cache) == ("csr/vector", "warm")]
     assert (fastest.case, fastest.median_s) == (f"{own}|csr/vector|warm|", 800e-6 * 0.01)
     assert fastest.environment == {"driver": "580.1"}
+
+
+def test_what_has_most_matrices_is_the_first_device(database: Database, imported: Path) -> None:
+    whole = sample()
+    one = whole.matrices[0]
+    own = tuple(m for m in whole.measurements if m.matrix_id == one.id)
+    files.write(imported / "h100" / "formats.json.gz", replace(whole, matrices=(one,), measurements=own))
+    import_recordings.run(database, imported)
+    with database.read() as session:
+        assert recorded_results.device_ids(session, STUDY) == (H200, "recorded:h100")
 
 
 def test_results_come_in_the_order_of_the_matrices_asked_for(database: Database, imported: Path) -> None:
