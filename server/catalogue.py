@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Float, and_, func, literal, or_, select, true
 from sqlalchemy.orm import Session
 
-from gpu_engine.advisor import is_sure
 from gpu_engine.errors import NotFoundError, ParameterError, quote
 from gpu_engine.records import as_json
 from gpu_engine.studies import STUDIES
@@ -186,8 +185,9 @@ def matrix_document(row: MatrixRow, predictor: Predictor) -> dict[str, Any]:
         "nnz": row.nnz,
         "features": row.features,
         "advice": [as_json(advice) for advice in predictor.advise(row.features)],
+        "advice_gpu": predictor.gpu.short_name if close else None,
         "contenders": list(close),
-        "advice_is_sure": is_sure(row.features) if close else None,
+        "advice_is_sure": predictor.is_sure(row.features) if close else None,
         "source": row.source,
         "error": row.error or None,
         "created_at": time_of(row.created_at),

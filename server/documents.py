@@ -52,9 +52,9 @@ class Matrix(TypedDict):
     """A matrix; `error` is the problem document of a failed one, `advice` the best kernels first.
 
     `advice` is for the first GPU of the service that the advisor knows, calibrated by what was measured there, else for
-    an H200. `contenders`: the kernels predicted within 20 % of the first, warm. `advice_is_sure`: on an H200 or an H100
-    the first can be taken unmeasured, for the matrix is like those that the costs were fitted to; null where there is
-    no advice.
+    an H200: `advice_gpu`. `contenders`: the kernels predicted within 20 % of the first, warm. `advice_is_sure`: the
+    first can be taken unmeasured, for such a GPU was predicted and measured, and the matrix is like those that the
+    costs were fitted to. Both are null where there is no advice.
     """
 
     id: str
@@ -67,6 +67,7 @@ class Matrix(TypedDict):
     nnz: int
     features: dict[str, Any]
     advice: list[Advice]
+    advice_gpu: str | None
     contenders: list[str]
     advice_is_sure: bool | None
     source: dict[str, Any]

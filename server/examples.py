@@ -65,6 +65,7 @@ EXAMPLES: dict[Any, Any] = {
                 "bandwidth of the memory sets.",
             }
         ],
+        "advice_gpu": "H200",
         "contenders": ["split/tile", "coo/segmented"],
         "advice_is_sure": True,
         "source": {"kind": "upload", "filename": "cnr-2000.mtx.gz", "bytes": 9837912},

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from gpu_engine.advisor import Advice, advise, can_advise, contenders
+from gpu_engine.advisor import Advice, advise, can_advise, contenders, is_sure
 from gpu_engine.advisor.evaluation import calibrate
 from gpu_engine.advisor.gpus import FITTED, Gpu, gpu_named
 from gpu_engine.advisor.model import MODELS
@@ -43,6 +43,10 @@ class Predictor:
     def advise(self, features: Features) -> tuple[Advice, ...]:
         """The best kernels for warm products there."""
         return advise(features, self.gpu, self.calibration)
+
+    def is_sure(self, features: Features) -> bool:
+        """Whether the first need not be measured: on a GPU that was judged, of a matrix like those fitted to."""
+        return self.gpu.is_judged and is_sure(features)
 
     def contenders(self, features: Features) -> tuple[str, ...]:
         """The kernels predicted close to the first."""

@@ -29,7 +29,8 @@ def device_ids(session: Session, study: str, matrix_id: str = "") -> tuple[str, 
 
     Those of the release come first, of these what has most matrices, then what was recorded first.
     """
-    most = select(func.count()).where(RecordedResultsRow.recording_id == RecordingRow.id).scalar_subquery().desc()
+    matrices = select(func.count()).where(RecordedResultsRow.recording_id == RecordingRow.id)
+    most = matrices.correlate(RecordingRow).scalar_subquery().desc()
     query = select(RecordingRow.device).where(RecordingRow.study == study)
     query = query.order_by(RecordingRow.imported, most, RecordingRow.created_at, RecordingRow.device)
     if matrix_id:

@@ -120,7 +120,7 @@ def show(matrix: MatrixId, server: Server = None, as_json: AsJson = False) -> No
     if found["advice"]:
         _print_advice(found["advice"])
         close = len(found["contenders"])
-        taken = "on an H200 or an H100 the first can be taken unmeasured"
+        taken = f"on the {found['advice_gpu']} the first can be taken unmeasured"
         said = taken if found["advice_is_sure"] else "measure which is fastest"
         say(f"Predicted within 20 % of the first, itself among them: {close}; {said}.")
 

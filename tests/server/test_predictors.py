@@ -113,6 +113,12 @@ def test_a_kernel_that_is_slower_here_than_predicted_is_put_behind_others(databa
     assert found.contenders(EVEN)[0] == found.advise(EVEN)[0].kernel
 
 
+def test_it_is_sure_of_a_gpu_that_was_judged_alone() -> None:
+    unknown = gpu_named("NVIDIA A100-SXM4-40GB")
+    assert unknown is not None
+    assert [Predictor(gpu).is_sure(EVEN) for gpu in (GPU, FITTED, unknown)] == [True, True, False]
+
+
 def test_a_document_has_its_advice_and_is_as_sure_as_without_it(database: Database) -> None:
     with database.read() as session:
         before = matrix_document(get_matrix(session, "even"), predictors.of_service(session))
@@ -121,7 +127,7 @@ def test_a_document_has_its_advice_and_is_as_sure_as_without_it(database: Databa
         after = matrix_document(get_matrix(session, "even"), predictors.of_service(session))
     assert (before["advice"][0]["kernel"], before["contenders"][0], before["advice_is_sure"]) == (FIRST, FIRST, True)
     assert after["advice"][0]["kernel"] == after["contenders"][0] != FIRST
-    assert after["advice_is_sure"] is True
+    assert (after["advice_is_sure"], after["advice_gpu"]) == (True, GPU.short_name)
 
 
 @pytest.mark.parametrize(
