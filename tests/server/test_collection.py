@@ -46,16 +46,17 @@ def site(app: FastAPI) -> Site:
 
 
 @pytest.fixture
-def fetch(site: Site, client: TestClient) -> Fetch:
-    """`fetch("HB/bcsstk16")`: the matrix once it is ready or failed."""
+def fetch(app: FastAPI, site: Site, client: TestClient) -> Fetch:
+    """`fetch("HB/bcsstk16")`: the matrix once it is ready or failed, and what waited for it is gone."""
 
     def fetch_(name: str, status: int = 202) -> dict[str, Any]:
         answer = client.post("/api/v1/matrices/fetch", json={"name": name})
         assert answer.status_code == status, answer.text
-        document: dict[str, Any] = answer.json()
+        address = f"/api/v1/matrices/{answer.json()['id']}"
         end = time.monotonic() + LIMIT_S
-        while document["state"] == "ingesting" and time.monotonic() < end:
-            document = client.get(f"/api/v1/matrices/{document['id']}").json()
+        while app.state.ingestor.number and time.monotonic() < end:
+            client.get(address)
+        document: dict[str, Any] = client.get(address).json()
         return document
 
     return fetch_
