@@ -5,6 +5,7 @@ import os
 import secrets
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ class Engine:
         self._settings = settings
         self._devices = devices
         self._folder = folder
+        self._warm: list[Any] = []
 
     def start(self) -> None:
         """Starts Ray or joins it; raises UnavailableError where a configured cluster lacks our devices."""
@@ -116,10 +118,15 @@ class Engine:
         import ray
 
         ray.shutdown()
+        self._warm = []
 
     def prepare(self) -> None:
         """Starts the process of the next job, which takes a second or two of a core: nothing should be timed now."""
-        self._warm = self._warm_up.options(num_cpus=0, max_retries=0, **self._here()).remote()
+        from ray.exceptions import RayError
+
+        # Where Ray does not answer, the next job says so.
+        with suppress(RayError, RuntimeError, OSError):
+            self._warm = [self._warm_up.options(num_cpus=0, max_retries=0, **self._here()).remote()]
 
     def submit(self, task: StudyTask) -> "Stream":
         """Starts a process for the work on its device; raises EngineBrokenError when Ray does not take it."""
@@ -136,8 +143,9 @@ class Engine:
         }
         pickled = cloudpickle.dumps(task)  # type: ignore[no-untyped-call]
         try:
-            # Beside a measurement it would take a core.
-            ray.wait([self._warm], timeout=WARM_UP_S)
+            if self._warm:
+                # Beside a measurement it would take a core.
+                ray.wait(self._warm, timeout=WARM_UP_S)
             return Stream(self._task.options(**options).remote(task.device.uuid, pickled), self.prepare)
         except (RayError, RuntimeError, OSError) as error:
             raise EngineBrokenError(f"Ray takes no work: {error}") from error

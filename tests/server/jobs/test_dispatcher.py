@@ -72,11 +72,11 @@ def test_a_killed_process_is_followed_by_another_that_measures_what_is_owed(jobs
 def test_each_job_runs_in_a_process_that_has_warmed_up_for_it(jobs: Jobs, engine: Engine, dispatching: Serve) -> None:
     import ray
 
-    ready = [ray.get(engine._warm)]
+    ready = ray.get(engine._warm)
     with dispatching():
         for _ in range(2):
             jobs.wait(jobs.submit(), "succeeded")
-            ready.append(ray.get(engine._warm))
+            ready += ray.get(engine._warm)
     assert list(dict.fromkeys(process for process, _ in jobs.begun())) == ready[:2]
     assert len(set(ready)) == 3
 
