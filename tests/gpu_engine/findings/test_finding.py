@@ -98,10 +98,11 @@ def test_energy_stands_before_the_note_where_it_was_measured() -> None:
     assert with_energy(NUMBERS, measured) is NUMBERS
     # 1 GFLOP/s over 2 ms are 2 MFLOP, for 4 mJ.
     spent = timed("csr/vector", 2e-3, energy_j=4e-3, gflops=1.0)
-    wider = with_energy(NUMBERS, [spent, *measured[1:]])
+    noted = Table(HEADS, (("1.00", "steady"), *NUMBERS.rows[1:]))
+    wider = with_energy(noted, [spent, *measured[1:]])
     assert [(head.text, head.unit) for head in wider.heads[1:3]] == [("energy", "warm"), ("GFLOP/s", "a watt")]
     assert wider.rows == (
-        ("1.00", "4.00\u202fmJ", "0.500", ""),
+        ("1.00", "4.00\u202fmJ", "0.500", "steady"),
         ("2.00", "–", "–", ""),
         ("–", "–", "–", "no"),
     )

@@ -94,6 +94,8 @@ def test_the_table_of_a_finding_has_every_case_and_why(client: TestClient, measu
         assert f"cases-{line.id}" in reader.ids
         cases = get(client, line.table).text
         assert Reader(cases).tables == [len(line.finding.rows)]
+        numbers = line.finding.tabulate()
+        assert [len(cells) for cells in numbers.rows] == [len(numbers.heads)] * len(line.finding.rows)
         for row in line.finding.rows:
             assert f"<code>{escape(row.label)}</code>" in cases
             if row.measurement.median_s is None:
