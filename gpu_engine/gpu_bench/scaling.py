@@ -14,8 +14,8 @@ from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.multigpu.partition import PARTITIONINGS
 from gpu_engine.multigpu.workload import Setting
 from gpu_engine.multigpu.workloads import WORKLOADS
-from gpu_engine.records import Case, DeviceInfo, Measurement, Trace
-from gpu_engine.studies.scaling import ScalingParams, settings
+from gpu_engine.records import DeviceInfo, Measurement, Trace
+from gpu_engine.studies.scaling import ScalingParams, case_of, settings
 
 PASSES: tuple[dict[str, Any], ...] = (
     {"work": ("cold",)},
@@ -61,8 +61,8 @@ def measure(
     for subject in subjects:
         say(f"measuring {subject.name}")
         chosen = chosen_settings(passes(subject, rounds, several), bench.device)
-        plan = ScalingPlan({case_of(subject, setting).key: setting for setting in chosen}, rounds, nodes=1)
-        cases = [case_of(subject, setting) for setting in chosen]
+        cases = [case_of(subject.name, setting) for setting in chosen]
+        plan = ScalingPlan({case.key: setting for case, setting in zip(cases, chosen, strict=True)}, rounds, nodes=1)
         experiment = ScalingExperiment(plan, cases, matrix_cache.measured(subject), bench)
         yield from recorded(sampling.measure(bench, [experiment]), say)
 
@@ -72,11 +72,6 @@ def chosen_settings(found: Iterable[ScalingParams], device: DeviceInfo) -> Seque
     order = [partitioning.name for partitioning in PARTITIONINGS], list(WORKLOADS)
     chosen = dict.fromkeys(setting for params in found for setting in settings(params, device))
     return sorted(chosen, key=lambda s: (order[0].index(s.partitioning), order[1].index(s.workload)))
-
-
-def case_of(subject: Subject, setting: Setting) -> Case:
-    """The case of a setting."""
-    return Case(subject.name, setting.kernel, "warm", setting.axes)
 
 
 def passes(subject: Subject, rounds: int, several_nodes: bool = False) -> Iterator[ScalingParams]:

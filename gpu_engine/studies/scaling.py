@@ -122,7 +122,7 @@ class ScalingStudy:
         Raises ParameterError on an unknown name, and where nothing of the work is possible with the partitionings.
         """
         chosen = settings(params, device)
-        return (Case(m.id, setting.kernel, "warm", setting.axes) for m in matrices for setting in chosen)
+        return (case_of(m.id, setting) for m in matrices for setting in chosen)
 
     def estimate_s(self, params: ScalingParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         """Compiling once, then per matrix and case the check and the rounds."""
@@ -147,6 +147,11 @@ class ScalingStudy:
             return measure_cluster(plan, todo, matrices, bench, Effort.of(params))
         found = (ScalingExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
         return measure(bench, found, Effort.of(params))
+
+
+def case_of(matrix_id: str, setting: Setting) -> Case:
+    """The case that a setting is measured as."""
+    return Case(matrix_id, setting.kernel, "warm", setting.axes)
 
 
 def settings(params: ScalingParams, device: DeviceInfo) -> tuple[Setting, ...]:
