@@ -46,6 +46,8 @@ test-all: export MUTATIONS ?= 20000
 test test-all: export PYTHONDONTWRITEBYTECODE =
 test test-all: install
 	@tools/package chromium chromium "the tests of the pages"
+	@tools/package libatomic.so.1 libatomic1 "the browser that the tests drive"
+	@tools/package g++ g++ "the tests of the kernels on a CPU"
 	@tools/package bwrap bubblewrap "the tests of the deployment"
 	@docker compose version >/dev/null 2>&1 || tools/package docker-compose docker-compose "the tests of the deployment"
 	.venv/bin/python -m pytest -n 3 --no-loadscope-reorder $(OPTIONS)
