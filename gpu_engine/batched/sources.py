@@ -18,10 +18,10 @@ from pathlib import Path
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import InputError, MatrixFileError, TooLargeError, quote
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, read_matrix
-from gpu_engine.matrix_io.archive import archive_members, is_archive
 from gpu_engine.matrix_io.base import GIB
 from gpu_engine.matrix_io.decompress import check_effort, content_blocks
 from gpu_engine.matrix_io.npz import ZIP_MAGIC
+from gpu_engine.matrix_io.tar import is_tar, tar_members
 
 COPY_BYTES = 2**20
 DIRECTORY_BYTES = 256
@@ -111,7 +111,7 @@ def _unpacked(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]
         if file.read(len(ZIP_MAGIC)) == ZIP_MAGIC:
             return _unzipped(path, folder, limits)
     with closing(content_blocks(path, limits.file)) as blocks:
-        if not is_archive(next(blocks, b"")):
+        if not is_tar(next(blocks, b"")):
             raise MatrixFileError(
                 f"{quote(path.name)} is neither a folder nor a tar or zip archive; expected matrix files in one."
             )
@@ -122,8 +122,8 @@ def _untarred(path: Path, folder: Path, limits: SourceLimits) -> dict[str, Path]
     found: dict[str, Path] = {}
     with closing(content_blocks(path, limits.file)) as blocks:
         # Each file may come with a folder.
-        for member, content in archive_members(blocks, 2 * limits.files + 1):
-            if member.isreg():
+        for member, content in tar_members(blocks, 2 * limits.files + 1):
+            if member.is_file:
                 _count(len(found) + 1, limits)
                 with _place(folder, member.name, found).open("xb") as file:
                     file.writelines(content)

@@ -1,6 +1,6 @@
 """Tar archives built block by block, so that it is known which names and sizes each has; GNU tar is asked where it is.
 
-Python's own tarfile is not asked: the reader uses it.
+Python's own tarfile is not asked: its releases differ in what they accept.
 """
 
 import random
