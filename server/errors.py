@@ -36,7 +36,40 @@ STATUS: tuple[tuple[type[SparsightError], int], ...] = (
 """The first class that an error is an instance of gives its status."""
 
 CODES = {413: errors.TooLargeError.code}
-"""Codes of plain HTTP errors that have a name in the tree; the others are named after their phrase."""
+"""Codes of plain HTTP errors that have a name in the tree; the others are named after their title."""
+
+TITLES: Mapping[int, str] = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable",
+    408: "Request Timeout",
+    409: "Conflict",
+    410: "Gone",
+    411: "Length Required",
+    412: "Precondition Failed",
+    413: "Content Too Large",
+    414: "URI Too Long",
+    415: "Unsupported Media Type",
+    416: "Range Not Satisfiable",
+    417: "Expectation Failed",
+    421: "Misdirected Request",
+    422: "Unprocessable Content",
+    426: "Upgrade Required",
+    428: "Precondition Required",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    501: "Not Implemented",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+    505: "HTTP Version Not Supported",
+    507: "Insufficient Storage",
+}
+"""The reason phrases of RFC 9110, 6585 and 4918: those of Python's `http` change from one release to the next."""
 
 EXTRA: Mapping[int, dict[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}
 """Headers of every answer with this status."""
@@ -64,6 +97,11 @@ def status_of(error: SparsightError) -> int:
     return next(status for kind, status in STATUS if isinstance(error, kind))
 
 
+def title_of(status: int) -> str:
+    """Return the title of a problem with this status, which is that of its class where it has none of its own."""
+    return TITLES.get(status) or ("Client Error" if status < 500 else "Server Error")
+
+
 def problem(status: int, code: str, detail: str, hint: Hint | None = None, **members: Any) -> dict[str, Any]:
     """An RFC 9457 problem document; `code` and `hint_code` are stable, `detail` and `hint` are for people.
 
@@ -74,7 +112,7 @@ def problem(status: int, code: str, detail: str, hint: Hint | None = None, **mem
         hints["asks"] = list(QUESTIONS[hint].options)
     return {
         "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
+        "title": title_of(status),
         "status": status,
         "code": code,
         "detail": detail,
@@ -121,10 +159,10 @@ def install_error_handlers(app: FastAPI) -> None:
             methods = allowed(app.router.routes, request.scope)
             detail = f"{request.method} is no method of this address; it has {methods}."
             return problem_response(problem(405, "method_not_allowed", detail), {"Allow": methods})
-        phrase = HTTPStatus(error.status_code).phrase
-        code = CODES.get(error.status_code, phrase.lower().replace(" ", "_"))
-        # A router says no more of an address than the title does.
-        detail = str(error.detail) if error.detail != phrase else f"There is nothing at {quote(request.url.path)}."
+        code = CODES.get(error.status_code, title_of(error.status_code).lower().replace(" ", "_"))
+        # A router says no more of an address than Python's phrase, in whose words Starlette has it.
+        is_bare = error.detail == HTTPStatus(error.status_code).phrase
+        detail = str(error.detail) if not is_bare else f"There is nothing at {quote(request.url.path)}."
         return problem_response(problem(error.status_code, code, detail), dict(error.headers or {}))
 
     @app.exception_handler(RequestValidationError)

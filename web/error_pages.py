@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 from typing import Any
 
 from fastapi import Request, Response
@@ -30,7 +29,7 @@ def as_page(handler: Any) -> Handler:
             # Whoever has signed in or sends a token gets to no handler with this.
             asked = SignInPage("Sign in", "", local_path(request.query_params.get("next", "")), problem["detail"])
             return render(request, "sign_in.html", asked, 401)
-        title = HTTPStatus(problem["status"]).phrase.capitalize()
+        title = problem["title"].capitalize()
         page = render(request, "error.html", ErrorPage(title, "", problem["status"], words(problem)), problem["status"])
         page.headers.update({name: v for name, v in response.headers.items() if name in ("retry-after", "allow")})
         return page

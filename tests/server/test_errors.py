@@ -1,13 +1,14 @@
 import errno
+from http import HTTPStatus
 
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, HTTPException
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import DataError, OperationalError
 
 from gpu_engine import errors
 from gpu_engine.errors import MatrixFileError, SparsightError
-from server.errors import install_error_handlers, status_of
+from server.errors import STATUS, TITLES, install_error_handlers, status_of, title_of
 
 
 def answer_to(error: Exception) -> tuple[int, str, dict[str, object]]:
@@ -91,3 +92,16 @@ def test_a_body_that_cannot_be_read_is_told_why(client: TestClient, body: bytes,
     answer = client.post("/api/v1/jobs", content=body, headers={"content-type": kind})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
     assert answer.json()["detail"].startswith(sentence)
+
+
+@pytest.mark.parametrize("status", [401, 404, 409, 413, 414, 416, 418, 422, 429, 500, 503, 507])
+def test_titles_and_codes_do_not_hang_on_the_phrases_of_python(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = answer_to(HTTPException(status))[2]
+    monkeypatch.setattr(HTTPStatus(status), "phrase", "Other words")
+    assert answer_to(HTTPException(status))[2] == before
+    assert before["title"] == title_of(status)
+    assert before["detail"] == "There is nothing at '/'."
+
+
+def test_every_status_of_ours_has_a_title() -> None:
+    assert {status for _, status in STATUS} <= TITLES.keys()

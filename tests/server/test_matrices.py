@@ -175,7 +175,7 @@ def test_a_failure_after_the_answer_is_kept_with_its_reason(
     matrix_id = upload(client, bad).json()["id"]
     document = until_settled(client, matrix_id)
     assert document["state"] == "failed"
-    assert document["error"] == {"type": "about:blank", "title": "Unprocessable Entity", "status": 422} | {
+    assert document["error"] == {"type": "about:blank", "title": "Unprocessable Content", "status": 422} | {
         key: document["error"][key] for key in ("code", "detail", "line")
     }
     assert (document["error"]["code"], document["error"]["line"]) == ("invalid_matrix_file", 5)
