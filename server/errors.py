@@ -4,7 +4,7 @@ import errno
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
+from http.client import responses
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -160,8 +160,8 @@ def install_error_handlers(app: FastAPI) -> None:
             detail = f"{request.method} is no method of this address; it has {methods}."
             return problem_response(problem(405, "method_not_allowed", detail), {"Allow": methods})
         code = CODES.get(error.status_code, title_of(error.status_code).lower().replace(" ", "_"))
-        # A router says no more of an address than Python's phrase, in whose words Starlette has it.
-        is_bare = error.detail == HTTPStatus(error.status_code).phrase
+        # A router says no more of an address than Python's phrase, which Starlette takes from there.
+        is_bare = error.detail == responses.get(error.status_code, "")
         detail = str(error.detail) if not is_bare else f"There is nothing at {quote(request.url.path)}."
         return problem_response(problem(error.status_code, code, detail), dict(error.headers or {}))
 
