@@ -1,6 +1,6 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-all test-image check format chaos gpu-test gpu-sanitize gpu-bench tables page-bench load estimates lock \
+.PHONY: help run install test test-all test-image check format chaos bare gpu-test gpu-sanitize gpu-bench tables page-bench load estimates lock \
 	update-constraints bom reach fuzz fuzz-api
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
@@ -21,6 +21,7 @@ help:
 	@echo "make load [CLIENTS=50] [MINUTES=2] [PAUSE=1] time pages, lists, submissions and uploads of many clients at once, and watch the memory"
 	@echo "make estimates [JOBS=40] what jobs were expected to take beside what they took, as a service learns it"
 	@echo "make chaos [KILLS=200] kill processes, dispatchers, workers, servers and Postgres under a queue of real jobs"
+	@echo "make bare [RELEASES='bookworm trixie'] run both commands of the README on Debian with nothing installed; as root"
 	@echo "make reach             what listens, and what of it and of the files another user or address reaches; as root"
 	@echo "make fuzz [FILES=100000 UPLOADS=3000] matrix files by grammar and mutation, read in process and sent to a service"
 	@echo "make fuzz-api [REQUESTS=50000] requests made up from the description of the API, for callers of every role"
@@ -74,6 +75,9 @@ estimates: install
 
 chaos: install
 	.venv/bin/python -m tools.chaos --kills $(or $(KILLS),200)
+
+bare:
+	tools/bare $(RELEASES)
 
 reach: install
 	@tools/package ip iproute2 "what other addresses reach"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import httpx
 import psutil
@@ -23,6 +23,7 @@ import yaml
 from sqlalchemy import make_url
 
 from server.settings import Settings
+from tests.programs import missing
 from tests.server.jobs.conftest import wait_for
 
 ROOT = Path(__file__).parent.parent
@@ -41,14 +42,6 @@ MATRIX = "%%MatrixMarket matrix coordinate real general\n3 4 4\n1 1 1\n1 4 2\n3 
 
 def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-def missing(package: str) -> NoReturn:
-    """Skips a test whose program is not installed; on a build machine (CI=true) that is a failure."""
-    sentence = f"{package} is not installed; on Debian and Ubuntu: apt-get install {package}."
-    if os.environ.get("CI") == "true":
-        pytest.fail(sentence)
-    pytest.skip(sentence)
 
 
 def bubblewrap() -> str:

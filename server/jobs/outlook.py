@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import BigInteger, cast, func, select
 from sqlalchemy.orm import Session
 
 from server.db import clock
@@ -30,21 +30,23 @@ def _waiting(session: Session, jobs: Sequence[JobRow], left_s: dict[str, float])
     moments = {job.id: job.created_at for job in jobs if job.state == JobState.QUEUED}
     if not moments:
         return {}
-    left = JobRow.estimate_s * (1.0 - JobRow.progress / JobRow.cases_total)
-    waiting = JobRow.state == JobState.QUEUED, JobRow.device.in_(left_s)
+    # In whole microseconds: sums of decimals differ with the database, its release and the order of the rows.
+    left = cast(func.round(JobRow.estimate_s * (1.0 - JobRow.progress / JobRow.cases_total) * 1e6), BigInteger)
+    left_us = {device: round(seconds * 1e6) for device, seconds in left_s.items()}
+    waiting = JobRow.state == JobState.QUEUED, JobRow.device.in_(left_us)
     # The database counts those before the first: of a thousand that wait a list shows fifty in a row.
     before = select(JobRow.device, func.count(), func.sum(left)).group_by(JobRow.device)
-    ahead = dict.fromkeys(left_s, 0)
-    for device, number, seconds in session.execute(before.where(*waiting, JobRow.created_at < min(moments.values()))):
-        ahead[device], left_s[device] = number, left_s[device] + seconds
+    ahead = dict.fromkeys(left_us, 0)
+    for device, number, total_us in session.execute(before.where(*waiting, JobRow.created_at < min(moments.values()))):
+        ahead[device], left_us[device] = number, left_us[device] + int(total_us)
     shown = select(JobRow.id, JobRow.device, JobRow.estimate_s, left).order_by(JobRow.created_at, JobRow.id)
     between = JobRow.created_at.between(min(moments.values()), max(moments.values()))
     found: dict[str, Outlook] = {}
-    for job_id, device, estimate_s, seconds in session.execute(shown.where(*waiting, between)):
+    for job_id, device, estimate_s, job_us in session.execute(shown.where(*waiting, between)):
         ahead[device] += 1
         if job_id in moments:
-            found[job_id] = ahead[device], left_s[device] + estimate_s
-        left_s[device] += seconds
+            found[job_id] = ahead[device], (left_us[device] + round(estimate_s * 1e6)) / 1e6
+        left_us[device] += job_us
     return found
 
 

@@ -1,6 +1,5 @@
 """A real browser on a real server: only the server can be reached, and any complaint of the browser fails the test."""
 
-import os
 import shutil
 import socket
 import threading
@@ -14,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Route, expect, sync_playwright
 
+from tests.programs import missing
 from tests.web.conftest import lab as lab
 
 LIMIT_MS = 120_000
@@ -34,9 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def browser() -> Iterator[Browser]:
     """Chromium; on a build machine (CI=true) a missing one is a failure."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        sentence = "Chromium is not installed; on Debian and Ubuntu: apt-get install chromium."
-        pytest.fail(sentence) if os.environ.get("CI") == "true" else pytest.skip(sentence)
+    path = path or missing("chromium")
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=path, args=arguments)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from gpu_engine.cpms import SEGMENTS, allocate, head_bits, padded, read, to_cpms, to_ieee, write
 from tests.gpu_engine.cpms.bits import SIZES, bits_of, rounded, short_values, some_values, values_of
 from tests.gpu_engine.cpms.kernels import PRECISIONS
+from tests.programs import missing
 
 LEAST = 2.0**-63
 NUMBERS = st.lists(st.floats(LEAST, 1.0), max_size=150)
@@ -54,9 +55,7 @@ extern "C" void write_{segments}_{k}_{code}(void *base, double *values, long lon
 @pytest.fixture(scope="module")
 def header(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """segments.cuh for the host."""
-    compiler = shutil.which("c++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
+    compiler = shutil.which("c++") or missing("g++")
     folder: Path = tmp_path_factory.mktemp("segments")
     texts = (resources.files("gpu_engine.cuda").joinpath(name) for name in ("common.cuh", "segments.cuh"))
     headers = "".join(text.read_text(encoding="utf-8") for text in texts)

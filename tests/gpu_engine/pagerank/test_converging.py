@@ -29,6 +29,7 @@ from gpu_engine.pagerank.converging import COURSE, ConvergingInSegments
 from gpu_engine.pagerank.cuda_ranks import CudaRanks
 from gpu_engine.parameters import parse_params
 from tests.gpu_engine.pagerank.conditions import Capture, Device, Ranks, compiled
+from tests.programs import missing
 
 SCHEDULES = [
     parse_params(Schedule, {"segments": segments, "first": first, "near": near, "stall": stall})
@@ -41,9 +42,7 @@ DRAWS = 100
 
 @pytest.fixture(scope="module")
 def rules(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    compiler = shutil.which("c++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
+    compiler = shutil.which("c++") or missing("g++")
     return compiled(tmp_path_factory.mktemp("course"), compiler)
 
 
