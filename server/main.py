@@ -1,7 +1,7 @@
 """create_app: wires database, store, routes and pages together; the one server module that may import web."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 from fastapi import FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
@@ -82,9 +82,10 @@ def create_app(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    await run_in_threadpool(app.state.ingestor.open)
-    yield
-    app.state.fetcher.stop()
-    await run_in_threadpool(app.state.ingestor.close)
-    await run_in_threadpool(app.state.fetcher.close)
-    app.state.database.close()
+    # Also where the start fails, or an end.
+    with closing(app.state.database):
+        await run_in_threadpool(app.state.ingestor.open)
+        yield
+        app.state.fetcher.stop()
+        await run_in_threadpool(app.state.ingestor.close)
+        await run_in_threadpool(app.state.fetcher.close)

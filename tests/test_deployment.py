@@ -55,7 +55,7 @@ def compose() -> list[str]:
     docker = shutil.which("docker")
     if docker and subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode == 0:
         return [docker, "compose"]
-    missing("docker-compose")
+    return missing("docker-compose")
 
 
 def resolved(*files: str, **variables: str) -> dict[str, Any]:

@@ -78,3 +78,19 @@ def test_who_waits_comes_after_what_runs_and_waits_on_the_same_device(database: 
             "e": (None, None),
         }
         assert outlooks(session, [rows["d"]]) == {"d": (2, 250.0)}, "whoever else is asked for"
+
+
+def test_waits_are_sums_that_no_order_of_rows_and_no_release_of_a_database_changes(database: Database) -> None:
+    estimates = [0.1, 0.2, 0.3, 1e-6, 1e6 / 3, 0.7]
+    with database.write() as session:
+        jobs = [
+            JobRow(
+                id=f"j{number}", study="formats", matrix_ids=[], device="cpu", state=JobState.QUEUED,
+                created_at=float(number), cases_total=2, progress=0.0, estimate_s=estimate_s,
+            )
+            for number, estimate_s in enumerate(estimates)
+        ]  # fmt: skip
+        session.add_all(jobs)
+        session.flush()
+        # One look from the last: the database sums; one at all of them: this process does.
+        assert outlooks(session, jobs[-1:])["j5"] == outlooks(session, jobs)["j5"] == (6, 333334.633334)
