@@ -157,6 +157,65 @@ def test_harwell_boeing_right_hand_sides_are_left_out(read: Any) -> None:
     assert as_dense(read(files.harwell_boeing(header) + b" 1.0 2.0\n")) == files.DENSE
 
 
+def _hb_column(form: str, lines: str, whole: str = "(1X,8I9)") -> bytes:
+    """A column of values in that format, two lines of them."""
+    count = 4
+    head = f"{'A title':72}KEY     \n{1:14}{1:14}{1:14}{1:14}{0:14}\nRUA{'':11}{count:14}{1:14}{count:14}{0:14}\n"
+    indices = f" {1:9}{count + 1:9}\n " + "".join(f"{row:9}" for row in range(1, count + 1)) + "\n"
+    return f"{head}{whole:16}{whole:16}{form:20}\n{indices}{lines}".encode()
+
+
+@pytest.mark.parametrize(
+    ("form", "lines", "values"),
+    [
+        ("(3(1P,E11.3))", "  1.250E+00  2.500E+00 -5.000E-01\n  4.000E+02\n", [1.25, 2.5, -0.5, 400]),
+        ("(3(1PE11.3))", "  1.250E+00  2.500E+00 -5.000E-01\n  4.000E+02\n", [1.25, 2.5, -0.5, 400]),
+        ("(1P,3D11.3)", "  1.250D+00  2.500d+00 -5.000D-01\n  4.000D+02\n", [1.25, 2.5, -0.5, 400]),
+        ("(1P3E12.3E3)", "  1.250E+000  2.500E+000 -5.000E-001\n  4.000E+002\n", [1.25, 2.5, -0.5, 400]),
+        ("(-1P,4F6.2)", "  1.25  2.50 -0.50 400.0\n", [12.5, 25, -5, 4000]),
+        ("(2P,4F6.2)", "  1.25  2.50 -0.50 400E0\n", [0.0125, 0.025, -0.005, 4]),
+        ("(4F6.2)", "   125   250   -50 40000\n", [1.25, 2.5, -0.5, 400]),
+        ("(4EN8.1)", " 1.25+00  25.D-1-500E-03    4E+2\n", [1.25, 2.5, -0.05, 40]),
+        ("( 2( 1x, es 7.0 ) )", " 1.25+00  2.5D+0\n -5.0-01  4.0+02\n", [1.25, 2.5, -0.5, 400]),
+        ("(2(G7.2,1X))", "1.25     2.50  \n-.5     400.\n", [1.25, 2.5, -0.5, 400]),
+        ("(E9.2,3(F5.1))", " 1.25E+00  2.5 -0.5400.0\n", [1.25, 2.5, -0.5, 400]),
+        ("(F5.2,(F6.2))", " 1.25  2.50\n -0.50\n400.00\n", [1.25, 2.5, -0.5, 400]),
+        ("(F5.2,1P,2(E9.2))", " 1.25 2.50E+00     -5.0\n    4.0E2\n", [1.25, 2.5, -0.5, 400]),
+        ("(SP,BN,T3,4I5.1)", "     +1   +2   -3 +400\n", [1, 2, -3, 400]),
+        ("(BZ,4I4)", "   1  2  -3 4\n", [1, 20, -30, 4000]),
+        ("(4F6.1)", "  1.0        3.0  4.0\n", [1, 0, 3, 4]),
+        ("(4E8.1)", " 1.0+100 2.0-100 3.E+10  4.D-10\n", [1e100, 2e-100, 3e10, 4e-10]),
+    ],
+)
+def test_harwell_boeing_values_by_format(read: Any, form: str, lines: str, values: list[float]) -> None:
+    result = read(_hb_column(form, lines))
+    assert result.matrix.values.tolist() == values
+    assert len(result.notes) == values.count(0)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    ["(1X,8I9)", "(8(I9),1X)", "(T2,8I9)", "(TR1,4(2I9))", "( 1x, 8 i 9 )", "(1X,8I9.1)", "(2P,1X,8I9)", "(1X8I9)"],
+)
+def test_harwell_boeing_indices_by_format(read: Any, whole: str) -> None:
+    content = _hb_column("(4F3.0)", " 1. 2. 3. 4.\n", whole)
+    if not whole.startswith("(8("):
+        assert read(content).matrix.values.tolist() == [1, 2, 3, 4]
+    else:
+        assert read(content.replace(b"\n ", b"\n")).matrix.values.tolist() == [1, 2, 3, 4]
+
+
+def test_harwell_boeing_formats_longer_than_their_columns_and_counts_by_blanks(read: Any) -> None:
+    lines = _hb_column("(4F3.0)", " 1. 2. 3. 4.\n").decode().splitlines(keepends=True)
+    lines[1:4] = ["3 1 1 1\n", "RUA 4 1 4 0\n", "(1X,1(8(I9)),1X,1X) (1X,2(2(1(2(I9))))) (4(F3.0))\n"]
+    assert read("".join(lines).encode()).matrix.values.tolist() == [1, 2, 3, 4]
+
+
+def test_a_real_hermitian_harwell_boeing_matrix_is_symmetric(read: Any) -> None:
+    result = read(files.harwell_boeing(_symmetric("RHA"), *HB_LOWER, "1.5D+00  -2.0     4.E0\n 5.\n"))
+    assert as_dense(result) == [[1.5, 0, -2], [0, 4, 0], [-2, 0, 5]]
+
+
 def test_containers_within_compression(read: Any) -> None:
     for name in ("mat", "tar", "Harwell-Boeing"):
         for pack in (gzip.compress, bz2.compress):
