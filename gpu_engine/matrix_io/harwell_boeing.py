@@ -136,7 +136,7 @@ def _formats(line: str, needed: int, number: int) -> tuple[Format, ...]:
         return tuple(_format(text, place == 2, number) for place, text in enumerate(by_columns))
     except MatrixFileError:
         by_brackets = list(_bracketed(line))
-        if len(by_brackets) < needed or by_brackets[:needed] == [text.strip() for text in by_columns]:
+        if len(by_brackets) < needed:
             raise
         return tuple(_format(text, place == 2, number) for place, text in enumerate(by_brackets[:needed]))
 
