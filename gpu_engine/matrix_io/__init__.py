@@ -11,9 +11,11 @@ from gpu_engine.matrix_io.edge_list import EdgeList
 from gpu_engine.matrix_io.explain import explain_head
 from gpu_engine.matrix_io.harwell_boeing import HarwellBoeing
 from gpu_engine.matrix_io.matlab import MatlabFile
+from gpu_engine.matrix_io.matlab4 import MatlabV4File
 from gpu_engine.matrix_io.matrix_market import MatrixMarket
 from gpu_engine.matrix_io.npz import SciPyNpz
 from gpu_engine.matrix_io.options import EDGES, ReadOptions, chosen
+from gpu_engine.matrix_io.petsc import PetscBinary
 from gpu_engine.matrix_io.write import market_text, write_matrix_market
 
 __all__ = [
@@ -35,6 +37,8 @@ READERS: tuple[Reader, ...] = (
     SuiteSparseArchive(),
     SciPyNpz(),
     MatlabFile(),
+    MatlabV4File(),
+    PetscBinary(),
     HarwellBoeing(),
     EdgeList(),
 )
