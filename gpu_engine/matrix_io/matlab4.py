@@ -61,7 +61,7 @@ class _Header:
     @property
     def bytes(self) -> int:
         """Size of the numbers behind the name."""
-        return self.n_rows * self.n_cols * self.dtype.itemsize * (2 if self.is_complex else 1)
+        return self.n_rows * self.n_cols * int(self.dtype.itemsize) * (2 if self.is_complex else 1)
 
 
 def _header(content: bytes) -> _Header | None:

@@ -176,10 +176,10 @@ def harwell_boeing(
     return (header + pointers + rows + values).encode()
 
 
-def saved(save: Any, matrix: Any, **options: Any) -> bytes:
-    """What one of SciPy's writers makes of a matrix."""
+def saved(save: Any, *matrix: Any, **options: Any) -> bytes:
+    """What one of SciPy's or NumPy's writers makes of a matrix."""
     file = io.BytesIO()
-    save(file, matrix, **options)
+    save(file, *matrix, **options)
     return file.getvalue()
 
 

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import re
 import struct
 import tarfile
 from collections.abc import Callable
@@ -18,6 +19,34 @@ from gpu_engine.csr_matrix import CsrMatrix, fingerprint
 from gpu_engine.matrix_io import READERS, ReadResult, market_text, read_matrix
 from tests.battery import BATTERY
 from tests.gpu_engine import matrix_files as files
+
+CSR: Any = scipy.sparse.csr_array(files.DENSE)
+COO: Any = CSR.tocoo()
+GROUP = {"data": CSR.data, "indices": CSR.indices, "indptr": CSR.indptr, "shape": np.array(CSR.shape)}
+COLUMNS: Any = CSR.tocsc()
+PLACES = np.array([COO.row, COO.col])
+
+#: what wrote it → (arrays of DENSE, words of the notes)
+NAMED_ARRAYS: dict[str, tuple[dict[str, Any], str]] = {
+    "data, indices, indptr": (GROUP, "^$"),
+    "by columns": ({**GROUP, "data": COLUMNS.data, "indices": COLUMNS.indices, "indptr": COLUMNS.indptr}, "^$"),
+    "row, col, data": ({"row": COO.row, "col": COO.col, "data": COO.data, "shape": COO.shape}, "^$"),
+    "pydata COO": ({"data": COO.data, "coords": PLACES, "shape": COO.shape, "fill_value": 0.0}, "^$"),
+    "pydata COO by columns": ({"data": COO.data, "coords": np.asfortranarray(PLACES), "shape": COO.shape}, "^$"),
+    "pydata GCXS": ({**GROUP, "fill_value": 0.0, "compressed_axes": [0]}, "^$"),
+    "adj_": ({f"adj_{name}": array for name, array in GROUP.items()} | {"labels": [1, 2]}, "1 other .*rows are compr"),
+    "adj_matrix.": ({f"adj_matrix.{name}": array for name, array in GROUP.items()}, "rows are compressed"),
+    "one of two": (
+        {f"{start}{name}": array for start in ("adj_", "attr_") for name, array in GROUP.items()},
+        "4 other arrays .* adj_…; rows",
+    ),
+    "format as text": ({**GROUP, "format": "csr"}, "^$"),
+    "bsr": (
+        {"format": b"bsr", "shape": (4, 3), "data": np.array(files.DENSE)[:, None, :], "indices": [0] * 4}
+        | {"indptr": [0, 1, 2, 3, 4]},
+        "^$",
+    ),
+}
 
 
 @pytest.fixture
@@ -117,6 +146,22 @@ def test_unsorted_rows_and_duplicates_are_made_canonical(read: Any) -> None:
     assert result.duplicates == 2
     assert "2 entries repeat" in result.notes[-1]
     assert read(files.npz(data=np.zeros(7))).matrix.nnz == 7
+
+
+@pytest.mark.parametrize("name", NAMED_ARRAYS)
+def test_npz_of_other_libraries(read: Any, name: str) -> None:
+    arrays, words = NAMED_ARRAYS[name]
+    result = read(files.saved(np.savez_compressed, **arrays))
+    assert as_dense(result) == files.DENSE
+    assert re.search(words, " ".join(result.notes))
+
+
+def test_blocks_keep_their_zeros_and_diagonals_do_not(read: Any) -> None:
+    dense: Any = [[0.0, 2, 0, 0], [0, 3, 4, 0], [0, 0, 5, 6], [7, 0, 0, 0]]
+    for matrix, nnz in ((scipy.sparse.bsr_array(dense, blocksize=(2, 2)), 16), (scipy.sparse.dia_array(dense), 6)):
+        result = read(files.saved(scipy.sparse.save_npz, matrix))
+        assert as_dense(result) == dense
+        assert result.matrix.nnz == nnz == matrix.tocsr().nnz
 
 
 HB_SYMMETRIC = files.HB_HEADER.replace("RUA                        4", "RSA                        3")

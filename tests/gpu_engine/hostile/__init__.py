@@ -23,14 +23,6 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 LARGE: dict[str, Callable[[], bytes]] = {
     name: make
-    for cases in (
-        archives.LARGE,
-        compressed.LARGE,
-        npz.LARGE,
-        matlab.LARGE,
-        matlab4.LARGE,
-        petsc.LARGE,
-        harwell_boeing.LARGE,
-    )
-    for name, make in cases.items()
+    for module in (archives, compressed, npz, matlab, matlab4, petsc, harwell_boeing)
+    for name, make in module.LARGE.items()
 }

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.gpu_engine.matrix_files import mat4
 
-TABLE = [[1, 1, 2.0], [3, 2, 1.0], [3, 3, 0]]
+TABLE: list[list[float]] = [[1, 1, 2.0], [3, 2, 1.0], [3, 3, 0]]
 
 BAD = {
     "complex by its flag": (mat4(TABLE, imaginary=1), "complex; only real"),
