@@ -9,6 +9,8 @@ from gpu_engine.matrix_io.base import MIB, Reader, ReadLimits, ReadResult
 from gpu_engine.matrix_io.decompress import content_blocks
 from gpu_engine.matrix_io.edge_list import EdgeList
 from gpu_engine.matrix_io.explain import explain_head
+from gpu_engine.matrix_io.gexf import Gexf
+from gpu_engine.matrix_io.graphml import GraphML
 from gpu_engine.matrix_io.harwell_boeing import HarwellBoeing
 from gpu_engine.matrix_io.matlab import MatlabFile
 from gpu_engine.matrix_io.matlab4 import MatlabV4File
@@ -39,6 +41,8 @@ READERS: tuple[Reader, ...] = (
     MatlabFile(),
     MatlabV4File(),
     PetscBinary(),
+    GraphML(),
+    Gexf(),
     HarwellBoeing(),
     EdgeList(),
 )

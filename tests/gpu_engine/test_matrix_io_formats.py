@@ -19,6 +19,7 @@ from gpu_engine.csr_matrix import CsrMatrix, fingerprint
 from gpu_engine.matrix_io import READERS, ReadResult, market_text, read_matrix
 from tests.battery import BATTERY
 from tests.gpu_engine import matrix_files as files
+from tests.gpu_engine.hostile import graph_xml
 
 CSR: Any = scipy.sparse.csr_array(files.DENSE)
 COO: Any = CSR.tocoo()
@@ -259,6 +260,44 @@ def test_harwell_boeing_formats_longer_than_their_columns_and_counts_by_blanks(r
 def test_a_real_hermitian_harwell_boeing_matrix_is_symmetric(read: Any) -> None:
     result = read(files.harwell_boeing(_symmetric("RHA"), *HB_LOWER, "1.5D+00  -2.0     4.E0\n 5.\n"))
     assert as_dense(result) == [[1.5, 0, -2], [0, 4, 0], [-2, 0, 5]]
+
+
+def test_graphml_nodes_are_rows_in_their_order_and_edges_know_their_direction(read: Any) -> None:
+    edges = (
+        '<edge source="b" target="a"><data key="w">2.5</data></edge>'
+        '<edge source="a" target="c" directed="false"><data key="w">4</data></edge>'
+        '<edge source="c" target="c" directed="false"><data key="w">7</data></edge><node id="c"/><node id="alone"/>'
+    )
+    result = read(graph_xml.graphml(edges))
+    assert as_dense(result) == [[0, 0, 4, 0], [2.5, 0, 0, 0], [4, 0, 7, 0], [0, 0, 0, 0]]
+    assert any("2 of the edges have no direction" in note for note in result.notes)
+    result = read(graph_xml.graphml('<edge source="a" target="b"/>', 'edgedefault="undirected"', before=""))
+    assert as_dense(result) == [[0, 1], [1, 0]]
+    default = graph_xml.KEY[:-2] + "><default>3</default></key>"
+    result = read(graph_xml.graphml('<edge source="a" target="b"/>' * 2, before=default))
+    assert as_dense(result) == [[0, 6], [0, 0]]
+    assert result.duplicates == 1
+
+
+def test_an_edge_attribute_of_graphml_that_is_not_named_weight_is_named(read: Any) -> None:
+    key = graph_xml.KEY.replace("weight", "capacity")
+    result = read(graph_xml.graphml('<edge source="a" target="b"><data key="w">3</data></edge>', before=key))
+    assert as_dense(result) == [[0, 1], [0, 0]]
+    assert any("'capacity'" in note for note in result.notes)
+
+
+def test_gexf_edges_without_a_weight_have_one(read: Any) -> None:
+    edges = '<edge source="a" target="b" weight="2.5"/><edge source="b" target="b"/>'
+    result = read(graph_xml.gexf(edges))
+    assert as_dense(result) == [[0, 2.5], [0, 1]]
+    assert any("1 edges have no weight" in note for note in result.notes)
+
+
+def test_a_vector_behind_a_petsc_matrix_is_left_out(read: Any) -> None:
+    tail = struct.pack(">iid", files.PETSC_MATRIX - 2, 1, 5.0)
+    result = read(files.petsc(tail=tail))
+    assert as_dense(result) == [[2, 0, 1], [0, 3, 0], [4, 0, 5]]
+    assert any("a vector" in note for note in result.notes)
 
 
 def test_containers_within_compression(read: Any) -> None:
