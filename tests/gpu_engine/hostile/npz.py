@@ -211,7 +211,7 @@ BAD = {
         "two members",
     ),
     "a zip of an .mtx": (files.zipped([("m.mtx", MARKET)]), "'m.mtx' and no sparse matrix. Unpack"),
-    "a zip without members": (b"PK\5\6" + bytes(18), "empty or split"),
+    "a zip without members": (b"PK\5\6" + bytes(18), "empty zip"),
     "an .npz of NumPy": (files.saved(np.savez, DATA), "'arr_0' and no sparse matrix. Save"),
     "damaged bzip2 within zip": (
         _damaged(files.zipped(files.csr_members(), zipfile.ZIP_BZIP2), b"BZh91AY"),
