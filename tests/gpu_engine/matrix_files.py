@@ -108,6 +108,12 @@ def sparse_element(**changed: bytes) -> bytes:
     return element(14, b"".join(parts.values()))
 
 
+def opaque(name: bytes = b"when") -> bytes:
+    """A variable of a class such as datetime, string or table, which has no shape."""
+    flags, content = element(6, struct.pack("<II", 17, 0)), element(14, element(6, struct.pack("<II", 13, 0)))
+    return element(14, flags + element(1, name) + element(1, b"MCOS") + element(1, b"datetime") + content)
+
+
 def mat(*elements: bytes, header: bytes = MAT_HEADER) -> bytes:
     return header + b"".join(elements or (sparse_element(),))
 

@@ -125,6 +125,17 @@ def test_logical_matrix_and_big_endian_file(read: Any) -> None:
     assert as_dense(read(header + struct.pack(">II", 14, len(body)) + body)) == [[1, 0], [0, 1]]
 
 
+def test_a_sparse_variable_beside_strings_tables_and_times(read: Any) -> None:
+    for elements in ((files.opaque(), files.sparse_element()), (files.sparse_element(), files.opaque())):
+        assert as_dense(read(files.mat(*elements))) == files.DENSE
+
+
+@pytest.mark.parametrize("kind", [1, 2, 16])
+def test_names_of_mat_variables_of_any_type(read: Any, kind: int) -> None:
+    result = read(files.mat(files.sparse_element(name=files.element(kind, b"A_1"))))
+    assert "'A_1'" in result.notes[0]
+
+
 def test_room_behind_the_last_entry_of_a_mat_file_is_left_out(read: Any) -> None:
     matrix = scipy.sparse.csc_array(files.DENSE)
     rows = files.element(5, np.append(matrix.indices, [99, 99]).astype("<i4").tobytes())
