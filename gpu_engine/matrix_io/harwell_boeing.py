@@ -24,6 +24,12 @@ MIRROR = {"U": 0.0, "R": 0.0, "S": 1.0, "H": 1.0, "Z": -1.0}
 """A real Hermitian matrix is a symmetric one."""
 
 TYPE = re.compile(r"[RPICQrpicq][USZHRuszhr][AEae](?=[ \d]|$)")
+AUXILIARY = re.compile(
+    r"(?:ord|rhs|sln|est|evl|svl|evc|svc|sbv|sbm|sbp|ipt|icv|lvl|geo|avl|mvl)[ a-z]{2} .{8} [ a-z](?: +\d+)+",
+    re.IGNORECASE,
+)
+"""First line of a Rutherford-Boeing file that goes with a matrix: right-hand sides, orderings, values and others."""
+
 COUNT = re.compile(r"[0-9]{0,14}", re.ASCII)
 FIELD_STARTS = (0, 14, 28, 42, 56)
 FORMAT_COLUMNS = ((0, 16), (16, 32), (32, 52))
@@ -35,8 +41,10 @@ class HarwellBoeing(Complete):
     name = "Harwell-Boeing"
 
     def recognises(self, head: bytes) -> bool:
-        """Whether the third line begins with a matrix type and the fourth with a Fortran format."""
+        """Whether the third line begins with a type and the fourth with a Fortran format; or an auxiliary file."""
         lines = head.split(b"\n", 4)[:4]
+        if len(lines) > 1 and _is_auxiliary(*(line.decode("latin-1") for line in lines[:2])):
+            return True
         return len(lines) == 4 and bool(TYPE.match(lines[2].decode("latin-1"))) and lines[3].lstrip()[:1] == b"("
 
     def read(self, path: Path, limits: ReadLimits) -> ReadResult:
@@ -72,8 +80,14 @@ class _Header:
 
 def _header(lines: Lines, limits: ReadLimits) -> _Header:
     """The header lines, checked; `lines` stands behind them."""
-    _next(lines)
-    counts = _counts(_next(lines), 0, 5, lines.number)
+    title, second = _next(lines), _next(lines)
+    if _is_auxiliary(title, second):
+        raise MatrixFileError(
+            f"This Rutherford-Boeing file holds auxiliary data ({quote(title[:3])}), not a matrix. "
+            "Send the matrix file.",
+            1,
+        )
+    counts = _counts(second, 0, 5, lines.number)
     has_right_sides = len(counts) > 4 and counts[4] > 0
     line = _next(lines)
     kind, number = line[:3].upper(), lines.number
@@ -89,6 +103,10 @@ def _header(lines: Lines, limits: ReadLimits) -> _Header:
     if has_right_sides:
         _next(lines)
     return _Header(n_rows, n_cols, entries, pattern, MIRROR[kind[1]], formats)
+
+
+def _is_auxiliary(title: str, second: str) -> bool:
+    return AUXILIARY.match(title) is not None and second.lstrip()[:1] == "("
 
 
 def _next(lines: Lines) -> str:

@@ -32,6 +32,14 @@ BAD = {
     "complex": (_header_line(3, "RUA", "CUA"), "only real"),
     "hermitian 4 × 3": (_header_line(3, "RUA", "RHA"), "must be square"),
     "complex hermitian": (_header_line(3, "RUA", "CHA"), "is complex; only real"),
+    "right-hand sides alone": (
+        f"rhsrd KEY      r {4:13} {1:13} {4:13}\n{'(3E25.16)':20}\n 1.0 2.0 3.0\n 4.0\n".encode(),
+        "auxiliary data .'rhs'.",
+    ),
+    "an ordering alone": (
+        f"ordr  KEY      i {4:13} {1:13} {4:13}\n{'(4I5)':20}\n    1    2    3    4\n".encode(),
+        "auxiliary data .'ord'.",
+    ),
     "unassembled": (_header_line(3, "RUA", "RUE"), "unassembled"),
     "auxiliary values": (_header_line(3, "RUA", "QUA"), "only real"),
     "skew pattern": (_header_line(3, "RUA", "PZA"), "only real"),
