@@ -44,7 +44,8 @@ ENTRY_BYTES = 12
 """A column of 4 bytes and a value of 8."""
 
 ENDINGS = re.compile(
-    r"(\.(mtx|mm|txt|csv|tsv|dat|net|edges|el|tar|npz|mat|hb|rb|[rp][sua]a))?(\.(gz|bz2)|\.tgz)?$", re.IGNORECASE
+    r"(\.(mtx|mm|txt|csv|tsv|dat|net|edges|el|tar|npz|mat|graphml|gexf|petsc|hb|rb|[rp][sua]a))?(\.(gz|bz2)|\.tgz)?$",
+    re.IGNORECASE,
 )
 """What a file name says about the file and not about the matrix."""
 

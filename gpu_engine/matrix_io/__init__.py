@@ -9,11 +9,16 @@ from gpu_engine.matrix_io.base import MIB, Reader, ReadLimits, ReadResult
 from gpu_engine.matrix_io.decompress import content_blocks
 from gpu_engine.matrix_io.edge_list import EdgeList
 from gpu_engine.matrix_io.explain import explain_head
+from gpu_engine.matrix_io.foreign_files import explain_magic
+from gpu_engine.matrix_io.gexf import Gexf
+from gpu_engine.matrix_io.graphml import GraphML
 from gpu_engine.matrix_io.harwell_boeing import HarwellBoeing
 from gpu_engine.matrix_io.matlab import MatlabFile
+from gpu_engine.matrix_io.matlab4 import MatlabV4File
 from gpu_engine.matrix_io.matrix_market import MatrixMarket
 from gpu_engine.matrix_io.npz import SciPyNpz
 from gpu_engine.matrix_io.options import EDGES, ReadOptions, chosen
+from gpu_engine.matrix_io.petsc import PetscBinary
 from gpu_engine.matrix_io.write import market_text, write_matrix_market
 
 __all__ = [
@@ -35,6 +40,10 @@ READERS: tuple[Reader, ...] = (
     SuiteSparseArchive(),
     SciPyNpz(),
     MatlabFile(),
+    MatlabV4File(),
+    PetscBinary(),
+    GraphML(),
+    Gexf(),
     HarwellBoeing(),
     EdgeList(),
 )
@@ -73,6 +82,9 @@ def read_head(path: Path, limits: ReadLimits) -> bytes:
 
 def reader_of(head: bytes) -> Reader:
     """The reader of files that begin so; raises MatrixFileError where there is none."""
+    # A PDF has lines that look like edges.
+    if words := explain_magic(head):
+        raise MatrixFileError(words, 1)
     for reader in READERS:
         if reader.recognises(head):
             return reader

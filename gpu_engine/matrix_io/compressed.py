@@ -38,7 +38,7 @@ def build(parts: Compressed, limits: ReadLimits, *notes: str) -> ReadResult:
     nnz = int(parts.indices.size)
     check_shape(parts.n_rows, parts.n_cols, nnz, limits)
     n_major, n_minor = (parts.n_cols, parts.n_rows) if parts.by_column else (parts.n_rows, parts.n_cols)
-    _check_pointers(parts.pointers, n_major, nnz)
+    check_pointers(parts.pointers, n_major, nnz)
     major = np.repeat(np.arange(n_major, dtype=np.int32), np.diff(parts.pointers.astype(np.int64)))
     minor = checked_indices(parts.indices, n_minor, "row" if parts.by_column else "column")
     rows, cols = (minor, major) if parts.by_column else (major, minor)
@@ -76,7 +76,7 @@ def checked_indices(indices: Any, limit: int, name: str) -> Any:
     return indices.astype(np.int32)
 
 
-def _check_pointers(pointers: Any, n_major: int, nnz: int) -> None:
+def check_pointers(pointers: Any, n_major: int, nnz: int) -> None:
     """Raises MatrixFileError unless the pointers ascend from 0 to the number of entries."""
     if pointers.shape != (n_major + 1,):
         raise MatrixFileError(f"There are {pointers.size} pointers; {n_major} rows or columns need {n_major + 1}.")

@@ -5,6 +5,7 @@ import re
 from gpu_engine.errors import quote
 from gpu_engine.matrix_io import tokenizer
 from gpu_engine.matrix_io.decimals import NUMBER, WHOLE
+from gpu_engine.matrix_io.foreign_files import explain_binary, explain_magic, explain_markup
 
 
 def explain_line(line: bytes, kind: int, n_rows: int, n_cols: int) -> str:
@@ -82,16 +83,15 @@ def explain_value(token: str, kind: int) -> str:
 def explain_head(head: bytes) -> str:
     """What a file is that begins so and is no matrix file that can be read, and what to do."""
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    for magic, words in MAGIC:
-        if text.startswith(magic):
-            return words
+    if words := explain_magic(text) or explain_binary(head):
+        return words
     if b"\0" in head:
         return (
             "This is a binary file of an unknown kind; upload a matrix as .mtx, .tar.gz of SuiteSparse, .npz or .mat."
         )
     first = text.split(b"\n", 1)[0].strip()
     if text[:1] == b"<":
-        return "This is a web page or XML, not a matrix: the download has probably failed. Fetch the file itself."
+        return explain_markup(text)
     if not text:
         return "The file is empty; expected a matrix, such as Matrix Market text."
     if re.match(rb"[%#\d\s]", first) and re.search(rb"^\s*\d+[\s,]+\d+", text, re.MULTILINE):
@@ -109,14 +109,3 @@ def explain_head(head: bytes) -> str:
             f"{said} An edge list has whole numbers as ids, or names that begin with a letter, and numbers as weights."
         )
     return said
-
-
-MAGIC = (
-    (b"PK", "This is an empty or split zip archive; unpack it and upload the .mtx file."),
-    (b"BZh", "The file is compressed twice; unpack it once."),
-    (b"\x1f\x8b", "The file is compressed twice; unpack it once."),
-    (b"\xfd7zXZ", "This is an xz file; upload the matrix plain, as .gz or as .bz2."),
-    (b"\x28\xb5\x2f\xfd", "This is a zstd file; upload the matrix plain, as .gz or as .bz2."),
-    (b"\x89HDF", "This is an HDF5 file; save it as .mat with -v7, as .npz with SciPy or as Matrix Market text."),
-    (b"\x93NUMPY", "This is one NumPy array; save the matrix with scipy.sparse.save_npz."),
-)

@@ -5,7 +5,7 @@ file ends the process. Here every tag is checked and every size is believed once
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +26,11 @@ VERSION_AT = 124
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 """Types of data elements that hold numbers."""
 
+NAMES = {1: "i1", 2: "u1", 16: "u1"}
+"""Types of data elements that hold names: MATLAB writes the first, other programs also the others."""
+
 MATRIX, COMPRESSED = 14, 15
-STRUCT, SPARSE = 2, 5
+STRUCT, SPARSE, OPAQUE = 2, 5, 17
 COMPLEX_FLAG = 1 << 11
 SMALL_BYTES = 4
 NAME_BYTES_MAX = 4096
@@ -179,10 +182,10 @@ class _Element:
         if (self.small and self.size > SMALL_BYTES) or (outer_end is not None and self.end > outer_end):
             raise MatrixFileError(f"The .mat file has an element of {self.size} bytes that goes past its end.")
 
-    def numbers(self, what: str, bytes_max: int | None = None) -> Any:
+    def numbers(self, what: str, bytes_max: int | None = None, types: Mapping[int, str] = NUMBERS) -> Any:
         """The numbers of the next element within this one, in its own dtype; raises MatrixFileError for others."""
         inner = _Element(self.stream, self.order, self.end)
-        dtype = np.dtype(self.order + NUMBERS.get(inner.kind, "V0"))
+        dtype = np.dtype(self.order + types.get(inner.kind, "V0"))
         if dtype.kind == "V" or inner.size % dtype.itemsize:
             raise MatrixFileError(f"The .mat file gives {what} as {inner.size} bytes of type {inner.kind}: no numbers.")
         if bytes_max is not None and inner.size > bytes_max:
@@ -214,14 +217,20 @@ def _byte_order(header: bytes) -> str:
 def _preamble(element: _Element, prefix: str) -> tuple[int, tuple[int, ...], str]:
     """(array flags, sizes, name) at the begin of a variable."""
     flags = element.numbers("the flags of a variable", 8)
+    if flags.dtype.newbyteorder("=").str[1:] != "u4" or flags.size != 2:
+        raise MatrixFileError("A variable of the .mat file has damaged flags; save it again.")
+    if int(flags[0]) & 0xFF == OPAQUE:
+        # Strings, tables and times have no shape here.
+        return int(flags[0]), (), prefix or _name(element)
     shape = element.numbers("the shape of a variable", NAME_BYTES_MAX)
-    name = element.numbers("the name of a variable", NAME_BYTES_MAX)
-    types = [array.dtype.newbyteorder("=").str[1:] for array in (flags, shape, name)]
-    if types[0] != "u4" or types[1] not in ("i4", "u4") or flags.size != 2 or shape.size < 2 or shape.min() < 0:
-        raise MatrixFileError("A variable of the .mat file has damaged flags or a damaged shape; save it again.")
-    if types[2] != "i1":
-        raise MatrixFileError("A variable of the .mat file has a damaged name; save it again.")
-    return int(flags[0]), tuple(shape.tolist()), prefix or _text(name.tobytes())
+    if shape.dtype.newbyteorder("=").str[1:] not in ("i4", "u4") or shape.size < 2 or shape.min() < 0:
+        raise MatrixFileError("A variable of the .mat file has a damaged shape; save it again.")
+    name = _name(element)
+    return int(flags[0]), tuple(shape.tolist()), prefix or name
+
+
+def _name(element: _Element) -> str:
+    return _text(element.numbers("the name of a variable", NAME_BYTES_MAX, NAMES).tobytes())
 
 
 def _text(content: bytes) -> str:

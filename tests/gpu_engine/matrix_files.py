@@ -108,6 +108,12 @@ def sparse_element(**changed: bytes) -> bytes:
     return element(14, b"".join(parts.values()))
 
 
+def opaque(name: bytes = b"when") -> bytes:
+    """A variable of a class such as datetime, string or table, which has no shape."""
+    flags, content = element(6, struct.pack("<II", 17, 0)), element(14, element(6, struct.pack("<II", 13, 0)))
+    return element(14, flags + element(1, name) + element(1, b"MCOS") + element(1, b"datetime") + content)
+
+
 def mat(*elements: bytes, header: bytes = MAT_HEADER) -> bytes:
     return header + b"".join(elements or (sparse_element(),))
 
@@ -116,6 +122,45 @@ def packed_mat(content: bytes | None = None) -> bytes:
     """A .mat file with one compressed element."""
     packed = zlib.compress(sparse_element() if content is None else content)
     return MAT_HEADER + struct.pack("<II", 15, len(packed)) + packed
+
+
+MAT4_TYPES = {"f8": 0, "f4": 1, "i4": 2, "i2": 3, "u2": 4, "u1": 5}
+
+
+def mat4(
+    table: Any,
+    dtype: str = "f8",
+    order: str = "<",
+    name: bytes = b"A\0",
+    kind: int = 2,
+    imaginary: int = 0,
+    **changed: int,
+) -> bytes:
+    """A variable of that kind (0 full, 1 text, 2 sparse); `changed` replaces mopt, rows, cols or name_bytes."""
+    array = np.asarray(table, float)
+    mopt = 1000 * (order == ">") + 10 * MAT4_TYPES[dtype] + kind
+    head = {"mopt": mopt, "rows": array.shape[0], "cols": array.shape[1], "imaginary": imaginary}
+    head |= {"name_bytes": len(name)} | changed
+    return struct.pack(f"{order}5i", *head.values()) + name + array.astype(order + dtype).tobytes(order="F")
+
+
+PETSC_MATRIX = 1211216
+PETSC_VALUES = np.array([2.0, 1, 3, 4, 5])
+
+
+def petsc(integer: str = "i4", scalar: str = "f8", tail: bytes = b"", **changed: Any) -> bytes:
+    """The 3 × 3 matrix with PETSC_VALUES; `changed` replaces kind, shape, nnz, lengths, columns or values."""
+    parts: dict[str, Any] = {
+        "kind": PETSC_MATRIX,
+        "shape": (3, 3),
+        "nnz": 5,
+        "lengths": [2, 1, 2],
+        "columns": [0, 2, 1, 0, 2],
+        "values": PETSC_VALUES,
+        **changed,
+    }
+    values = np.asarray(parts.pop("values")).astype(f">{scalar}").tobytes()
+    return b"".join(np.atleast_1d(part).astype(f">{integer}").tobytes() for part in parts.values()) + values + tail
 
 
 HB_HEADER = (
@@ -137,10 +182,10 @@ def harwell_boeing(
     return (header + pointers + rows + values).encode()
 
 
-def saved(save: Any, matrix: Any, **options: Any) -> bytes:
-    """What one of SciPy's writers makes of a matrix."""
+def saved(save: Any, *matrix: Any, **options: Any) -> bytes:
+    """What one of SciPy's or NumPy's writers makes of a matrix."""
     file = io.BytesIO()
-    save(file, matrix, **options)
+    save(file, *matrix, **options)
     return file.getvalue()
 
 
@@ -169,6 +214,17 @@ WHOLE = {
     "npz, stored": zipped(csr_members(), zipfile.ZIP_STORED),
     "mat": mat(),
     "mat, compressed": packed_mat(),
+    "mat v4": mat4(
+        [[row + 1, col + 1, value] for row, line in enumerate(DENSE) for col, value in enumerate(line) if value]
+        + [[4, 3, 0]]
+    ),
+    "PETSc": petsc(
+        shape=(4, 3),
+        nnz=7,
+        lengths=np.diff(scipy.sparse.csr_array(DENSE).indptr),
+        columns=scipy.sparse.csr_array(DENSE).indices,
+        values=scipy.sparse.csr_array(DENSE).data,
+    ),
     "Harwell-Boeing": harwell_boeing(),
 }
 """DENSE in each format."""

@@ -17,7 +17,7 @@ from gpu_engine.csr_matrix import check_csr
 from gpu_engine.errors import QUOTE_LIMIT, MatrixFileError, TooLargeError
 from gpu_engine.matrix_io import ReadLimits, ReadResult, read_matrix
 from tests.gpu_engine import matrix_files as files
-from tests.gpu_engine.hostile import BAD, LARGE
+from tests.gpu_engine.hostile import BAD, LARGE, graph_xml
 from tests.gpu_engine.hostile.npz import Marked
 from tests.gpu_engine.matrix_files import packed_mat, sparse_element
 
@@ -92,14 +92,21 @@ def _mutate(rng: random.Random, content: bytes) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("name", files.WHOLE)
+GRAPHS = {
+    "GraphML": graph_xml.weighted("2.5"),
+    "GEXF": graph_xml.gexf('<edge source="a" target="b" weight="2.5" type="mutual"/>'),
+}
+MUTATED = files.WHOLE | GRAPHS
+
+
+@pytest.mark.parametrize("name", MUTATED)
 def test_mutated_files_raise_input_errors_alone(tmp_path: Path, name: str) -> None:
     rng = random.Random(name)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(MUTATIONS):
             try:
-                matrix = read(tmp_path / "file", _mutate(rng, files.WHOLE[name])).matrix
+                matrix = read(tmp_path / "file", _mutate(rng, MUTATED[name])).matrix
             except (MatrixFileError, TooLargeError):
                 continue
             check_csr(matrix.n_rows, matrix.n_cols, matrix.indptr, matrix.indices, matrix.values)

@@ -112,7 +112,7 @@ def test_a_fetch_that_failed_is_begun_again_and_goes_on(fetch: Fetch, site: Site
         (tar((entry("m/m.mtx", type=b"2", linkname="/etc/passwd"), b"")), "is a link, a device or the like"),
         (tar((entry("m/m.mtx"), MARKET), (entry("n/n.mtx"), MARKET)), "holds two matrices"),
         (tar((entry("m/other.mtx"), MARKET)), "has no member Name/Name.mtx"),
-        (b"<!DOCTYPE html><p>Moved", "This is a web page or XML, not a matrix"),
+        (b"<!DOCTYPE html><p>Moved", "This is a web page, not a matrix"),
         (packed("bcsstk16")[:-40], "ends too early"),
     ],
 )

@@ -29,7 +29,17 @@ from server.store import INCOMING, Store
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 from tests.gpu_engine import hostile
-from tests.gpu_engine.hostile import archives, edge_lists, harwell_boeing, matlab, matrix_market, npz
+from tests.gpu_engine.hostile import (
+    archives,
+    edge_lists,
+    graph_xml,
+    harwell_boeing,
+    matlab,
+    matlab4,
+    matrix_market,
+    npz,
+    petsc,
+)
 from tests.server.jobs.conftest import wait_for
 from tests.server.test_matrices import GOOD, PATIENCE_S
 from tools.service import Service
@@ -65,6 +75,10 @@ FILES: dict[str, dict[str, Make]] = {
     "SuiteSparse archive": _contents(archives.BAD),
     "SciPy .npz": _contents(npz.BAD),
     "MATLAB .mat v5": _contents(matlab.BAD),
+    "MATLAB .mat v4": _contents(matlab4.BAD),
+    "PETSc binary": _contents(petsc.BAD),
+    "GraphML": _contents(graph_xml.GRAPHML),
+    "GEXF": _contents(graph_xml.GEXF),
     "Harwell-Boeing": _contents(harwell_boeing.BAD),
     "edge list": _contents(edge_lists.BAD),
     "a limit": _made(COSTLY),

@@ -3,7 +3,7 @@
 import { words } from "./problems.js";
 
 // Endings of formats that leave nothing open. Any other file is previewed before it goes up.
-const COMPLETE = /\.(mtx|mm|tar\.gz|tgz|npz|mat|hb|rb|[rp][sua]a)(\.(gz|bz2))?$/i;
+const COMPLETE = /\.(mtx|mm|tar\.gz|tgz|npz|mat|graphml|gexf|petsc|hb|rb|[rp][sua]a)(\.(gz|bz2))?$/i;
 
 export function wireUpload() {
   const form = document.querySelector("[data-upload]");

@@ -5,7 +5,7 @@ A module's BAD holds files that are wrong, its LARGE functions that make files o
 
 from collections.abc import Callable
 
-from tests.gpu_engine.hostile import archives, compressed, harwell_boeing, matlab, npz
+from tests.gpu_engine.hostile import archives, compressed, graph_xml, harwell_boeing, matlab, matlab4, npz, petsc
 
 #: name → (file, words of the message)
 BAD: dict[str, tuple[bytes, str]] = {
@@ -14,6 +14,9 @@ BAD: dict[str, tuple[bytes, str]] = {
         "archive": archives.BAD,
         "npz": npz.BAD,
         "mat": matlab.BAD,
+        "mat v4": matlab4.BAD,
+        "PETSc": petsc.BAD,
+        "XML": graph_xml.BAD,
         "Harwell-Boeing": harwell_boeing.BAD,
     }.items()
     for name, case in cases.items()
@@ -21,6 +24,6 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 LARGE: dict[str, Callable[[], bytes]] = {
     name: make
-    for cases in (archives.LARGE, compressed.LARGE, npz.LARGE, matlab.LARGE, harwell_boeing.LARGE)
-    for name, make in cases.items()
+    for module in (archives, compressed, npz, matlab, matlab4, petsc, graph_xml, harwell_boeing)
+    for name, make in module.LARGE.items()
 }

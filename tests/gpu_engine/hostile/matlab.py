@@ -10,7 +10,7 @@ import scipy.io
 import scipy.sparse
 
 from tests.gpu_engine import matrix_files as files
-from tests.gpu_engine.matrix_files import element, mat, packed_mat, sparse_element
+from tests.gpu_engine.matrix_files import element, mat, opaque, packed_mat, sparse_element
 
 MIB = 2**20
 
@@ -102,7 +102,7 @@ BAD = {
     "pointers of 10^300": (_variable(pointers=element(9, _numbers("d", 0, 3, 4, 1e300))), "no whole numbers"),
     "no name": (_variable(name=element(1, b"")), "no name"),
     "a name of zeros": (_variable(name=element(1, bytes(8))), "no name"),
-    "a name of decimals": (_variable(name=element(9, bytes(8))), "damaged name"),
+    "a name of decimals": (_variable(name=element(9, bytes(8))), "name of a variable as 8 bytes of type 9"),
     "a shape of decimals": (_variable(shape=element(9, _numbers("d", 4, 3))), "damaged"),
     "three dimensions": (_shape(4, 3, 1), "3 dimensions"),
     "values missing": (_values(), "0 values"),
@@ -120,11 +120,13 @@ BAD = {
     "a small element of 60 kB": (_variable(values=struct.pack("<HHi", 9, 60_000, 0)), "past its end"),
     "the values are left out": (_variable(values=b""), "too early|past its end"),
     "the flags are left out": (_variable(flags=b""), "flags"),
-    "the name is left out": (_variable(name=b""), "damaged name"),
+    "the name is left out": (_variable(name=b""), "name of a variable as 28 bytes of type 5"),
     "the shape is left out": (_variable(shape=b""), "damaged|rows|values|past its end|entries|numbers"),
     "flags of 16 bytes": (_variable(flags=element(6, bytes(16))), "flags"),
     "flags as decimals": (_variable(flags=element(9, bytes(8))), "damaged flags"),
     "an unknown class": (_flags(77), "no sparse matrix"),
+    "an opaque variable alone": (mat(opaque()), "no sparse matrix but 'when'"),
+    "an opaque variable without a name": (mat(element(14, opaque()[8:24])), "too early|past its end"),
     "class 0": (_flags(0), "no sparse matrix"),
     "the complex flag without a second part": (_flags(5 | 1 << 11), "complex"),
     "negative rows": (_shape(-4, 3), "damaged"),

@@ -104,7 +104,7 @@ BAD: dict[str, tuple[bytes, int | None, str]] = {
     "HTML": (b"<!DOCTYPE html>\n<html></html>\n", 1, "web page"),
     "prose": (b"Dear all,\n", 1, "begins with 'Dear all,'"),
     "zip": (b"PK\x03\x04....", None, "zip"),
-    "binary": (b"\x7fELF\0\0\0", 1, "binary"),
+    "binary": (b"\x7fELF\0\0\0", 1, "(ELF)"),
     "UTF-16": (REAL.decode().encode("utf-16"), 1, "binary"),
     "gzip of gzip": (gzip.compress(gzip.compress(REAL + b"1 1 1\n1 1 1\n")), 1, "twice"),
 }

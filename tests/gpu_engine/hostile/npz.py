@@ -50,6 +50,34 @@ def _damaged(content: bytes, after: bytes) -> bytes:
     return content[:place] + bytes(byte ^ 0x5A for byte in content[place : place + 12]) + content[place + 12 :]
 
 
+COORDS = [[0, 1], [1, 0]]
+
+
+def _members(**arrays: Any) -> bytes:
+    return files.zipped([(f"{name}.npy", files.npy(array)) for name, array in arrays.items()])
+
+
+def _prefixed(start: str) -> dict[str, Any]:
+    """The arrays of DENSE under names that begin so, without a layout."""
+    matrix = scipy.sparse.csr_array(files.DENSE)
+    arrays = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": (4, 3)}
+    return {start + name: array for name, array in arrays.items()}
+
+
+def _arrays(start: str, **changed: Any) -> bytes:
+    return _members(**{**_prefixed(start), **changed})
+
+
+def _blocks(**changed: Any) -> bytes:
+    """A bsr matrix of 4 × 3 with blocks of 2 × 1."""
+    arrays = {"format": b"bsr", "shape": (4, 3), "data": np.ones((3, 2, 1)), "indices": [0, 1, 2], "indptr": [0, 1, 3]}
+    return _members(**{**arrays, **changed})
+
+
+def _diagonals(**changed: Any) -> bytes:
+    return _members(**{"format": b"dia", "shape": (3, 3), "data": np.ones((2, 3)), "offsets": [0, 1], **changed})
+
+
 STORED = files.WHOLE["npz, stored"]
 LENGTHS = struct.pack("<II", len(dict(files.csr_members())["data.npy"]), len(dict(files.csr_members())["data.npy"]))
 
@@ -79,7 +107,8 @@ BAD = {
     "two axes": (npz(data=[DATA.tolist()]), "2 axes"),
     "forty axes": (npz(data=_says(_plain(shape="(7, " + "1, " * 39 + ")"))), "40 axes"),
     "no axes": (npz(data=1.0), "0 axes"),
-    "complex": (npz(data=DATA * 1j), "plain numbers"),
+    "complex": (npz(data=DATA * 1j), "complex; only real"),
+    "complex of pydata/sparse": (_members(coords=COORDS, data=[1j, 2.0], shape=(2, 2), fill_value=0.0), "complex"),
     "text as data": (npz(data=np.array(["1"] * 7)), "expected one axis of numbers"),
     "fractional indices": (npz(indices=DATA / 4), "indices are no whole numbers"),
     "one value for all": (npz(data=DATA[:1]), "1 values for 7 entries"),
@@ -114,11 +143,48 @@ BAD = {
     "duplicates that overflow": (npz(indices=[0] * 7, data=np.full(7, 1e308)), "add up to more"),
     "negative shape of the matrix": (npz(shape=(-4, 3)), "expected rows and columns"),
     "three dimensions": (npz(shape=(4, 3, 2)), "expected rows and columns"),
-    "one dimension": (npz(shape=(4,)), "expected rows and columns"),
+    "one dimension": (npz(shape=(4,)), "one dimension"),
+    "one dimension, by SciPy": (
+        files.saved(scipy.sparse.save_npz, scipy.sparse.coo_array(np.array([1.0, 0, 2]))),
+        "one dimension",
+    ),
     "empty shape": (npz(shape=np.zeros(0, np.int64)), "expected rows and columns"),
     "a shape of two million numbers": (npz(shape=np.zeros(100_000, np.int64)), "expected rows and columns"),
-    "bsr": (files.saved(scipy.sparse.save_npz, scipy.sparse.bsr_array(files.DENSE)), "tocsr"),
-    "dia": (files.saved(scipy.sparse.save_npz, scipy.sparse.dia_array(files.DENSE)), "tocsr"),
+    "bsr of blocks that do not divide": (_blocks(shape=(5, 3)), "no matrix of 5 × 3"),
+    "bsr of blocks without rows": (_blocks(data=np.zeros((3, 0, 1))), "blocks of 0 × 1"),
+    "bsr of two axes": (_blocks(data=np.ones((3, 1))), "expected 3 axes"),
+    "bsr with a block outside": (_blocks(indices=[0, 3, 2]), "block column index 3"),
+    "bsr with a negative block": (_blocks(indices=[0, -1, 2]), "block column index -1"),
+    "bsr whose pointers decrease": (_blocks(indptr=[0, 5, 3]), "decrease"),
+    "bsr of fewer blocks": (_blocks(data=np.ones((2, 2, 1))), "3 places of 2 blocks"),
+    "bsr that is not finite": (_blocks(data=np.full((3, 2, 1), np.nan)), "not finite"),
+    "dia of fewer diagonals": (_diagonals(data=np.ones((1, 3))), "2 offsets"),
+    "dia with a diagonal twice": (_diagonals(offsets=[1, 1]), "2 offsets"),
+    "dia with a fractional offset": (_diagonals(offsets=[0.5, 1]), "no whole numbers"),
+    "dia with an offset of 2^62": (_diagonals(offsets=[0, 2**62]), "outside the matrix"),
+    "dia that is not finite": (_diagonals(data=np.full((2, 3), np.inf)), "not finite"),
+    "coordinates of three axes": (_members(coords=np.zeros((2, 1, 1)), data=[1.0], shape=(1, 1)), "expected 2 axes"),
+    "coordinates of three lines": (_members(coords=np.zeros((3, 2)), data=[1.0, 2], shape=(2, 2)), "3 lines"),
+    "coordinates outside": (_members(coords=[[0, 9], [0, 1]], data=[1.0, 2], shape=(2, 2)), "row index 9"),
+    "coordinates of a tensor": (_members(coords=np.zeros((3, 2)), data=[1.0, 2], shape=(2, 2, 2)), "rows and columns"),
+    "a fill value of 1": (_members(coords=COORDS, data=[1.0, 2], shape=(2, 2), fill_value=1.0), "not stored are 1.0"),
+    "a fill value of NaN": (_members(coords=COORDS, data=[1.0, 2], shape=(2, 2), fill_value=np.nan), "not stored are"),
+    "two fill values": (_members(coords=COORDS, data=[1.0, 2], shape=(2, 2), fill_value=[0.0, 1]), "expected 0 axes"),
+    "rows or columns compressed": (_arrays("", shape=(4, 4)), "whether rows or columns"),
+    "both axes compressed": (_arrays("", compressed_axes=[0, 1]), r"axes are '\[0, 1\]'"),
+    "axis 7 compressed": (_arrays("", compressed_axes=[7]), "axes are"),
+    "two matrices without layout": (_arrays("a_", **_prefixed("b_")), "2 matrices"),
+    "indices of a graph outside": (_arrays("adj_", adj_indices=[0, 2, 2, 0, 0, 1, 9]), "column index 9"),
+    "a PyTorch file": (
+        files.zipped([("archive/data.pkl", pickle.dumps([Marked()])), ("archive/version", b"3")]),
+        "PyTorch",
+    ),
+    "an Excel workbook": (files.zipped([("[Content_Types].xml", b""), ("xl/workbook.xml", b"")]), "Excel"),
+    "a Word document": (files.zipped([("[Content_Types].xml", b""), ("word/document.xml", b"")]), "Office document"),
+    "a Java archive": (files.zipped([("META-INF/MANIFEST.MF", b"")]), "Java"),
+    "a Zarr store": (files.zipped([(".zgroup", b"{}"), ("data/0", b"")]), "Zarr"),
+    "a zip of a text": (files.zipped([("readme.txt", b"hello")]), "holds 'readme.txt' and no sparse matrix"),
+    "an empty .npz": (files.zipped([("x.npy", b"")]), "holds 'x' and no sparse"),
     "an unknown layout": (npz(format=b"xyz"), "saved as 'xyz'"),
     "a layout that is a number": (npz(format=7.0), "saved as ''"),
     "two layouts": (npz(format=[b"csr", b"csc"]), "saved as ''"),
@@ -127,7 +193,7 @@ BAD = {
     "indptr missing": (npz(indptr=None), "lacks indptr"),
     "data missing": (npz(data=None), "lacks data"),
     "shape missing": (npz(shape=None), "lacks shape"),
-    "format missing": (npz(format=None), "no sparse matrix of SciPy"),
+    "format and shape missing": (npz(format=None, shape=None), "no sparse matrix"),
     "coo with fewer rows": (
         npz(format=b"coo", indptr=None, indices=None, row=[0], col=[0, 1], data=[1.0, 2]),
         "1 rows",
@@ -144,9 +210,9 @@ BAD = {
         _patched(files.zipped([*files.csr_members(), ("dat_.npy", b"")]), b"dat_", b"data"),
         "two members",
     ),
-    "a zip of an .mtx": (files.zipped([("m.mtx", MARKET)]), "no sparse matrix of SciPy"),
-    "a zip without members": (b"PK\5\6" + bytes(18), "empty or split"),
-    "an .npz of NumPy": (files.saved(np.savez, DATA), "no sparse matrix of SciPy"),
+    "a zip of an .mtx": (files.zipped([("m.mtx", MARKET)]), "'m.mtx' and no sparse matrix. Unpack"),
+    "a zip without members": (b"PK\5\6" + bytes(18), "empty zip"),
+    "an .npz of NumPy": (files.saved(np.savez, DATA), "'arr_0' and no sparse matrix. Save"),
     "damaged bzip2 within zip": (
         _damaged(files.zipped(files.csr_members(), zipfile.ZIP_BZIP2), b"BZh91AY"),
         "damaged",
@@ -175,5 +241,9 @@ LARGE: dict[str, Callable[[], bytes]] = {
     "an .npz of 2·10^9 columns": lambda: npz(shape=(4, 2_000_000_000)),
     "an .npz of 10^12 rows": lambda: npz(shape=(10**12, 3)),
     "an .npz of 2^62 rows": lambda: npz(shape=(2**62, 3)),
+    "an .npz of 10^9 blocks": lambda: _blocks(shape=(2 * 10**9, 3)),
+    "an .npz of 1001 values in blocks": lambda: _blocks(data=np.ones((3, 2, 1001)), shape=(4, 3003)),
+    "an .npz of 1002 values on diagonals": lambda: _diagonals(data=np.ones((2, 501))),
+    "an .npz of coordinates in 2·10^9 rows": lambda: _members(coords=COORDS, data=[1.0, 2], shape=(2 * 10**9, 2)),
     "an .npz of 1001 entries": lambda: npz(indices=[0] * 1001, indptr=[0, 1001], shape=(1, 1), data=np.ones(1001)),
 }

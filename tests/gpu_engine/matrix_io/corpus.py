@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gpu_engine.errors import InputError
 from gpu_engine.matrix_io import read_matrix
-from tests.gpu_engine.matrix_io import archives, edges, harwell_boeing, market, matlab, npz
+from tests.gpu_engine.matrix_io import archives, edges, graphs, harwell_boeing, market, matlab, matlab4, npz, petsc
 from tests.gpu_engine.matrix_io.case import LIMITS, Case, Generate, is_same
 
 GENERATORS: dict[str, Generate] = {
@@ -25,12 +25,17 @@ GENERATORS: dict[str, Generate] = {
     "SuiteSparse archive": archives.generate,
     "SciPy .npz": npz.generate,
     "MATLAB .mat": matlab.generate,
+    "MATLAB .mat v4": matlab4.generate,
+    "PETSc binary": petsc.generate,
+    "GraphML": graphs.generate_graphml,
+    "GEXF": graphs.generate_gexf,
     "Harwell-Boeing": harwell_boeing.generate,
     "edge list": edges.generate,
 }
 SECOND_OPINIONS = {
     "Matrix Market": market.agrees_with_scipy,
     "MATLAB .mat": matlab.agrees_with_scipy,
+    "MATLAB .mat v4": matlab4.agrees_with_scipy,
     "SuiteSparse archive": archives.agrees_with_tar,
 }
 """Whether another program reads a valid file as our oracle does; SciPy itself is the oracle of .npz files."""

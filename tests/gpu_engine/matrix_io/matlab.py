@@ -17,6 +17,8 @@ from tests.gpu_engine.matrix_files import MAT_HEADER, element, mat, packed_mat, 
 from tests.gpu_engine.matrix_io.case import INEXACT, Case, Meaning, summed
 
 TYPES = {"i1": 1, "u1": 2, "i2": 3, "u2": 4, "i4": 5, "u4": 6, "f4": 7, "f8": 9, "i8": 12, "u8": 13}
+SIZES = {kind: int(name[1]) for name, kind in TYPES.items() if name[1] != "1"}
+BIG_HEADER = MAT_HEADER[:124] + b"\1\0MI"
 
 
 def numbers(array: Any) -> bytes:
@@ -39,7 +41,13 @@ def parts_of(rng: random.Random) -> tuple[dict[str, bytes], Meaning | None]:
     parts = {
         "flags": element(6, struct.pack("<II", 5, max(values.size, 1))),
         "shape": element(5, struct.pack("<ii", *shape)),
-        "name": rng.choice([element(1, b"A"), element(1, b"a_long_name"), struct.pack("<HH", 1, 1) + b"A\0\0\0"]),
+        "name": rng.choice(
+            [
+                element(1, b"A"),
+                element(1, b"a_long_name"),
+                struct.pack("<HH", 1, 1) + b"A\0\0\0",
+            ]
+        ),
         "rows": numbers(rows),
         "pointers": numbers(pointers),
         "values": numbers(values),
@@ -53,6 +61,27 @@ def parts_of(rng: random.Random) -> tuple[dict[str, bytes], Meaning | None]:
         INEXACT if any(int(float(number)) != int(number) for *_, number in entries if kind in ("i8", "u8")) else ""
     )
     return parts, summed(shape, [(row, col, float(number)) for row, col, number in entries], inexact)
+
+
+def big_endian(content: bytes) -> bytes:
+    """Elements in the other byte order: their tags, and their numbers by the size of their type."""
+    swapped = b""
+    while content:
+        kind, size = struct.unpack("<II", content[:8])
+        if kind >> 16:
+            small = content[4 : 4 + (kind >> 16)]
+            swapped += struct.pack(">HH", kind >> 16, kind & 0xFFFF) + small.ljust(4, b"\0")
+            content = content[8:]
+            continue
+        padded = size + -size % 8
+        body = content[8 : 8 + padded]
+        if kind == 14:
+            body = big_endian(body)
+        elif kind in SIZES:
+            body = b"".join(body[k : k + SIZES[kind]][::-1] for k in range(0, size, SIZES[kind])).ljust(padded, b"\0")
+        swapped += struct.pack(">II", kind, size) + body
+        content = content[8 + padded :]
+    return swapped
 
 
 def f8(*given: float) -> bytes:
@@ -101,7 +130,14 @@ def generate(rng: random.Random) -> Iterator[Case]:
     while True:
         parts, meaning = parts_of(rng)
         body = element(14, b"".join(parts.values()))
-        content = rng.choice([mat(body), packed_mat(body), mat(body, header=b"by hand".ljust(124) + MAT_HEADER[124:])])
+        content = rng.choice(
+            [
+                mat(body),
+                packed_mat(body),
+                mat(body, header=b"by hand".ljust(124) + MAT_HEADER[124:]),
+                mat(big_endian(body), header=BIG_HEADER),
+            ]
+        )
         yield Case("MATLAB .mat", "a sparse variable", content, meaning)
         what = rng.choice([*BROKEN])
         broken = element(14, b"".join({**parts, **BROKEN[what]}.values()))

@@ -1,0 +1,67 @@
+"""GEXF, as Gephi and NetworkX write it: the GEXF Working Group's schema, versions 1.1 to 1.3, static graphs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_engine.errors import MatrixFileError, quote
+from gpu_engine.matrix_io.base import ReadLimits, ReadResult
+from gpu_engine.matrix_io.graph_xml import Edges, XmlReader, weight_of
+
+BOTH = {"directed": False, "undirected": True, "mutual": True}
+"""Types of edges: whether they stand for both directions."""
+
+
+class Gexf(XmlReader):
+    """The reader of one static graph; the attribute weight of an edge is its value, 1 where it has none."""
+
+    name = "GEXF"
+    root = b"gexf"
+
+    def read(self, path: Path, limits: ReadLimits) -> ReadResult:
+        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        graph = _Graph(Edges(limits))
+        self.parse(path, limits, graph)
+        return graph.result()
+
+
+@dataclass
+class _Graph:
+    """The handler of GEXF's elements; `both` is the type of edges that name none, None before the graph begins."""
+
+    edges: Edges
+    both: bool | None = None
+
+    def start(self, name: str, attributes: Mapping[str, str], parents: list[str]) -> None:
+        """Take an element that begins; raises ValueError with a sentence for one that is wrong."""
+        if name == "graph":
+            if self.both is not None:
+                raise ValueError("The file holds several graphs; export one alone.")
+            if attributes.get("mode", "static") != "static":
+                raise ValueError("The graph changes over time (mode dynamic); export the graph of one time.")
+            # The schema says undirected for a graph that names no type.
+            self.both = _is_both(attributes.get("defaultedgetype", "undirected"))
+        elif name == "node" and parents[-1:] == ["nodes"]:
+            self.edges.add_node(attributes)
+        elif name == "edge" and parents[-1:] == ["edges"]:
+            both = _is_both(attributes["type"]) if "type" in attributes else bool(self.both)
+            weight = attributes.get("weight")
+            self.edges.add_edge(attributes, both, None if weight is None else weight_of(weight))
+
+    def end(self, name: str, text: str) -> None:
+        """Take an element that ends: nothing is in its text."""
+
+    def result(self) -> ReadResult:
+        """Return the matrix; raises MatrixFileError."""
+        if self.both is None:
+            raise MatrixFileError("The GEXF file holds no graph; export one.")
+        missing = len(self.edges) - self.edges.weighted
+        if not self.edges.weighted:
+            return self.edges.result("The edges have no weight; every entry is 1.")
+        return self.edges.result(*([f"{missing} edges have no weight; it is 1, as GEXF says."] if missing else []))
+
+
+def _is_both(kind: str) -> bool:
+    if kind not in BOTH:
+        raise ValueError(f"An edge has the type {quote(kind)}; expected directed, undirected or mutual.")
+    return BOTH[kind]
