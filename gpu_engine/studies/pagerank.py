@@ -11,6 +11,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import pagerank
+from gpu_engine.findings.pagerank.conclusions import is_needed
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.graph import PageRankParams, not_a_graph
 from gpu_engine.pagerank.kernels import RankKernel, kernels_on
@@ -104,7 +105,8 @@ class PagerankStudy:
         """Measures the cases of `todo`; those of one matrix share their rounds."""
         known = {(v.name, v.axes): v.run for v in _variants(params, bench.device.backend)}
         kernels = {case.key: run for case in todo if (run := known[case.kernel, case.axes])}
-        plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top, params.sampling == "settle")
+        stops, needed = params.sampling == "settle", {case.key for case in todo if is_needed(case)}
+        plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top, stops, needed)
         found = (PageRankExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
         return measure(bench, found, Effort.of(params))
 

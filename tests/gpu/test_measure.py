@@ -117,3 +117,22 @@ def test_an_uncaptured_call_counts_what_it_waits_for_on_another_stream(gpu: Devi
 
         uncaptured = bench.stopwatch.prepare(elsewhere, "warm", captured=False)
         assert min(uncaptured()) > min(timed()) / 2
+
+
+def test_parts_that_the_host_launches_take_as_long_as_replayed(gpu: DeviceInfo) -> None:
+    import cupy
+
+    with open_bench(gpu) as bench:
+        x = cupy.ones(2**28)
+        short, long = (lambda: cupy.add(x[: 2**26], 1.0, out=x[: 2**26])), (lambda: cupy.add(x, 1.0, out=x))
+        for part in (short, long):
+            part()
+        timer = bench.stopwatch.part_timer()
+        assert timer is not None
+        for part in (short, long, short):
+            timer(part)
+        first, second, third = timer.seconds()
+        expected = bench.stopwatch.time_parts([long], lambda: None)[0]
+    assert second == pytest.approx(expected, rel=0.1)
+    assert 2.0 < second / first < 6.0
+    assert 2.0 < second / third < 6.0
