@@ -21,6 +21,9 @@ from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling import by_matrix, measure
 
 ITERATIONS_EXPECTED = 100
+RUNS_BESIDE = 5
+"""Runs of a case beside its rounds: the first ones, and those that are timed part by part."""
+
 AtEnd = Literal["fp64", "segments"]
 
 
@@ -94,10 +97,13 @@ class PagerankStudy:
         # Bytes/s of iterations, and nonzeros/s of conversions and checks.
         rate, entries, overhead, start = (1e12, 4e7, 0.05, 2.0) if gpu else (1.2e10, 1e7, 0.05, 1.5)
         iterations = min(ITERATIONS_EXPECTED, params.iterations_max)
-        runs = SHARE[params.sampling] * params.rounds + 5
-        return start + sum(
-            variants * (overhead + runs * iterations * 14 * m.nnz / rate + m.nnz / entries) for m in matrices
-        )
+        rounds, effort = SHARE[params.sampling] * params.rounds, Effort.of(params)
+        seconds = start
+        for m in matrices:
+            run_s = iterations * 14 * m.nnz / rate
+            seconds += variants * (overhead + RUNS_BESIDE * run_s + m.nnz / entries)
+            seconds += effort.expected_s(variants * run_s, rounds)
+        return seconds
 
     def run(
         self, params: PagerankParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
