@@ -133,6 +133,6 @@ def test_parts_that_the_host_launches_take_as_long_as_replayed(gpu: DeviceInfo) 
             timer(part)
         first, second, third = timer.seconds()
         expected = bench.stopwatch.time_parts([long], lambda: None)[0]
-    assert second == pytest.approx(expected, rel=0.1)
-    assert 2.0 < second / first < 6.0
-    assert 2.0 < second / third < 6.0
+    # The host launches a part while the device waits: some 0.3 ms of a call of CuPy.
+    assert expected * 0.98 < second < expected + 1e-3
+    assert max(first, third) < second

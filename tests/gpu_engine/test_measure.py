@@ -361,3 +361,9 @@ def test_a_flush_rewrites_the_whole_buffer(bench: Bench) -> None:
     stopwatch._flush()
     assert stopwatch._flush_buffer.size == 2 * bench.device.cache_bytes // 8
     assert set(stopwatch._flush_buffer) == {2.0}
+
+
+def test_a_turn_whose_sample_was_taken_before_counts_as_long_as_that(bench: Bench) -> None:
+    rounds = Rounds(bench.stopwatch, [Timed("a", lambda _: lambda: 5.0)], ("warm",), 2)
+    list(rounds)
+    assert rounds.turn_s("a", "warm") == 5.0
