@@ -43,7 +43,7 @@ class Effort:
         experiments  of each matrix, which share MATRIX_S
         """
         shared = params.sampling == "settle" and not params.budget_s
-        energy = getattr(params, "energy", "all")
+        energy: Energy = getattr(params, "energy", "all")
         return cls(params.sampling, params.budget_s, energy, MATRIX_S / max(experiments, 1) if shared else 0.0)
 
     def expected_s(self, round_s: float, rounds: float, groups: int = 1) -> float:
