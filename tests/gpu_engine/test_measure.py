@@ -345,7 +345,7 @@ def test_a_turn_has_fewer_samples_the_longer_they_take(
         calls.append("call")
 
     taken = {"call": call_s, "flush": flush_s}
-    monkeypatch.setattr(bench.stopwatch, "_flush_s", None)
+    monkeypatch.setattr(bench.stopwatch, "_flush_s", [])
     monkeypatch.setattr(bench.stopwatch, "_flush", lambda: calls.append("flush"))
     monkeypatch.setattr(bench.stopwatch, "time_once", lambda work: (work(), taken[calls[-1]]))
     assert len(bench.stopwatch.prepare(call, "warm")()) == warm
