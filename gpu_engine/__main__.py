@@ -16,6 +16,7 @@ from gpu_engine.contestants.sources import check_reference, parse_references
 from gpu_engine.csr_matrix import fingerprint
 from gpu_engine.device import DEVICE_HELP, find_device
 from gpu_engine.errors import SparsightError
+from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.tables import Table
 from gpu_engine.interrupts import heard_once
@@ -82,11 +83,13 @@ def _run(arguments: argparse.Namespace) -> StudyData:
         _say(
             f"{name}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros, fingerprint {fingerprint(matrix)[:16]}"
         )
+    cases = tuple(chosen.cases(params, infos, device))
+    _say(f"{len(cases)} cases on {device.id}, {units.about(chosen.estimate_s(params, infos, device))}.")
     measurements: list[Measurement] = []
     traces: dict[tuple[str, str], Trace] = {}
     lines = _Lines()
     with heard_once(_say_enough) as enough, open_bench(device, enough=enough) as bench:
-        for record in chosen.run(params, tuple(chosen.cases(params, infos, device)), matrices, bench):
+        for record in chosen.run(params, cases, matrices, bench):
             lines.tell(record)
             if isinstance(record, Measurement):
                 measurements.append(record)

@@ -40,6 +40,7 @@ class SampleRun:
         self._experiment, self._bench, self._effort = experiment, experiment.bench, effort
         self._measured: list[Measurement] = []
         self._reported: set[str] = set()
+        self._rounds_s = 0.0
 
     def records(self) -> Iterator[Record]:
         """Measures group by group; a case that fails or does not fit yields its reason instead of a time."""
@@ -55,7 +56,7 @@ class SampleRun:
             return
         groups = list(self._groups(candidates))
         for number, group in enumerate(groups):
-            for record in self._group(group):
+            for record in self._group(group, self._effort.share(self._rounds_s, len(groups) - number)):
                 if isinstance(record, Progress):
                     record = dataclasses.replace(record, done=(number + record.done) / len(groups))
                 yield record
@@ -91,11 +92,13 @@ class SampleRun:
         shared = {c.layout: c.bytes_needed for c in made if c.layout is not None}
         return sum(shared.values()) + sum(c.bytes_needed for c in made if c.layout is None)
 
-    def _group(self, group: Sequence[Candidate]) -> Iterator[Record]:
+    def _group(self, group: Sequence[Candidate], effort: Effort) -> Iterator[Record]:
         with self._experiment.group():
             yield from self._prepare(group)
-            course = Course(group, self._experiment, self._effort)
+            course = Course(group, self._experiment, effort)
+            begin_s = self._bench.stopwatch.now()
             yield from self._sample(group, course)
+            self._rounds_s += self._bench.stopwatch.now() - begin_s
             yield from self._report(group, course.rounds)
             for c in group:
                 c.release()

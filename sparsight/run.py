@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, quote
+from gpu_engine.findings import units
 from server.documents import Job, Matrix
 from server.result_documents import Results
 from sparsight.addresses import find_matrix
@@ -107,6 +108,8 @@ class Task:
     def tell(self, job: Job) -> None:
         """Says that the job is queued, and where its page is."""
         self._say(f"Job {job['id']} is queued: {self._page(job)}")
+        if job["estimate_s"] is not None:
+            self._say(f"It is expected to end in {units.about(job['estimate_s'])}.")
 
     def print_job(self, job: Job, as_json: bool) -> None:
         """The queued job: its id, or its document."""

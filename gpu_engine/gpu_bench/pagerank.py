@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from gpu_engine.competitors.cugraph import peer_names
+from gpu_engine.findings.pagerank.conclusions import PAPERS
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
@@ -21,14 +22,6 @@ ENERGY_S = 0.3
 
 FEW = ("fp64", "cpms2")
 
-PAPER = tuple(
-    f"{layout}/thread+{fusion}{precision}"
-    for layout in ("csr", "ell")
-    for fusion in ("", "unfused-")
-    for precision in ("fp64", "cpms2", "cpms4")
-)
-"""What the paper measures, in fused kernels and in kernels as it has them: of a symmetric graph the lower triangle."""
-
 
 def measure(
     subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
@@ -45,7 +38,7 @@ def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankPara
     """
     fixed = {"rounds": rounds, "sampling": "full", "energy": "all", "energy_s": ENERGY_S}
     if subject.group == "paper graph":
-        yield PagerankParams(kernels=PAPER, part="lower", **fixed)  # type: ignore[arg-type]
+        yield PagerankParams(kernels=PAPERS, part="lower", **fixed)  # type: ignore[arg-type]
         return
     names = tuple(k.name for k in kernels_on(backend) if not k.single and _is_measured(k.name, subject))
     ends: tuple[str, ...] = ("fp64", "segments") if backend == "cuda" else ("fp64",)

@@ -125,15 +125,16 @@ class Rounds:
                     self._take((name, cache), turns[name, cache])
 
     def _take(self, entry: Entry, turn: Callable[[], float]) -> None:
-        begin = now()
-        self._medians.setdefault(entry, []).append(turn())
-        self._turn_s[entry] = now() - begin
+        begin, seconds = now(), turn()
+        self._medians.setdefault(entry, []).append(seconds)
+        # A sample that was taken before the rounds costs nothing now; the next one will.
+        self._turn_s[entry] = max(now() - begin, seconds)
         clock = self._stopwatch.clock_hz()
         if clock is not None:
             self._clocks.setdefault(entry, []).append(clock)
 
     def turn_s(self, name: str, cache: Cache) -> float:
-        """Seconds on the clock of the host that its last turn took, samples and all."""
+        """Seconds on the clock of the host that its last turn took, samples and all; at least those of its sample."""
         return self._turn_s[name, cache]
 
     def timing(self, name: str, cache: Cache) -> Timing:

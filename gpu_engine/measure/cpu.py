@@ -20,7 +20,10 @@ SAMPLE_S = 4e-3
 """A sample repeats the call for about this long, so that the clock's own cost does not count."""
 
 SAMPLES = 3
-"""Samples of a slice; a round keeps their median."""
+"""Samples of a slice at most; a round keeps their median."""
+
+TURN_S = 3e-2
+"""A slice has no further sample once they take so long together: flushing 300 MB takes longer than most products."""
 
 
 class CpuStopwatch:
@@ -34,6 +37,8 @@ class CpuStopwatch:
         self.memory_bytes = device.memory_bytes
         self.largest_footprint = max(4 * device.cache_bytes, 2**28)
         self._flush_buffer = np.zeros(2 * device.cache_bytes // 8)
+        # Filled once: a contestant that sets another one is refused.
+        self._flush_s: list[float] = []
 
     def close(self) -> None:
         """Gives the flush buffer back."""
@@ -83,34 +88,51 @@ class CpuStopwatch:
         if before is not None:
             return lambda: [sum(self.time_parts([call], before))]
         call()
-        if cache == "cold":
-            return lambda: self._cold(call)
         once = self.time_once(call)[1]
-        return lambda: self._warm(call, max(1, round(SAMPLE_S / max(once, 1e-7))))
+        if cache == "cold":
+            cold = _samples(self._seconds_of_flush() + once)
+            return lambda: self._cold(call, cold)
+        repeats = max(1, round(SAMPLE_S / max(once, 1e-7)))
+        warm = _samples(repeats * once)
+        return lambda: self._warm(call, repeats, warm)
 
-    def _warm(self, call: Callable[[], None], repeats: int) -> list[float]:
+    def _warm(self, call: Callable[[], None], repeats: int, count: int) -> list[float]:
         call()
         samples = []
-        for _ in range(SAMPLES):
+        for _ in range(count):
             begin = time.perf_counter_ns()
             for _ in range(repeats):
                 call()
             samples.append((time.perf_counter_ns() - begin) / repeats / 1e9)
         return samples
 
-    def _cold(self, call: Callable[[], None]) -> list[float]:
+    def _cold(self, call: Callable[[], None], count: int) -> list[float]:
         samples = []
-        for _ in range(SAMPLES):
-            self._flush_buffer += 1.0
+        for _ in range(count):
+            self._flush()
             begin = time.perf_counter_ns()
             call()
             samples.append((time.perf_counter_ns() - begin) / 1e9)
         return samples
 
+    def _flush(self) -> None:
+        """Each core has a cache of its own, so every thread rewrites a part."""
+        _rewrite(self._flush_buffer, numba.get_num_threads())
+
+    def _seconds_of_flush(self) -> float:
+        if not self._flush_s:
+            # The first one compiles, and maps the pages of the buffer.
+            self._flush()
+            self._flush_s.append(self.time_once(self._flush)[1])
+        return self._flush_s[0]
+
     def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
         """Seconds of each of some calls in a row, once, after `before`."""
         before()
         return [self.time_once(part)[1] for part in parts]
+
+    def part_timer(self) -> None:
+        """None: a host verifies results while it is asked for."""
 
     def now(self) -> float:
         """Seconds on the clock of the host, since any moment."""
@@ -148,7 +170,7 @@ class CpuStopwatch:
         target = np.zeros_like(source)
         bounds = [source.size * part // threads for part in range(threads + 1)]
         parts = [slice(begin, end) for begin, end in itertools.pairwise(bounds)]
-        passes = max(5, min(200, 2**28 // max(footprint, 1)))
+        passes = max(3, min(200, 2**28 // max(footprint, 1)))
         with ThreadPoolExecutor(threads) as pool:
             copy = self._best(lambda: list(pool.map(lambda part: np.copyto(target[part], source[part]), parts)), passes)
         both = np.ones(max(footprint // 8, threads))
@@ -164,6 +186,18 @@ class CpuStopwatch:
         parts = numba.get_num_threads()
         sums = np.empty(parts)
         return lambda: _gather(matrix.indices, matrix.values, x, sums)
+
+
+def _samples(seconds: float) -> int:
+    """How many samples of so many seconds a slice has."""
+    return max(1, min(SAMPLES, round(TURN_S / max(seconds, 1e-7))))
+
+
+@numba.njit(parallel=True, cache=True)
+def _rewrite(values: Any, parts: int) -> None:
+    for part in numba.prange(parts):
+        for index in range(values.size * part // parts, values.size * (part + 1) // parts):
+            values[index] += 1.0
 
 
 @numba.njit(parallel=True, cache=True, fastmath=True)

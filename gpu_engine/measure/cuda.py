@@ -17,6 +17,7 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.device import uuid_at
 from gpu_engine.errors import DeviceError
 from gpu_engine.measure.cuda_errors import translated
+from gpu_engine.measure.cuda_parts import CudaPartTimer
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.records import Cache, DeviceInfo
 
@@ -203,6 +204,10 @@ class CudaStopwatch:
             graph.launch(self._stream)
             self._stream.synchronize()
             return [cupy.cuda.get_elapsed_time(begin, end) * 1e-3 / repeats for begin, end in events]
+
+    def part_timer(self) -> CudaPartTimer:
+        """What times parts between two events each."""
+        return CudaPartTimer(self._stream)
 
     def now(self) -> float:
         """Seconds on the clock of the host, since any moment."""

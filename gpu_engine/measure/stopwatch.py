@@ -14,6 +14,21 @@ def now() -> float:
     return time.perf_counter_ns() / 1e9
 
 
+class PartTimer(Protocol):
+    """Does parts that the host launches one by one, and then tells what each took.
+
+    The device waits for the launch of each: for parts that are long beside that.
+    """
+
+    def __call__(self, part: Callable[[], None]) -> None:
+        """Does a part."""
+        ...
+
+    def seconds(self) -> list[float]:
+        """Seconds of each part so far, in order; waits for all of them."""
+        ...
+
+
 class Stopwatch(Protocol):
     """Arrays, slices of samples, and the probes behind the floors of one open device.
 
@@ -63,6 +78,10 @@ class Stopwatch(Protocol):
 
     def time_parts(self, parts: Sequence[Callable[[], None]], before: Callable[[], None]) -> list[float]:
         """Seconds of each of some calls in a row, once, after `before`."""
+        ...
+
+    def part_timer(self) -> "PartTimer | None":
+        """What times parts that the host launches one by one; None where the host has other work meanwhile."""
         ...
 
     def now(self) -> float:

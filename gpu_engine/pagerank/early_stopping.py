@@ -1,4 +1,4 @@
-"""Early stopping: a run that is far behind another one of its graph is not made to its end."""
+"""Early stopping: a run that is far behind another one of its graph is made to its end only where that costs little."""
 
 import math
 import statistics
@@ -9,52 +9,78 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.findings import units
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.pagerank.run import Lap, Run
-from gpu_engine.settling import COSTLY, costly_s
+from gpu_engine.settling import costly_s
 
-ITERATIONS_LEAST = 3
-"""Of fewer the median may be one in which something was compiled."""
+ITERATIONS_LEAST = 4
+"""Of fewer the lower median may be one that was the first on its device."""
+
+TOGETHER_S = 15.0
+"""Seconds that all cases of a graph that are far behind may cost; each has an equal share of them."""
 
 
 class Laps:
-    """The iterations of a run on the clock of the host, called after each; ends the run where it is far behind.
+    """The iterations of a run on the clock of the host, called after each; ends the run where it is not worth its end.
 
-    A run in which something was compiled would seem slow: its typical iteration counts, as often as there were any.
+    behind_s    seconds from which on a whole run is far behind
+    most_s      seconds that finishing its case may cost
+    iterations  that the run is expected to have
+    runs        that its case takes, this one included
     """
 
-    def __init__(self, most_s: float) -> None:
-        self._most_s, self._ends_s = most_s, [now()]
+    def __init__(self, behind_s: float, most_s: float, iterations: int, runs: int) -> None:
+        self._behind_s, self._most_s, self._iterations, self._runs = behind_s, most_s, iterations, runs
+        self._ends_s = [now()]
 
     @property
-    def typical_s(self) -> float:
-        """Seconds of all iterations so far, each as long as the median."""
-        return statistics.median(end - begin for begin, end in pairwise(self._ends_s)) * self._count
-
-    @property
-    def _count(self) -> int:
+    def count(self) -> int:
+        """Iterations so far."""
         return len(self._ends_s) - 1
 
+    def whole_s(self, iterations: int) -> float:
+        """Seconds of a run of so many iterations, each as long as the median of those so far."""
+        return iterations * statistics.median_low(end - begin for begin, end in pairwise(self._ends_s))
+
     def __call__(self) -> None:
-        """An iteration has ended; raises ParameterError where the run so far is longer than it may be."""
+        """An iteration has ended; raises ParameterError where the run is far behind and its case costs too much."""
         self._ends_s.append(now())
-        # The median is asked for only where it may matter: there are runs of many thousand iterations.
-        if self._count < ITERATIONS_LEAST or self._ends_s[-1] - self._ends_s[0] <= self._most_s:
+        # Seldom is enough, and there are runs of many thousand iterations.
+        if self.count < ITERATIONS_LEAST or self.count & (self.count - 1):
             return
-        if self.typical_s > self._most_s:
+        whole_s = self.whole_s(max(self._iterations, self.count))
+        cost_s = self._runs * whole_s
+        if whole_s > self._behind_s and cost_s > self._most_s:
             raise ParameterError(
-                f"far behind: {self._count} of its iterations took {units.seconds(self.typical_s)}, {COSTLY:g} times "
-                "as long as a whole run of another kernel here. Choose sampling = full to measure it to its end."
+                f"far behind: after {self.count} iterations a whole run would take {units.seconds(whole_s)}, and the "
+                f"case {units.seconds(cost_s)}, more than the {units.seconds(self._most_s)} that it may cost. Choose "
+                "sampling = full to measure it."
             )
 
 
 class EarlyStopping:
-    """Ends the runs of a graph that are costly beside the shortest so far, where it stops any."""
+    """Ends the runs of a graph that are costly beside the shortest so far and cost more than they may.
 
-    def __init__(self, stops: bool) -> None:
-        self._stops, self._shortest_s = stops, math.inf
+    stops       whether it ends any
+    iterations  that a run is expected to have
+    runs        that a case takes, the first one included
+    """
 
-    def run(self, iterate: Callable[[Lap], Run]) -> Run:
-        """What iterates, called with what it calls after each iteration; raises ParameterError where that is ended."""
-        laps = Laps(costly_s(self._shortest_s) if self._stops else math.inf)
+    def __init__(self, stops: bool, iterations: int = 0, runs: int = 1) -> None:
+        self._stops, self._iterations, self._runs = stops, iterations, runs
+        self._shortest_s, self._left_s = math.inf, TOGETHER_S
+
+    def run(self, iterate: Callable[[Lap], Run], most_s: float = 0.0) -> Run:
+        """What iterates, called with what it calls after each iteration; raises ParameterError where that is ended.
+
+        most_s  seconds that finishing the case may cost, as far as others have left so many; infinite: any
+        """
+        behind_s = costly_s(self._shortest_s) if self._stops else math.inf
+        allowed_s = most_s if math.isinf(most_s) else min(most_s, max(self._left_s, 0.0))
+        laps = Laps(behind_s, allowed_s, self._iterations, self._runs)
         run = iterate(laps)
-        self._shortest_s = min(self._shortest_s, laps.typical_s)
+        if not laps.count:
+            return run
+        whole_s = laps.whole_s(laps.count)
+        self._shortest_s = min(self._shortest_s, whole_s)
+        if whole_s > behind_s:
+            self._left_s -= self._runs * whole_s
         return run

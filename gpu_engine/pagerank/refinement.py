@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from gpu_engine.pagerank.graph import PageRankParams
-from gpu_engine.pagerank.run import CORRECT, Lap, Part, Run, State
+from gpu_engine.pagerank.run import CORRECT, Do, Lap, Part, Run, State, plainly
 
 GAIN = {32: 2.0**-20, 64: 0.0}
 """A correction in so many bits is good enough when its change is this share of what it mends: its rounding allows for
@@ -89,7 +89,9 @@ class RefinedRanks(State, Protocol):
         ...
 
 
-def iterate(ranks: RefinedRanks, params: PageRankParams, refinement: Refinement, lap: Lap = lambda: None) -> Run:
+def iterate(
+    ranks: RefinedRanks, params: PageRankParams, refinement: Refinement, lap: Lap = lambda: None, do: Do = plainly
+) -> Run:
     """Refines from e/n until γ < ε, γ stands still, or iterations_max."""
     ranks.reset()
     steps: list[Pass] = []
@@ -97,7 +99,7 @@ def iterate(ranks: RefinedRanks, params: PageRankParams, refinement: Refinement,
 
     def done(step: Pass) -> float:
         for _, act in acts(ranks, step):
-            act()
+            do(act)
         steps.append(step)
         gammas.append(ranks.gamma())
         lap()
@@ -113,7 +115,7 @@ def iterate(ranks: RefinedRanks, params: PageRankParams, refinement: Refinement,
         changes = (done(Pass(1, weight)) for weight in _weights(ranks.undirected, params.damping))
         _until(changes, enough, params.iterations_max - len(steps))
         steps[-1] = replace(steps[-1], corrects=True)
-        ranks.correct()
+        do(ranks.correct)
     return Run(refinement, tuple(gammas), tuple(steps), converged)
 
 

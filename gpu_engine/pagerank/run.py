@@ -107,15 +107,26 @@ class Run:
 Lap = Callable[[], None]
 """Called after each iteration; what it raises ends the run."""
 
-Part = tuple[int, str, Callable[[], None]]
+Act = Callable[[], None]
+"""A part of an iteration."""
+
+Do = Callable[[Act], None]
+"""Does a part; what times it does it between two looks at a clock."""
+
+Part = tuple[int, str, Act]
 """(iteration, phase, what to do)."""
+
+
+def plainly(act: Act) -> None:
+    """Does a part and nothing else."""
+    act()
 
 
 class Procedure(Protocol):
     """What drives the state of a run: a module with these functions."""
 
-    def iterate(self, ranks: Any, params: PageRankParams, schedule: Any, lap: Lap = ..., /) -> Run:
-        """A run from e/n until γ < ε, it gives up, or iterations_max."""
+    def iterate(self, ranks: Any, params: PageRankParams, schedule: Any, lap: Lap = ..., do: Do = ..., /) -> Run:
+        """A run from e/n until γ < ε, it gives up, or iterations_max; its parts are done in the order of `replayed`."""
         ...
 
     def replayed(self, ranks: Any, schedule: Any, steps: Sequence[Any], /) -> Iterator[Part]:
@@ -131,14 +142,16 @@ PATIENCE = 20
 """Iterations of one precision without a smaller γ after which a run gives up: it resolves no more."""
 
 
-def iterate(ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN, lap: Lap = lambda: None) -> Run:
+def iterate(
+    ranks: Ranks, params: PageRankParams, schedule: Schedule = PLAIN, lap: Lap = lambda: None, do: Do = plainly
+) -> Run:
     """Algorithm 1 from e/n until γ < ε, the schedule's precision allowing, γ stands still, or iterations_max."""
     ranks.reset(schedule.first)
     step, gammas, steps = start(schedule), [], []  # type: Step, list[float], list[Step]
     converged, since = False, 0
     while len(steps) < params.iterations_max and not converged and not _stands_still(gammas[since:]):
         for _, act in acts(ranks, schedule, step):
-            act()
+            do(act)
         steps.append(step)
         gammas.append(ranks.gamma())
         lap()
@@ -156,7 +169,7 @@ def _stands_still(gammas: Sequence[float]) -> bool:
     return len(gammas) > PATIENCE and min(gammas[-PATIENCE:]) >= min(gammas[:-PATIENCE])
 
 
-def acts(ranks: Ranks, schedule: Schedule, step: Step) -> Iterator[tuple[str, Callable[[], None]]]:
+def acts(ranks: Ranks, schedule: Schedule, step: Step) -> Iterator[tuple[str, Act]]:
     """(phase, what to do) of one iteration, in order."""
     yield "pull", lambda: ranks.pull(step.read, step.write)
     yield "settle", ranks.settle

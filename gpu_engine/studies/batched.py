@@ -1,6 +1,7 @@
 """Study `batched`: which kernel multiplies a batch of small matrices fastest, and how near the floor?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +12,7 @@ from gpu_engine.batched.measuring import BatchDetails, BatchExperiment, BatchPla
 from gpu_engine.competitors.batches import peer_names, peers_on
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import digest
-from gpu_engine.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling
+from gpu_engine.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling, turn_s
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import batched
 from gpu_engine.measure import Bench
@@ -22,6 +23,12 @@ from gpu_engine.sampling import alike, measure
 ROWS_MAX = 16_384
 """Rows of a small matrix; one with more is measured by itself."""
 
+LARGEST, FEWEST = 1000, 2
+"""Problems of the larger of two batches that are measured unasked, where it fits; and of the smallest one."""
+
+BATCH_BYTES = {"cpu": 2**25, "cuda": 2**32}
+"""Bytes of CSR of the largest batch that is measured unasked, by backend: over them a product takes long, no more."""
+
 Compose = Literal["copies", "mixed"]
 
 
@@ -30,7 +37,12 @@ class BatchedParams:
     """Parameters of the study."""
 
     kernels: tuple[str, ...] = parameter((), "Kernels to measure; empty: all that the device has.")
-    batches: tuple[int, ...] = parameter((100, 1000), "Problems of a batch.", min_length=1, ge=1, le=1_000_000)
+    batches: tuple[int, ...] = parameter(
+        (),
+        "Problems of a batch; empty: 100 and 1000, or the powers of ten that fit 32 MB on a CPU, 4 GB on a GPU.",
+        ge=1,
+        le=1_000_000,
+    )
     compose: tuple[Compose, ...] = parameter(
         ("copies", "mixed"),
         "Batches of copies of each matrix, and one of all small matrices of the job, in random order.",
@@ -97,7 +109,7 @@ class BatchedStudy:
         Raises ParameterError on a kernel that the device lacks, and where there is nothing to measure.
         """
         names = chosen_kernels(params, device.backend)
-        settings = _settings(params, matrices)
+        settings = _settings(params, matrices, device.backend)
         if not settings:
             raise ParameterError(
                 f"A mixed batch needs two matrices of at most {ROWS_MAX} rows; add one, or take copies."
@@ -112,13 +124,17 @@ class BatchedStudy:
     def estimate_s(self, params: BatchedParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         """Starting once, then per batch and kernel the conversion and the rounds."""
         kernels = len(chosen_kernels(params, device.backend)) + 4
-        rate, overhead, start = (1e12, 0.03, 2.0) if device.backend == "cuda" else (6e9, 0.03, 2.5)
+        # Bytes/s of products and of conversions, whose layouts are made and checked on the host.
+        rate, converted, start = (1e12, 5e9, 2.0) if device.backend == "cuda" else (6e9, 5e7, 4.0)
         small = {m.id: m.nnz for m in matrices if not _refusal(m.n_rows, m.nnz)}
-        rounds = SHARE[params.sampling] * params.rounds
-        products, seconds = rounds * len(params.caches) * 5, start
-        for setting in _settings(params, matrices):
+        settings = _settings(params, matrices, device.backend)
+        effort, rounds = _effort(params, settings, len(matrices)), SHARE[params.sampling] * params.rounds
+        turns_s, seconds = sum(turn_s(device, cache) for cache in params.caches), start
+        for setting in settings:
             nnz = setting.batch * sum(small.get(i, 0) for i in setting.matrix_ids) / len(setting.matrix_ids)
-            seconds += kernels * (overhead * rounds * bool(nnz) + products * 14 * nnz / rate)
+            if nnz:
+                products_s = 5 * len(params.caches) * 14 * nnz / rate
+                seconds += kernels * 12 * nnz / converted + effort.expected_s(kernels * (turns_s + products_s), rounds)
         return seconds
 
     def run(
@@ -135,7 +151,14 @@ class BatchedStudy:
         )
         batches = alike(todo, lambda case: (case.matrix_id, case.axes))
         found = (_experiment(plan, cases, matrices, bench) for cases in batches)
-        return measure(bench, found, Effort.of(params))
+        # Of a job that goes on only what it still owes is known, which makes shares larger.
+        settings = {(case.matrix_id, case.axes) for case in todo}
+        return measure(bench, found, _effort(params, settings, len(matrices)))
+
+
+def _effort(params: BatchedParams, settings: Collection[object], matrices: int) -> Effort:
+    """The batches of a matrix share the seconds of its rounds, and those of a mixture are as many as a matrix has."""
+    return Effort.of(params, len(settings) / max(matrices, 1))
 
 
 def known_kernels(backend: str) -> tuple[BatchKernel, ...]:
@@ -152,15 +175,30 @@ def chosen_kernels(params: BatchedParams, backend: str) -> tuple[str, ...]:
     return tuple(name for name in known if name in params.kernels) if params.kernels else known
 
 
-def _settings(params: BatchedParams, matrices: Sequence[MatrixInfo]) -> tuple[_Setting, ...]:
+def _settings(params: BatchedParams, matrices: Sequence[MatrixInfo], backend: str) -> tuple[_Setting, ...]:
     """The batches of a job, each once, in the order of its cases."""
     found: list[_Setting] = []
     if "copies" in params.compose:
-        found += (_Setting((m.id,), batch) for m in matrices for batch in params.batches)
-    small = tuple(sorted({m.id for m in matrices if not _refusal(m.n_rows, m.nnz)}))
+        found += (
+            _Setting((m.id,), batch) for m in matrices for batch in params.batches or default_batches([m], backend)
+        )
+    small = {m.id: m for m in matrices if not _refusal(m.n_rows, m.nnz)}
     if "mixed" in params.compose and len(small) > 1:
-        found += (_Setting(small, batch) for batch in params.batches)
+        # A mixture of fewer problems than matrices would lack some of them.
+        batches = params.batches or tuple(max(n, len(small)) for n in default_batches(tuple(small.values()), backend))
+        found += (_Setting(tuple(sorted(small)), batch) for batch in batches)
     return tuple(dict.fromkeys(found))
+
+
+def default_batches(matrices: Sequence[MatrixInfo], backend: str) -> tuple[int, ...]:
+    """Problems of the batches of these matrices that are measured unasked, ascending: a power of ten and a tenth of it.
+
+    Powers of ten, so that matrices unlike in size have batches of one size that can be compared.
+    """
+    each = sum(12 * m.nnz + 4 * (m.n_rows + 1) for m in matrices) / len(matrices)
+    fits = max(min(BATCH_BYTES[backend] / each, LARGEST), 1.0)
+    most = 10 ** int(math.log10(fits))
+    return tuple(sorted({max(most // 10, FEWEST), max(most, FEWEST)}))
 
 
 def mixture_of(matrix_ids: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from gpu_engine.competitors import BEST, competitor_names
 from gpu_engine.contestants.experiment import ContestedProducts
 from gpu_engine.contestants.sources import parse_references
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling
+from gpu_engine.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling, turn_s
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import formats
 from gpu_engine.formats import kernel_names
@@ -95,11 +95,12 @@ class FormatsStudy:
     def estimate_s(self, params: FormatsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:
         """Starting once, then per matrix and kernel the conversion and the rounds."""
         kernels = len(chosen_kernels(params, device.backend)) + 2 + WATCHED * len(params.contestants)
-        rate, overhead, start = (1e12, 0.007, 2.0) if device.backend == "cuda" else (6e9, 0.03, 2.5)
-        rounds = SHARE[params.sampling] * params.rounds
-        products = rounds * len(params.caches) * 5
-        seconds = sum(overhead * rounds + REPLAYS_S + products * 14 * m.nnz / rate for m in matrices)
-        return start + kernels * len(AXES[params.op]) * seconds
+        rate, start = (1e12, 2.0) if device.backend == "cuda" else (6e9, 6.0)
+        rounds, effort, axes = SHARE[params.sampling] * params.rounds, _effort(params), len(AXES[params.op])
+        turns_s = sum(turn_s(device, cache) for cache in params.caches)
+        products = 5 * len(params.caches)
+        rounds_s = (kernels * (turns_s + products * 14 * m.nnz / rate) for m in matrices)
+        return start + axes * sum(kernels * REPLAYS_S + effort.expected_s(round_s, rounds) for round_s in rounds_s)
 
     def run(
         self, params: FormatsParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
@@ -111,7 +112,12 @@ class FormatsStudy:
             ContestedProducts(_plan_of(cases[0], plan), cases, matrices[cases[0].matrix_id], bench, own)
             for cases in alike(todo, lambda case: (case.matrix_id, case.axes))
         )
-        return measure(bench, found, Effort.of(params))
+        return measure(bench, found, _effort(params))
+
+
+def _effort(params: FormatsParams) -> Effort:
+    """A and Aᵀ share the seconds of the rounds of a matrix."""
+    return Effort.of(params, len(AXES[params.op]))
 
 
 def _plan_of(case: Case, plan: SamplingPlan) -> SamplingPlan:

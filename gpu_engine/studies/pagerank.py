@@ -11,6 +11,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings import pagerank
+from gpu_engine.findings.pagerank.conclusions import is_needed
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.graph import PageRankParams, not_a_graph
 from gpu_engine.pagerank.kernels import RankKernel, kernels_on
@@ -20,6 +21,9 @@ from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling import by_matrix, measure
 
 ITERATIONS_EXPECTED = 100
+RUNS_BESIDE = 5
+"""Runs of a case beside its rounds: the first ones, and those that are timed part by part."""
+
 AtEnd = Literal["fp64", "segments"]
 
 
@@ -93,10 +97,13 @@ class PagerankStudy:
         # Bytes/s of iterations, and nonzeros/s of conversions and checks.
         rate, entries, overhead, start = (1e12, 4e7, 0.05, 2.0) if gpu else (1.2e10, 1e7, 0.05, 1.5)
         iterations = min(ITERATIONS_EXPECTED, params.iterations_max)
-        runs = SHARE[params.sampling] * params.rounds + 5
-        return start + sum(
-            variants * (overhead + runs * iterations * 14 * m.nnz / rate + m.nnz / entries) for m in matrices
-        )
+        rounds, effort = SHARE[params.sampling] * params.rounds, Effort.of(params)
+        seconds = start
+        for m in matrices:
+            run_s = iterations * 14 * m.nnz / rate
+            seconds += variants * (overhead + RUNS_BESIDE * run_s + m.nnz / entries)
+            seconds += effort.expected_s(variants * run_s, rounds)
+        return seconds
 
     def run(
         self, params: PagerankParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench
@@ -104,7 +111,8 @@ class PagerankStudy:
         """Measures the cases of `todo`; those of one matrix share their rounds."""
         known = {(v.name, v.axes): v.run for v in _variants(params, bench.device.backend)}
         kernels = {case.key: run for case in todo if (run := known[case.kernel, case.axes])}
-        plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top, params.sampling == "settle")
+        stops, needed = params.sampling == "settle", {case.key for case in todo if is_needed(case)}
+        plan = PageRankPlan(params, kernels, params.rounds, params.energy_s, params.top, stops, needed)
         found = (PageRankExperiment(plan, cases, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
         return measure(bench, found, Effort.of(params))
 

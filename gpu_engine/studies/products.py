@@ -67,8 +67,11 @@ class ProductsStudy:
     def estimate_s(self, params: ProductsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> float:  # noqa: ARG002
         """Compiling, then per matrix the transition matrix and SciPy's sums, and the rounds of all products."""
         products = len(params.layouts) * len(products_in(params.blocks))
-        turns_s = 5e-3 * SHARE[params.sampling] * params.rounds
-        return 0.3 * products + sum(m.nnz / 1e6 + products * (turns_s + 60 * m.nnz / 1e12) for m in matrices)
+        rounds, effort = SHARE[params.sampling] * params.rounds, Effort.of(params)
+        seconds = 0.3 * products
+        for m in matrices:
+            seconds += m.nnz / 1e6 + effort.expected_s(products * (5e-3 + 14 * m.nnz / 1e12), rounds)
+        return seconds
 
     def run(
         self, params: ProductsParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench

@@ -128,11 +128,14 @@ class ScalingStudy:
         """Compiling once, then per matrix and case the check and the rounds."""
         # Bytes/s of a product from the host, and of one whose matrix is on the devices.
         host, resident, start = (5e9, 1e12, 30.0) if device.backend == "cuda" else (1.4e9, 5e9, 10.0)
-        turns, seconds = SHARE[params.sampling] * params.rounds + 1, start
-        for setting, m in product(settings(params, device), matrices):
-            cold = setting.workload == "cold"
-            seconds += turns * (4 * 12 * m.nnz / host if cold else TURN_S + 5 * 12 * m.nnz / resident)
-        return seconds
+        chosen, effort = settings(params, device), Effort.of(params)
+        rounds, groups = SHARE[params.sampling] * params.rounds, len({(s.partitioning, s.workload) for s in chosen})
+
+        def turn_s(setting: Setting, m: MatrixInfo) -> float:
+            return 4 * 12 * m.nnz / host if setting.workload == "cold" else TURN_S + 5 * 12 * m.nnz / resident
+
+        turns_s = (sum(turn_s(setting, m) for setting in chosen) for m in matrices)
+        return start + sum(turn + effort.expected_s(turn, rounds, groups) for turn in turns_s)
 
     def run(
         self, params: ScalingParams, todo: Sequence[Case], matrices: Mapping[str, CsrMatrix], bench: Bench

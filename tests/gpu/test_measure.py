@@ -1,5 +1,7 @@
 """The GPU's stopwatch: what it counts, what it refuses, and that a kernel is the same as itself."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -117,3 +119,23 @@ def test_an_uncaptured_call_counts_what_it_waits_for_on_another_stream(gpu: Devi
 
         uncaptured = bench.stopwatch.prepare(elsewhere, "warm", captured=False)
         assert min(uncaptured()) > min(timed()) / 2
+
+
+def test_parts_that_the_host_launches_take_as_long_as_replayed(gpu: DeviceInfo) -> None:
+    import cupy
+
+    with open_bench(gpu) as bench:
+        x = cupy.ones(2**28)
+        half = x[: 2**26]
+        short, long = partial(cupy.add, half, 1.0, out=half), partial(cupy.add, x, 1.0, out=x)
+        for part in (short, long):
+            part()
+        timer = bench.stopwatch.part_timer()
+        assert timer is not None
+        for part in (short, long, short):
+            timer(part)
+        first, second, third = timer.seconds()
+        expected = bench.stopwatch.time_parts([long], lambda: None)[0]
+    # The host launches a part while the device waits: some 0.3 ms of a call of CuPy.
+    assert expected * 0.98 < second < expected + 1e-3
+    assert max(first, third) < second

@@ -53,6 +53,8 @@ def test_every_matrix_of_a_folder_and_a_generated_one(
     assert {(m["state"], m["details"]["problems"]) for m in found} == {("ok", 3)}
     said = capsys.readouterr().err
     assert f"{folder}/band.mtx: 1000 × 1000" in said
+    # How long it takes is said before anything is measured.
+    assert said.index("8 cases on cpu, about ") < said.index("making the batch")
     assert "  csr/scalar         warm batch=3 compose=copies operation=y=Ax+y" in said
 
 

@@ -14,6 +14,7 @@ from gpu_engine.errors import ParameterError, UnknownDeviceError
 from gpu_engine.formats import csr
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.measure import Bench, Rounds, Timed, open_bench
+from gpu_engine.measure.cpu import CpuStopwatch
 from gpu_engine.measure.statistics import interval, quartiles
 from gpu_engine.pagerank.measuring import PageRankDetails
 from gpu_engine.records import (
@@ -321,3 +322,48 @@ def test_the_least_believable_time_follows_from_the_bytes(
 def test_the_least_time_needs_a_measured_bandwidth(bench: Bench) -> None:
     with pytest.raises(RuntimeError, match="calibrate has not run"):
         Bench(bench.device, bench.stopwatch, None, 1).least_s(1.0, "warm")
+
+
+@pytest.mark.parametrize(
+    ("call_s", "flush_s", "warm", "cold"),
+    [
+        # Repeated for 4 ms a sample, and a flush that hardly takes any time: three samples.
+        (1e-5, 1e-3, 3, 3),
+        (1e-5, 0.014, 3, 2),
+        # The flush of a large cache takes longer than anything it is made for.
+        (1e-5, 0.1, 3, 1),
+        (0.05, 1e-3, 1, 1),
+        (0.5, 0.1, 1, 1),
+    ],
+)
+def test_a_turn_has_fewer_samples_the_longer_they_take(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, call_s: float, flush_s: float, warm: int, cold: int
+) -> None:
+    calls: list[str] = []
+
+    def call() -> None:
+        calls.append("call")
+
+    taken = {"call": call_s, "flush": flush_s}
+    monkeypatch.setattr(bench.stopwatch, "_flush_s", [])
+    monkeypatch.setattr(bench.stopwatch, "_flush", lambda: calls.append("flush"))
+    monkeypatch.setattr(bench.stopwatch, "time_once", lambda work: (work(), taken[calls[-1]]))
+    assert len(bench.stopwatch.prepare(call, "warm")()) == warm
+    turn = bench.stopwatch.prepare(call, "cold")
+    calls.clear()
+    assert len(turn()) == cold
+    assert calls == ["flush", "call"] * cold
+
+
+def test_a_flush_rewrites_the_whole_buffer(bench: Bench) -> None:
+    stopwatch = CpuStopwatch(bench.device)
+    stopwatch._flush()
+    stopwatch._flush()
+    assert stopwatch._flush_buffer.size == 2 * bench.device.cache_bytes // 8
+    assert set(stopwatch._flush_buffer) == {2.0}
+
+
+def test_a_turn_whose_sample_was_taken_before_counts_as_long_as_that(bench: Bench) -> None:
+    rounds = Rounds(bench.stopwatch, [Timed("a", lambda _: lambda: 5.0)], ("warm",), 2)
+    list(rounds)
+    assert rounds.turn_s("a", "warm") == 5.0

@@ -10,6 +10,7 @@ import pytest
 from gpu_engine import sampling
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.device import find_device
+from gpu_engine.effort import Effort
 from gpu_engine.errors import (
     DeviceLostError,
     DeviceMemoryError,
@@ -371,3 +372,27 @@ def test_a_layout_is_made_once_in_a_group_and_so_is_its_error(bench: Bench) -> N
         assert len(made) == 2
     with scenes.group():
         assert scenes.converted("x", 1000, convert)[0] is not layout
+
+
+@pytest.mark.parametrize(
+    ("effort", "turns"),
+    [
+        # Of each group nine rounds, of the reference twice as many turns.
+        (Effort("full"), [18, 9, 18]),
+        # Four seconds a group: a round of the first takes three, one of the second two.
+        (Effort("full", 4.0), [4, 2, 6]),
+        # Together nine: of the first group half, of the second what is left then.
+        (Effort("full", experiment_s=9.0), [4, 2, 4]),
+        # Two rounds are made whatever they take.
+        (Effort("full", experiment_s=0.1), [4, 2, 4]),
+        (Effort("full", experiment_s=20.0), [8, 4, 10]),
+    ],
+)
+def test_rounds_end_with_the_seconds_that_an_experiment_has(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, effort: Effort, turns: list[int]
+) -> None:
+    log: list[str] = []
+    monkeypatch.setattr(bench.stopwatch, "now", lambda: 1.0 + sum(entry.startswith("turn") for entry in log))
+    candidates = Scripted("a", log), Scripted("b", log, [4.0]), Scripted("c", log, kind="other")
+    list(SampleRun(Scenes(bench, *candidates), effort).records())
+    assert [log.count(f"turn {name}") for name in "abc"] == turns

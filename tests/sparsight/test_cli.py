@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpu_engine.errors import ConflictError, InputError, NotFoundError, ParameterError, SparsightError, UnavailableError
+from gpu_engine.findings import units
 from gpu_engine.matrix_io import read_matrix
 from server.documents import Matrix
 from server.examples import EXAMPLES
@@ -63,7 +64,14 @@ class FakeServer:
         state = "queued" if method == "POST" else self.end
         error = {"detail": "The device is gone."} if self.end == "failed" else None
         progress = {"done": 1, "total": 1, "message": ""}
-        return {"id": "j", "state": state, "progress": progress, "queue_position": 1, "error": error}
+        return {
+            "id": "j",
+            "state": state,
+            "progress": progress,
+            "queue_position": 1,
+            "estimate_s": 40.0,
+            "error": error,
+        }
 
 
 @pytest.fixture
@@ -102,6 +110,7 @@ def test_run_without_wait_prints_the_id_of_the_job(monkeypatch: pytest.MonkeyPat
     ended = run(monkeypatch, FakeServer(), "formats", str(matrix_file), "--server", "test")
     assert (ended.exit_code, ended.stdout) == (0, "j\n")
     assert "Job j is queued: http://test/jobs/j\n" in ended.stderr
+    assert f"about {units.duration(40.0)}" in ended.stderr
     assert "`sparsight jobs watch` follows it" in ended.stderr
 
 

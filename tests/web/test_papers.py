@@ -3,8 +3,9 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from fastapi.testclient import TestClient
@@ -14,6 +15,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats import conclusions
 from gpu_engine.generators import generate, generator
 from gpu_engine.parameters import parse_params
+from gpu_engine.records import DeviceInfo, MatrixInfo
 from server import devices
 from server.models import JobState
 from tests.conftest import AddMatrix
@@ -173,6 +175,29 @@ def test_the_study_of_a_paper_can_be_queued(client: TestClient, measured: Any, p
         family = generator(call.pop("family"))
         assert call.pop("name") == each.name
         parse_params(family.Params, call)
+
+
+@every_paper
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+def test_the_study_of_a_paper_leaves_out_no_kernel(paper: Paper, backend: Literal["cpu", "cuda"]) -> None:
+    study = page_of(paper.trial.study).study
+    device = DeviceInfo(backend, backend, "A device", 2**34, 2**25)
+    infos = [MatrixInfo("m", "m", 900, 900, 4322), MatrixInfo("n", "n", 900, 900, 4322)]
+
+    def kernels(params: Mapping[str, Any]) -> set[str]:
+        return {case.kernel for case in study.cases(parse_params(study.Params, params), infos, device)}
+
+    assert kernels(paper.trial.params) == kernels({})
+
+
+def test_the_page_of_a_paper_says_how_long_its_study_takes_and_names_its_other_studies(
+    client: TestClient, measured: Any
+) -> None:
+    page = get(client, "/papers/cpms-pagerank")
+    texts = [choice.text for choice in page.context["trial"].devices]
+    assert all(text.endswith(" for the chosen matrices") for text in texts)
+    assert 'href="/measure?study=products"' in page.text
+    assert 'href="/measure?study=' not in get(client, "/papers/pellr").text.partition('id="contents"')[0]
 
 
 def test_the_papers_own_matrices_are_chosen(client: TestClient, measured: Any, add_matrix: AddMatrix) -> None:

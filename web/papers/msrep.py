@@ -122,10 +122,11 @@ MSREP = Paper(
     ),
     trial=Trial(
         study="scaling",
-        params={"partitionings": ["pCSR", "pCSC", "pCOO"], "work": ["cold", "resident"], "merge": ["paper"]},
+        params={"partitionings": ["pCSR", "pCSC", "pCOO"], "merge": ["paper"]},
         names=("mouse_gene", "wb-edu", "com-LiveJournal", "hollywood-2009", "com-Orkut", "HV15R"),
         generate=("rmat20",),
-        note="Products from the host by baseline, p* and p*-opt on 1, 2, 4 … devices, and products that stay there. "
+        note="Products from the host by baseline, p* and p*-opt on 1, 2, 4 … devices, and products that stay there, "
+        "repeated and iterated. "
         "On a CPU the devices are virtual.",
     ),
 )

@@ -80,7 +80,7 @@ def form(session: Session, wanted: Wanted, own: MatrixRow | None = None) -> Meas
     """The form, of one matrix in any case or of those chosen; raises ParameterError for params of no study."""
     alive = devices.offered(session)
     rows = _ready(session, wanted.matrices)
-    infos = [_info(row) for row in rows if row.id in wanted.matrices]
+    infos = [info_of(row) for row in rows if row.id in wanted.matrices]
     return MeasureForm(
         studies=tuple(_study(session, study, wanted, infos, alive) for study in STUDIES),
         matrix=own.id if own else "",
@@ -126,7 +126,7 @@ def _outlook(
         return f"Nothing of this can be measured. {' '.join(refused)}"
     if not matrices:
         return "Choose one matrix or more; how long they take is said here."
-    possible = [f"{time} on {d.id}" for d in alive if (time := _time(session, study, params, matrices, d))]
+    possible = [f"{time} on {d.id}" for d in alive if (time := expected_time(session, study, params, matrices, d))]
     if not possible:
         return "No device that is here now can measure it with these settings."
     own = ", ".join(f"{name} {value}" for name, value in changed(params))
@@ -134,8 +134,10 @@ def _outlook(
     return " ".join((said, *(f"Left out is {each}" for each in refused)))
 
 
-def _time(session: Session, study: Study, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> str:
-    """The time of a job on a device; empty where there is nothing that the device can measure."""
+def expected_time(
+    session: Session, study: Study, params: Any, matrices: Sequence[MatrixInfo], device: DeviceInfo
+) -> str:
+    """Return how long a job takes on a device, in words; empty if the device cannot measure anything of it."""
     try:
         check_device(study, device)
         cases = sum(1 for _ in islice(study.cases(params, matrices, device), queue.CASES_MAX))
@@ -177,5 +179,6 @@ def _ready(session: Session, chosen: Sequence[str]) -> list[MatrixRow]:
     return sorted(found, key=lambda row: (row.id not in chosen, row.name))
 
 
-def _info(row: MatrixRow) -> MatrixInfo:
+def info_of(row: MatrixRow) -> MatrixInfo:
+    """Return what studies know of a matrix before they read it."""
     return MatrixInfo(row.id, row.name, row.n_rows, row.n_cols, row.nnz)

@@ -1,7 +1,7 @@
 """`/papers` and `/papers/{name}`: what each paper printed, what was measured of it, and where that is drawn."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
@@ -12,6 +12,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS
 from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, SUBJECTS, Subject
+from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, dumps
 from gpu_engine.studies.base import check_device
 from server import catalogue, devices, recorded_results
@@ -25,6 +26,7 @@ from web.parts import Chart, Choice, Link
 from web.results import Results, available, device_names, results_of, with_traces
 from web.selection import Selection
 from web.studies import page_of
+from web.views.measure import expected_time, info_of
 from web.views.study import chart, contents
 
 HEADS = tuple(Head(text, numeric=False) for text in ("the paper says", "here", "numbers", "device"))
@@ -175,10 +177,24 @@ def _trial(session: Session, trial: Trial, matrix: str) -> TrialForm:
             Choice(row.id, row.name, row.id in chosen)
             for row in sorted(ready, key=lambda r: (r.id not in chosen, r.name))
         ),
-        devices=tuple(Choice(d.id, f"{d.id} · {d.name}", n == 0) for n, d in enumerate(alive) if _can(trial, d)),
+        devices=tuple(
+            Choice(d.id, f"{d.id} · {d.name}{_takes(session, trial, ready, chosen, d)}", n == 0)
+            for n, d in enumerate(alive)
+            if _can(trial, d)
+        ),
         generate=_generate(trial, ready),
         reading=next((row.name for row in rows if row.id == matrix and row.state == MatrixState.INGESTING), ""),
     )
+
+
+def _takes(
+    session: Session, trial: Trial, ready: Sequence[MatrixRow], chosen: Collection[str], device: DeviceInfo
+) -> str:
+    """How long the study of the chosen matrices takes there, after a dot; empty where there are none."""
+    study = page_of(trial.study).study
+    infos = [info_of(row) for row in ready if row.id in chosen]
+    time = expected_time(session, study, parse_params(study.Params, trial.params), infos, device) if infos else ""
+    return f" · about {time} for the chosen matrices" if time else ""
 
 
 def _can(trial: Trial, device: DeviceInfo) -> bool:

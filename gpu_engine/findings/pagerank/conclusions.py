@@ -1,6 +1,6 @@
 """The CPMS PageRank paper's conclusions beside what the runs say of them; Table II, Figures 4 and 6."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_engine.findings import units
@@ -16,10 +16,12 @@ from gpu_engine.findings.pagerank.runs import (
     by_segments,
     has_right_ranks,
     run_groups,
+    segments_of,
     speed_up,
 )
 from gpu_engine.findings.tables import Table
 from gpu_engine.pagerank.schedule import Schedule
+from gpu_engine.records import Case
 from gpu_engine.verdict import compare
 
 LAYOUTS = ("csr/thread", "ell/thread")
@@ -27,6 +29,15 @@ LAYOUTS = ("csr/thread", "ell/thread")
 
 SEVERAL_THREADS = "csr/vector"
 """The layout in which several threads take a row, which the paper mentions (§IV.C)."""
+
+STORED = (FP64, "cpms2", "cpms4")
+"""How the paper stores values: in fp64, in two segments, in four."""
+
+PAPERS = tuple(f"{layout}+{how}{stored}" for layout in LAYOUTS for how in ("", UNFUSED) for stored in STORED)
+"""The paper's kernels, fused and as it has them."""
+
+JUDGED = (*PAPERS, f"{SEVERAL_THREADS}+{FP64}")
+"""The kernels by whose runs the statements are judged, and which the paper's figures are drawn from."""
 
 SCHEDULE = {"first": f"{Schedule().first}", "near": f"{Schedule().near:g}", "stall": f"{Schedule().stall:g}"}
 """Of the runs that are judged: the rule as it is, and segments that become fp64 at the end, as in the paper."""
@@ -87,20 +98,27 @@ def table(data: StudyData) -> Table:
     return table_of(conclusions(data))
 
 
+def is_needed(case: Case) -> bool:
+    """Whether a statement may be judged by the run of a case: one of JUDGED, with the paper's schedule if any."""
+    if case.kernel not in JUDGED:
+        return False
+    return not segments_of(case.kernel) or _is_papers(dict(case.axes))
+
+
 def _realizations(group: RunGroup, layout: str, data: StudyData) -> Realizations:
     own = {run.precision: run for run in group.converged if run.layout == layout and _is_judged(run, data)}
     fused = not {f"{UNFUSED}{FP64}", f"{UNFUSED}cpms2"} <= own.keys()
-    names = (FP64, "cpms2", "cpms4") if fused else tuple(f"{UNFUSED}{stored}" for stored in (FP64, "cpms2", "cpms4"))
+    names = STORED if fused else tuple(f"{UNFUSED}{stored}" for stored in STORED)
     return Realizations(group, layout, fused, *map(own.get, names))
 
 
 def _is_judged(run: Run, data: StudyData) -> bool:
     """Whether it has the schedule of the paper, where it has one, and right ranks."""
-    return (run.storage == FP64 or _is_papers(run)) and has_right_ranks(run, data)
+    return (run.storage == FP64 or _is_papers(run.measurement.axes)) and has_right_ranks(run, data)
 
 
-def _is_papers(run: Run) -> bool:
-    axes = run.measurement.axes
+def _is_papers(axes: Mapping[str, str]) -> bool:
+    """Whether a schedule with these axes is the paper's."""
     return axes.get("at_end") == FP64 and all(axes.get(name) == value for name, value in SCHEDULE.items())
 
 

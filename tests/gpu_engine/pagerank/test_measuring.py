@@ -1,6 +1,8 @@
 """The records of one graph on a CPU: in which order they come, and what they say, by value."""
 
+import copy
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,8 +14,16 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.device import find_device
 from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.pagerank import PageRankParams, iterations_by_segments, reference, transition_matrix, verify
-from gpu_engine.pagerank.cpu_ranks import SegmentedRanks
+from gpu_engine.pagerank import (
+    PageRankParams,
+    early_stopping,
+    iterations_by_segments,
+    reference,
+    transition_matrix,
+    verify,
+)
+from gpu_engine.pagerank.cpu_ranks import PlainRanks, SegmentedRanks
+from gpu_engine.pagerank.early_stopping import TOGETHER_S
 from gpu_engine.pagerank.kernels import kernels_on
 from gpu_engine.pagerank.measuring import PageRankExperiment, PageRankPlan
 from gpu_engine.parameters import parse_params
@@ -315,3 +325,73 @@ def test_energy_is_that_of_a_run_where_it_is_asked_for(bench: Bench, monkeypatch
     assert (m.energy_j, asked) == (2.5, [0.3])
     (m,) = measurements(run(bench, TRIANGLE, "csr/thread+fp64")).values()
     assert (m.energy_j, asked) == (None, [0.3])
+
+
+class PartTimer:
+    """Does parts and says that each took so long."""
+
+    def __init__(self, seconds: float) -> None:
+        self._each, self._count = seconds, 0
+
+    def __call__(self, part: Callable[[], None]) -> None:
+        part()
+        self._count += 1
+
+    def seconds(self) -> list[float]:
+        return [self._each] * self._count
+
+
+@pytest.mark.parametrize("name", ["csr/thread+fp64", "csr/thread+cpms4"])
+def test_a_first_run_of_long_iterations_is_a_round_and_the_trace(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(bench.stopwatch, "part_timer", lambda: PartTimer(0.5))
+    records = run(bench, web(), name)
+    m, arrays = measurements(records)[name], traces(records)[name].arrays
+    parts = [seconds for phase in PHASES for seconds in arrays[phase] if seconds]
+    assert set(parts) == {0.5}
+    assert m.samples_s[0] == 0.5 * len(parts)
+    assert len(m.samples_s) == ROUNDS
+    assert max(m.samples_s[1:]) < 0.5
+
+
+def test_a_first_run_of_short_iterations_is_timed_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.stopwatch, "part_timer", lambda: PartTimer(2.0**-20))
+    records = run(bench, web(), "csr/thread+fp64")
+    assert len(set(traces(records)["csr/thread+fp64"].arrays["pull_s"])) > 1
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_a_case_that_a_statement_needs_is_finished_and_others_within_their_share(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, needed: bool
+) -> None:
+    now_s, step = 0.0, PlainRanks._step
+
+    def slow_in_ell(self: PlainRanks, read: int, write: int, rule: Any) -> None:
+        nonlocal now_s
+        now_s += 0.02 if len(self._matrix) == 2 else 0.0
+        step(self, read, write, rule)
+
+    monkeypatch.setattr(PlainRanks, "_step", slow_in_ell)
+    monkeypatch.setattr(early_stopping, "now", lambda: now_s)
+    names = ("csr/thread+fp64", "ell/thread+fp64", "ell/thread+fp32")
+    chosen = {Case("m", kernel.name, "warm"): kernel for kernel in kernels_on("cpu", names)}
+    kernels = {c.key: (k, k.schedule({}), True) for c, k in chosen.items()}
+    keys = {case.key for case in chosen if needed and case.kernel.endswith("fp64")}
+    plan = PageRankPlan(PARAMS, kernels, ROUNDS, 0.0, 5, True, keys)
+    found = measurements(list(SampleRun(PageRankExperiment(plan, list(chosen), web(), bench)).records()))
+    assert {name: m.state for name, m in found.items()} == {
+        "csr/thread+fp64": "ok",
+        "ell/thread+fp64": "ok" if needed else "skipped",
+        "ell/thread+fp32": "skipped",
+    }
+    assert found["ell/thread+fp32"].note.startswith("far behind: after 4 iterations")
+
+
+def test_what_a_case_may_cost_depends_on_who_needs_it_and_on_the_device(bench: Bench) -> None:
+    cases = [Case("m", name, "warm") for name in ALL]
+    experiment = PageRankExperiment(PageRankPlan(PARAMS, {}, ROUNDS, 0.0, 5, True, {cases[0].key}), cases, web(), bench)
+    assert [experiment.most_s(case) for case in cases[:2]] == [TOGETHER_S, TOGETHER_S / len(ALL)]
+    experiment.bench = copy.copy(bench)
+    experiment.bench.xp = object()
+    assert [experiment.most_s(case) for case in cases[:2]] == [math.inf, TOGETHER_S / len(ALL)]

@@ -15,7 +15,7 @@ from gpu_engine.generators import generate
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, MatrixInfo, Measurement, Progress
-from gpu_engine.studies.batched import ROWS_MAX, BatchedParams, BatchedStudy, known_kernels
+from gpu_engine.studies.batched import ROWS_MAX, BatchedParams, BatchedStudy, default_batches, known_kernels
 from tests.battery import dense
 from tests.samples.studies import FAST
 
@@ -109,11 +109,61 @@ def test_unknown_kernels_are_refused_with_those_of_the_backend() -> None:
         keys(A, kernels=["cusparse/best"])
 
 
-@pytest.mark.parametrize("name", ["batches", "compose", "caches"])
+@pytest.mark.parametrize("name", ["compose", "caches"])
 def test_a_list_is_not_empty(name: str) -> None:
     empty: dict[str, Any] = {name: []}
     with pytest.raises(ParameterError, match=name):
         keys(A, **empty)
+
+
+@pytest.mark.parametrize(
+    ("rows", "nnz", "device", "batches"),
+    [
+        (900, 4322, CPU, (10, 100)),
+        (900, 4322, GPU, (100, 1000)),
+        # 32 MB hold 1000 of 33,554 bytes, and 4 GB 100 of 42.9 MB.
+        (388, 2666, CPU, (100, 1000)),
+        (389, 2667, CPU, (10, 100)),
+        (3562, 159_910, CPU, (2, 10)),
+        (3562, 159_910, GPU, (100, 1000)),
+        (ROWS_MAX, 1_000_000, CPU, (2,)),
+        (ROWS_MAX, 1_000_000, GPU, (10, 100)),
+        (ROWS_MAX, 10**9, GPU, (2,)),
+        (1, 0, CPU, (100, 1000)),
+    ],
+)
+def test_unasked_batches_are_as_large_as_the_device_and_the_matrix_allow(
+    rows: int, nnz: int, device: DeviceInfo, batches: tuple[int, ...]
+) -> None:
+    matrix = MatrixInfo("m", "m", rows, rows, nnz)
+    assert default_batches([matrix], device.backend) == batches
+    found = keys(matrix, device=device, kernels=["csr/scalar"], caches=["warm"])
+    assert [key.rpartition("|")[2].partition(",")[0] for key in found] == [f"batch={count}" for count in batches]
+
+
+def test_an_unasked_mixture_has_every_matrix() -> None:
+    many = [MatrixInfo(f"m{number}", "m", 3562, 3562, 159_910) for number in range(40)]
+    found = keys(*many, kernels=["csr/scalar"], caches=["warm"], compose=["mixed"])
+    assert [key.rpartition("|")[2].partition(",")[0] for key in found] == ["batch=40"]
+
+
+def test_batches_that_are_asked_for_are_measured_whatever_their_size() -> None:
+    matrix = MatrixInfo("m", "m", 3562, 3562, 159_910)
+    found = keys(matrix, kernels=["csr/scalar"], caches=["warm"], batches=[10_000])
+    assert [key.rpartition("|")[2].partition(",")[0] for key in found] == ["batch=10000"]
+
+
+def test_an_unasked_batch_ends_while_one_looks_and_a_larger_one_is_told_before() -> None:
+    def estimate(nnz: int, cache_bytes: int = 2**25, **params: Any) -> float:
+        device = dataclasses.replace(CPU, cache_bytes=cache_bytes)
+        matrix = MatrixInfo("m", "m", min(nnz // 5 + 1, ROWS_MAX), 1000, nnz)
+        return BatchedStudy().estimate_s(parse_params(BatchedParams, params), [matrix], device)
+
+    assert max(estimate(nnz) for nnz in (100, 10**4, 10**5, 10**6)) < 60
+    assert max(estimate(nnz, 300 * 2**20) for nnz in (100, 10**4, 10**5, 10**6)) < 75
+    assert estimate(3 * 10**6) < 120
+    assert estimate(159_910, batches=[1000], sampling="full") > 300
+    assert estimate(159_910, budget_s=10.0) < estimate(159_910, budget_s=20.0, sampling="full")
 
 
 def test_a_larger_batch_takes_longer_and_a_matrix_that_is_skipped_no_time() -> None:

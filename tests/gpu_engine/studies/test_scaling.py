@@ -162,7 +162,10 @@ def test_more_nonzeros_and_more_cases_take_longer() -> None:
     def estimate(nnz: int, **params: Any) -> float:
         return ScalingStudy().estimate_s(ScalingParams(**params), [MatrixInfo("m", "m", 1000, 1000, nnz)], CPU)
 
-    assert estimate(10_000_000) > 2 * estimate(1_000_000)
+    assert estimate(10_000_000, sampling="full") > 2 * estimate(1_000_000, sampling="full")
+    # Unasked no more rounds are made than there is time for.
+    assert estimate(1_000_000) < 60
+    assert estimate(10_000_000) < estimate(10_000_000, sampling="full") / 2
     assert estimate(1_000_000) > estimate(1_000_000, work=("cold",)) > estimate(1_000_000, devices=(1,), work=("cold",))
 
 

@@ -1,11 +1,12 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.pagerank.conclusions import STATEMENTS, conclusions, table
+from gpu_engine.findings.pagerank.conclusions import STATEMENTS, conclusions, is_needed, table
 from gpu_engine.findings.units import THIN
-from gpu_engine.records import Measurement, Trace
-from tests.samples.pagerank import luxembourg, ran, shown
+from gpu_engine.pagerank.kernels import KERNELS
+from gpu_engine.records import Case, Measurement, Trace
+from tests.samples.pagerank import SCHEDULE, luxembourg, ran, shown
 
 SEGMENTS_AT_END = (("first", "1"), ("near", "16"), ("stall", "0.98"), ("at_end", "segments"))
 TEXTS = tuple(statement.text for statement in STATEMENTS)
@@ -37,6 +38,25 @@ def with_pulls(run: Given, seconds: dict[int, float]) -> Given:
     m, trace = run
     pulls = tuple(seconds[int(read)] for read in trace.arrays["read"])
     return m, replace(trace, arrays={**trace.arrays, "pull_s": pulls})
+
+
+def test_what_a_statement_is_judged_by_is_needed_and_nothing_else() -> None:
+    every = {
+        kernel.name: ran(kernel.name, {2: (47, 66), 4: (1, 46, 61, 5)}.get(kernel.segments, 113), 1.0 + number / 100)
+        for number, kernel in enumerate(KERNELS)
+        if not kernel.refined
+    }
+    fused = {name: run for name, run in every.items() if "unfused" not in name}
+
+    def decides(runs: Mapping[str, Given], name: str) -> bool:
+        return judged(*runs.values()) != judged(*(run for other, run in runs.items() if other != name))
+
+    matter = {name for runs in (every, fused) for name in runs if decides(runs, name)}
+    needed = {name for name in every if is_needed(Case("m", name, "warm", SCHEDULE if "cpms" in name else ()))}
+    assert needed == matter
+    assert len(needed) == 13
+    assert not is_needed(Case("m", "csr/thread+cpms2", "warm", SEGMENTS_AT_END))
+    assert not is_needed(Case("m", "cugraph", "warm"))
 
 
 def test_what_the_sample_says_of_every_statement() -> None:
