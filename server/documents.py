@@ -270,7 +270,11 @@ class StorageFormat(TypedDict):
 
 
 class FigureEntry(TypedDict):
-    """A figure that can be asked for, and what its query may name."""
+    """A figure that can be asked for, and what its query may name.
+
+    `needs`: the study whose page has it, or what it is of: a `matrix`, a `device`, or a `case` of which the newest is
+    taken where the query leaves some of matrix, device, cache and study open.
+    """
 
     name: str
     title: str

@@ -13,8 +13,7 @@ from server.deps import DatabaseDep, StoreDep
 from server.openapi import etag_response_docs, list_response_docs
 from server.responses import etag_response, list_response
 from server.store import Store
-from web import kernels
-from web.case_histories import shown
+from web import case_histories, kernels
 from web.figures.bandwidth import BANDWIDTH
 from web.figures.case_history import CASE_HISTORY
 from web.figures.case_history import draw as draw_cases
@@ -45,8 +44,8 @@ def list_figures(request: Request) -> Response:
         {
             "name": name,
             "title": figure.title,
-            "needs": page.name if page else ("device" if figure is BANDWIDTH else "matrix"),
-            "parameters": list(NAMES),
+            "needs": page.name if page else LONE.get(name, ("matrix", NAMES))[0],
+            "parameters": list(NAMES if page else LONE.get(name, ("matrix", NAMES))[1]),
             "href": f"/api/v1/figures/{name}",
         }
         for name, (page, figure) in FIGURES.items()
@@ -73,7 +72,7 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
             row = catalogue.get_matrix(session, _one_matrix_id(selection))
             drawn, lines = draw_history(history_of(session, row.id, selection)), [row.name]
         elif figure is CASE_HISTORY:
-            cases = shown(session, selection)
+            cases = case_histories.shown(session, selection)
             drawn = draw_cases(info_of_cases(cases.drawn, cases.histories))
             lines = [f"{cases.matrix}, {cases.device}, {cases.cache}"]
         elif page is None:
@@ -121,6 +120,14 @@ FIGURES: dict[str, tuple[StudyPage | None, Any]] = {
     **{figure.name: (None, figure) for figure in (*MATRIX_FIGURES, HISTORY, CASE_HISTORY, BANDWIDTH)},
 }
 """Every figure by name, and the page that it is of; None: it is of one matrix or device."""
+
+
+LONE: dict[str, tuple[str, Sequence[str]]] = {
+    BANDWIDTH.name: ("device", ("device",)),
+    HISTORY.name: ("matrix", ("matrix", "device", "kernel", "cache")),
+    CASE_HISTORY.name: ("case", case_histories.NAMES),
+}
+"""Figures of no study page: what they are of, and the parameters they take; the others are of one matrix."""
 
 
 def find_figure(name: str) -> tuple[StudyPage | None, Any]:

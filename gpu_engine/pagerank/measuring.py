@@ -79,7 +79,14 @@ class PageRankDetails(Details):
     mass_error: float | None = described("|‖p‖₁ − 1| of the ranks.", None)
     distance: float | None = described("‖p − p_fp64‖₁ of the ranks.", None)
     overlap: float | None = described(
-        "Share of the highest ranks' pages that fp64 has among its highest, 0 to 1.", None
+        "Share, 0 to 1, of the pages with the highest ranks in fp64 that have the highest ranks here; ranks within "
+        "overlap_slack are equal.",
+        None,
+    )
+    overlap_slack: float | None = described(
+        "What two ranks may differ by for all that the residuals say; null in records that counted equal ranks as "
+        "different.",
+        None,
     )
     top_pages: tuple[int, ...] = described("Pages of the highest ranks, descending; the first page is 0.", ())
     top_ranks: tuple[float, ...] = described("The ranks of these pages.", ())
@@ -153,6 +160,7 @@ class PageRankExperiment(Experiment):
             "mass_error": found.mass_error,
             "distance": found.distance,
             "overlap": found.overlap,
+            "overlap_slack": found.slack,
             "top_pages": tuple(int(page) for page in best),
             "top_ranks": tuple(float(p[page]) for page in best),
         }

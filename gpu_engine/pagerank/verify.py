@@ -27,13 +27,16 @@ class Verification:
     residual    ‖G(p) − p‖₁, G line 6 of Algorithm 1
     mass_error  |‖p‖₁ − 1|
     distance    ‖p − expected‖₁; None where nothing is expected
-    overlap     share, 0 to 1, of the top pages of `expected` that are top pages of p, ties by number
+    overlap     share, 0 to 1, of the top pages of `expected` that are top pages of p, ranks within `slack` being equal;
+                None where nothing is expected, or the slack is as large as these ranks
+    slack       what two ranks may differ by for all that the residuals of p and `expected` say
     """
 
     residual: float
     mass_error: float
     distance: float | None = None
     overlap: float | None = None
+    slack: float | None = None
 
 
 class Verifier:
@@ -43,6 +46,7 @@ class Verifier:
         self._n, self._params = adjacency.n_rows, params
         sources, targets, weights = _weighted_links(adjacency, params)
         self._links = scipy.sparse.coo_array((weights, (targets, sources)), shape=(self._n, self._n))
+        self._expected: tuple[Any, float] | None = None
         self._totals = self._links.T @ np.ones(self._n, np.longdouble)
 
     def verify(self, p: Any, expected: Any | None = None, top: int = 100) -> Verification:
@@ -53,12 +57,14 @@ class Verifier:
         if np.shape(p) != (self._n,):
             raise KernelError(f"The rank vector has shape {np.shape(p)}; {self._n} pages need one rank each.")
         exact = np.asarray(p, dtype=np.longdouble)
-        residual = float(np.abs(self._pushed(exact) - exact).sum())
+        residual = self._residual(exact)
         mass_error = abs(float(np.abs(exact).sum() - 1)) if exact.size else 0.0
         if expected is None:
             return Verification(residual, mass_error)
         distance = float(np.abs(exact - np.asarray(expected, dtype=np.longdouble)).sum())
-        return Verification(residual, mass_error, distance, overlap(p, expected, top))
+        # G brings vectors closer by the damping, so ‖p − p*‖₁ ≤ residual / (1 − δ) for the exact ranks p*.
+        slack = (residual + self._residual_of_expected(expected)) / (1 - self._params.damping)
+        return Verification(residual, mass_error, distance, overlap(p, expected, top, slack), slack)
 
     def check(
         self, p: Any, gamma: float, mantissa_bits: int = 52, expected: Any | None = None, top: int = 100
@@ -78,6 +84,15 @@ class Verifier:
                 f"{gamma:.3g} ({self._params.norm}) it may be {limit:.3g} at most."
             )
         return found
+
+    def _residual_of_expected(self, expected: Any) -> float:
+        """The residual of ranks that many runs are held against: computed once."""
+        if self._expected is None or self._expected[0] is not expected:
+            self._expected = expected, self._residual(np.asarray(expected, dtype=np.longdouble))
+        return self._expected[1]
+
+    def _residual(self, p: Any) -> float:
+        return float(np.abs(self._pushed(p) - p).sum())
 
     def _pushed(self, p: Any) -> Any:
         """longdouble [n]: G(p), every page adding to those it links to."""
@@ -111,10 +126,21 @@ def top_pages(p: Any, top: int) -> Any:
     return chosen[np.lexsort((chosen, -ranks[chosen]))]
 
 
-def overlap(p: Any, expected: Any, top: int) -> float:
-    """The share, 0 to 1, of the `top` highest ranks of `expected` that are also among those of p; ties by number."""
+def overlap(p: Any, expected: Any, top: int, slack: float = 0.0) -> float | None:
+    """Return the share, 0 to 1, of the `top` highest ranks of `expected` that are also among those of p.
+
+    slack  a page is among them too whose rank is so little under the least of them: which of the two is higher is noise
+    None where the least of them is itself no more than the slack: then nothing tells top pages from others.
+    """
     first, second = top_pages(p, top), top_pages(expected, top)
-    return float(np.intersect1d(first, second).size / second.size) if second.size else 1.0
+    if not second.size:
+        return 1.0
+    ranks = np.asarray(p)
+    least = ranks[first[-1]]
+    if slack and slack >= least:
+        return None
+    near = (ranks[second] >= least - slack) & (slack > 0)
+    return float(np.mean(near | np.isin(second, first)))
 
 
 def reference(graph: TransitionMatrix, params: PageRankParams) -> tuple[Any, tuple[float, ...]]:

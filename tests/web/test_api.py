@@ -18,10 +18,14 @@ def test_every_figure_is_listed(client: TestClient) -> None:
     assert [(item["name"], item["title"], item["needs"]) for item in document["items"]] == [
         *((figure.name, figure.title, page.name) for page in PAGES for figure in page.figures),
         (HEADLINE.name, HEADLINE.title, "formats"),
-        *((figure.name, figure.title, "matrix") for figure in (*MATRIX_FIGURES, HISTORY, CASE_HISTORY)),
+        *((figure.name, figure.title, "matrix") for figure in (*MATRIX_FIGURES, HISTORY)),
+        (CASE_HISTORY.name, CASE_HISTORY.title, "case"),
         (BANDWIDTH.name, BANDWIDTH.title, "device"),
     ]
     assert document["next"] is None
+    parameters = {item["name"]: item["parameters"] for item in document["items"]}
+    assert set(parameters[CASE_HISTORY.name]) == {"study", "matrix", "device", "cache", "kernel"}
+    assert parameters[BANDWIDTH.name] == ["device"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from gpu_engine.findings.formats.groups import (
     Facet,
     baseline_of,
     group_by_facet,
+    once_s,
     products_to_pay,
     without_duplicates,
 )
@@ -126,7 +127,7 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
 
 
 def _conversion(m: Measurement) -> str:
-    return "none" if m.details.convert_s == 0 else units.seconds(m.details.convert_s)
+    return "none" if once_s(m) == 0 else units.seconds(once_s(m))
 
 
 def _pays_off(m: Measurement, baseline: Measurement | None) -> str:

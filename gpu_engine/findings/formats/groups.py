@@ -44,18 +44,60 @@ def of_matrices(measurements: Sequence[Measurement]) -> list[Measurement]:
     return [m for m in measurements if op_of(m) != TRANSPOSED]
 
 
+def once_s(m: Measurement) -> float | None:
+    """Seconds that are spent once: the conversion from CSR, and finding the order; None where they are not known."""
+    return None if m.details.convert_s is None else m.details.convert_s + (getattr(m.details, "order_s", None) or 0.0)
+
+
+def time_to(m: Measurement, products: int) -> float | None:
+    """Seconds of what is spent once and of so many products; None where one is not known."""
+    once = once_s(m)
+    return None if once is None or not m.median_s else once + products * m.median_s
+
+
 def products_to_pay(m: Measurement, baseline: Measurement | None) -> float | None:
-    """Products after which converting to the format of `m` has paid off; inf: never; None: unknown or not settled."""
-    if baseline is None or not m.median_s or not baseline.median_s or m.details.convert_s is None:
+    """Return the break-even: products after which `time_to` of `m` is no more than that of the baseline.
+
+    inf: never; None: unknown or not settled. Every sentence, table and figure takes it from here.
+    """
+    once = once_s(m)
+    if baseline is None or not m.median_s or not baseline.median_s or once is None:
         return None
     verdict = compare(baseline, m).kind
     if verdict == "ambiguous":
         return None
-    extra = m.details.convert_s - (baseline.details.convert_s or 0.0)
+    extra = once - (once_s(baseline) or 0.0)
     if extra <= 0 and verdict != "slower":
         return 0.0
     # A gain that is not more than a kernel differs from itself pays nothing back.
     return math.ceil(extra / (baseline.median_s - m.median_s)) if verdict == "faster" else math.inf
+
+
+def crossovers(group: Sequence[Measurement]) -> tuple[tuple[int, Measurement], ...]:
+    """Return (n, kernel) in ascending n: which kernel of one matrix takes least for n products, from that n on.
+
+    A kernel takes over after `products_to_pay` against the one before it: a gain that is not settled changes nothing.
+    """
+    known = [m for m in group if time_to(m, 1) is not None]
+    if not known:
+        return ()
+    steps = [(1, min(known, key=lambda m: (time_to(m, 1) or 0.0, m.kernel)))]
+    while True:
+        last, holder = steps[-1]
+        later = [(max(n, last), m) for m in known if (n := _takes_over(m, holder)) < math.inf]
+        if not later:
+            return tuple(steps)
+        # Of those that pay from one n on, the quicker one.
+        n, holder = min(later, key=lambda step: (step[0], step[1].median_s or 0.0))
+        steps = [step for step in steps if step[0] < n] + [(int(n), holder)]
+
+
+def _takes_over(m: Measurement, holder: Measurement) -> float:
+    """The break-even of a quicker kernel; inf of one that is not."""
+    if (m.median_s or math.inf) >= (holder.median_s or 0.0):
+        return math.inf
+    pays = products_to_pay(m, holder)
+    return math.inf if pays is None else pays
 
 
 def baseline_of(timed: Sequence[Measurement], wanted: str) -> Measurement | None:

@@ -9,6 +9,7 @@ from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import Finding, against, row_of, share, with_energy
 from gpu_engine.findings.pagerank.runs import (
     FP64,
+    KINDS,
     Run,
     RunGroup,
     by_segments,
@@ -21,6 +22,7 @@ from gpu_engine.findings.pagerank.runs import (
 )
 from gpu_engine.findings.ranking import NAMED, Ranking, join, rank
 from gpu_engine.findings.tables import Head, Table
+from gpu_engine.pagerank.measuring import PageRankDetails
 from gpu_engine.records import Measurement
 
 HEADS = (
@@ -118,7 +120,7 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
         axes=group.axes,
         leaders=tuple(labels[m.case] for m in ranking.leaders),
         decided=ranking.decided,
-        sentences=(first, *_on_segments(group, right, matrix.n_rows), *_wrong(group, matrix.n_rows)),
+        sentences=(first, *_on_kinds(group, right, matrix.n_rows), *_wrong(group, matrix.n_rows)),
         baseline=group.label(full) if full else "",
         rows=tuple(row_of(r.measurement, group.label(r), r.measurement.case in leaders, base) for r in group.runs),
         tabulate=partial(_numbers, group, matrix.n_rows),
@@ -126,18 +128,19 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
     )
 
 
-def _on_segments(group: RunGroup, right: Sequence[Run], n: int) -> tuple[str, ...]:
-    """What the best run with segments gains and whether its ranks are right; without one those of the fastest."""
-    best = next((run for run in right if run.in_fewer_bits), None)
-    if best is None:
+def _on_kinds(group: RunGroup, right: Sequence[Run], n: int) -> tuple[str, ...]:
+    """What the fastest run of each kind gains and whether its ranks are right; without one those of the fastest."""
+    best = {kind: run for kind, belongs in KINDS.items() if (run := group.fastest(belongs, n))}
+    if not best:
         return (_ranks(group, right[0], n),) if right else ()
-    return _gain(group, best), _ranks(group, best, n)
+    pairs = ((_gain(group, kind, run), _ranks(group, run, n)) for kind, run in best.items())
+    return tuple(sentence for pair in pairs for sentence in pair)
 
 
-def _gain(group: RunGroup, best: Run) -> str:
+def _gain(group: RunGroup, kind: str, best: Run) -> str:
     """Both ratios always: the gain over the same kernel alone would flatter."""
     plain, fastest = group.plain(best), group.fastest_full
-    said = f"The best with adaptive precision, in segments, is {group.label(best)}: "
+    said = f"The fastest run with {kind} is {group.label(best)}: "
     if plain is not None and plain is fastest:
         return f"{said}{_against(best, plain)}, the same kernel in fp64 and the fastest run in fp64."
     own = f"{_against(best, plain)}, the same kernel in fp64" if plain else "the same kernel has no time in fp64"
@@ -163,8 +166,16 @@ def _beside_fp64(run: Run) -> str:
     own = run.measurement.details
     if run.precision == FP64 or own.distance is None:
         return ""
-    top = f", {units.percent(own.overlap)} of the top pages the same" if own.overlap is not None else ""
-    return f", distance {power(own.distance)} from those in fp64{top}"
+    return f", distance {power(own.distance)} from those in fp64{_top(own)}"
+
+
+def _top(own: PageRankDetails) -> str:
+    """How many of the top pages fp64 has too; records without `overlap_slack` counted pages of equal rank as others."""
+    if own.overlap is None:
+        return ""
+    pages = f"top {units.count(len(own.top_pages))} pages" if own.top_pages else "top pages"
+    share_ = f"{'at least ' if own.overlap_slack is None and own.overlap < 1 else ''}{units.percent(own.overlap)}"
+    return f", {share_} of the {pages} the same"
 
 
 def _wrong(group: RunGroup, n: int) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -108,6 +108,16 @@ class Run:
         return any(self.measurement.details.iterations_by_segments[:-1])
 
     @property
+    def is_adaptive(self) -> bool:
+        """Whether its precision adapts as in the CPMS paper: some iteration reads fewer segments of values."""
+        return self.segments > 0 and self.in_fewer_bits
+
+    @property
+    def is_refined(self) -> bool:
+        """Whether it refines the ranks iteratively: corrections in 32 or 64 bits, and no segments."""
+        return self.precision in REFINED
+
+    @property
     def parameters(self) -> str:
         """Parameters of PageRank that differ from their defaults, in words; runs compare where these are equal."""
         return ", ".join(in_words(name, value) for name, value in self.measurement.axes.items() if name in PARAMETERS)
@@ -159,9 +169,13 @@ class RunGroup:
         """The fastest run in fp64 that converged: what every claim is held against."""
         return next((run for run in self.converged if run.precision in FULL), None)
 
+    def fastest(self, kind: Callable[[Run], bool], n: int) -> Run | None:
+        """The fastest run of a kind whose ranks of n pages are right: the one that every sentence speaks of."""
+        return next((run for run in self.converged if kind(run) and is_right(run, n)), None)
+
     def plain(self, run: Run) -> Run | None:
         """The run of the same kernel in fp64 that converged, without values or unfused as the run is."""
-        without = run.precision in REFINED or run.precision.startswith(f"{FREE}-")
+        without = run.is_refined or run.precision.startswith(f"{FREE}-")
         wanted = FREE if without else FP64 if run.fused else f"{UNFUSED}{FP64}"
         return next((r for r in self.converged if (r.layout, r.precision) == (run.layout, wanted)), None)
 
@@ -216,6 +230,23 @@ def is_right(run: Run, n: int) -> bool:
     """Whether another iteration would change the ranks of n pages by less than ε."""
     residual = run.measurement.details.residual
     return run.measurement.state == "ok" and residual is not None and residual < tolerance(run, n)
+
+
+def is_adaptive(run: Run) -> bool:
+    """Return `run.is_adaptive`, as a kind of `RunGroup.fastest`."""
+    return run.is_adaptive
+
+
+def is_refined(run: Run) -> bool:
+    """Return `run.is_refined`, as a kind of `RunGroup.fastest`."""
+    return run.is_refined
+
+
+KINDS: Mapping[str, Callable[[Run], bool]] = {
+    "adaptive precision": is_adaptive,
+    "iterative refinement": is_refined,
+}
+"""What may beat fp64, by the words that every sentence has for it."""
 
 
 def has_right_ranks(run: Run, shown: StudyData) -> bool:

@@ -163,7 +163,11 @@ def test_residual_and_distance_by_hand() -> None:
     assert found.residual == pytest.approx(5 / 3, abs=1e-15)
     assert found.mass_error == 0.0
     assert found.distance == 1.25
-    assert found.overlap == 1.0
+    # (5/3 + 2/3) / (1 − 1/2): G((1/2, 1/2, 1/4)) is off by 1/24, 1/6 and 5/24, and by the lost mass of 1/4.
+    assert found.slack == pytest.approx(
+        2 * (found.residual + verify(TRIANGLE, PageRankParams(damping=0.5), np.array([0.5, 0.5, 0.25])).residual)
+    )
+    assert found.overlap is None, "the residuals allow more than the ranks are"
 
 
 def test_the_mass_is_that_of_all_ranks() -> None:
@@ -191,6 +195,25 @@ def test_one_rank_a_page() -> None:
 )
 def test_overlap_of_the_top(p: list[float], expected: list[float], top: int, share: float) -> None:
     assert overlap(np.array(p), np.array(expected), top) == share
+
+
+@pytest.mark.parametrize(
+    ("p", "expected", "top", "slack", "share"),
+    [
+        ([4, 3, 2, 1], [4, 3, 1, 2], 3, 0.5, 2 / 3),
+        ([4, 3, 2, 1], [4, 3, 1, 2], 3, 1.0, 1.0),
+        ([4, 2.5, 2, 1], [4, 2, 2.5, 1], 2, 0.5, 1.0),
+        ([4, 2.5, 2, 1], [4, 2, 2.5, 1], 2, 0.49, 0.5),
+        ([1, 2, 3, 4], [4, 3, 2, 1], 2, 0.5, 0.0),
+        ([1, 1, 1, 1], [1, 1, 2, 2], 2, 0.5, 1.0),
+        ([1, 1, 1, 1], [1, 1, 1, 1], 2, 1.0, None),
+        ([], [], 10, 1.0, 1.0),
+    ],
+)
+def test_ranks_that_the_residuals_do_not_tell_apart_are_equal(
+    p: list[float], expected: list[float], top: int, slack: float, share: float | None
+) -> None:
+    assert overlap(np.array(p), np.array(expected), top, slack) == share
 
 
 @pytest.mark.parametrize(
@@ -222,7 +245,9 @@ def test_one_verifier_judges_many_vectors_of_its_graph() -> None:
     found = verifier.verify(np.array([0.0, 0.0, 0.0, 1.0]), right, top=2)
     assert found.residual == pytest.approx(6 / 4, abs=1e-15)
     assert found.distance == pytest.approx(10 / 13 + 10 / 13, abs=1e-15)
-    assert found.overlap == 0.5
+    assert found.overlap is None
+    assert verifier.verify(right, right, top=2).overlap == 1.0
+    assert verifier.verify(right, np.array([0.0, 0.0, 0.0, 1.0]), top=2).slack == found.slack
     assert verifier.verify(right) == first == verify(worked.adjacency, worked.params, right)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.formats.groups import baseline_of, products_to_pay
+from gpu_engine.findings.formats.groups import baseline_of, once_s, products_to_pay
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING, count, number, seconds
 from gpu_engine.records import Measurement
@@ -98,7 +98,7 @@ def table(info: Info) -> Table:
     for place, own in info.points.items():
         for point in own:
             m = point.measurement
-            convert = seconds(m.details.convert_s) if m.details.convert_s else "none"
+            convert = seconds(once_s(m)) if once_s(m) else "none"
             costs = number(point.stored), convert, in_words_products(point.products)
             rows.append((point.matrix, *place, m.kernel, *costs, point.baseline))
     return Table(heads, tuple(rows))
@@ -167,6 +167,6 @@ def _hover(point: Point) -> str:
     return marks.hover(
         m.kernel,
         f" on {point.matrix}",
-        f"{number(point.stored)} bytes a nonzero, converted in {seconds(m.details.convert_s)}",
+        f"{number(point.stored)} bytes a nonzero, converted in {seconds(once_s(m))}",
         f"pays off against {point.baseline}: {in_words_products(point.products)}",
     )

@@ -1,11 +1,14 @@
 """Which kernel for n products: conversion and order paid once, and n times the product."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+import numpy as np
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.formats.groups import crossovers, once_s, time_to
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import count, percent, ratio
 from gpu_engine.records import Measurement
@@ -29,6 +32,8 @@ from web.palette import style
 
 ROW_PX, ROWS_MAX, SLIDER_PX = 22, 12, 96
 PRODUCTS = (1, 10, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 100_000, 1_000_000)
+ROUNDED = 12
+"""Decimals of a mean logarithm: what differs behind them is equal, and the first name is taken."""
 SHOWN = PRODUCTS.index(1_000)
 """The place in PRODUCTS that the slider begins at: the iterations of a solver."""
 
@@ -51,6 +56,7 @@ class Panel:
 
     busy     how many matrices more have times that are not plausible
     choices  by kernel, one for each of PRODUCTS; formats: by kernel
+    steps    (n, kernel): which kernel to choose from n products on, n exact and ascending from 1
     """
 
     place: Place
@@ -58,10 +64,11 @@ class Panel:
     busy: int
     choices: Mapping[str, tuple[Choice, ...]]
     formats: Mapping[str, str]
+    steps: tuple[tuple[int, str], ...]
 
     def chosen(self, number: int) -> str:
         """The kernel to choose for that of PRODUCTS."""
-        return min(self.choices, key=lambda kernel: (self.choices[kernel][number].mean, kernel))
+        return next(kernel for n, kernel in reversed(self.steps) if n <= PRODUCTS[number])
 
 
 def info(data: StudyData) -> Panels[Panel]:
@@ -120,20 +127,11 @@ def summary(info: Panels[Panel]) -> str:
 
 
 def _choices(panel: Panel) -> str:
-    chosen = [panel.chosen(number) for number in range(len(PRODUCTS))]
-    begins = [i for i, kernel in enumerate(chosen) if not i or kernel != chosen[i - 1]]
-    choices = "; ".join(f"{chosen[i]} from {count(PRODUCTS[i])} on" for i in begins)
-    choices = choices if len(begins) > 1 else f"{chosen[0]} for any number"
+    steps = panel.steps
+    choices = "; ".join(f"{kernel} from {count(n)} on" for n, kernel in steps)
+    choices = choices if len(steps) > 1 else f"{steps[0][1]} for any number"
     over = "" if panel.matrices + panel.busy == 1 else f", over {left_out(panel.matrices, panel.busy)}"
     return f"On {place_in_words(panel.place)}{over}: {choices}."
-
-
-def time_to(m: Measurement, products: int) -> float | None:
-    """Seconds of the conversion, of finding the order, and of so many products; None where one is not known."""
-    if not m.median_s or m.details.convert_s is None:
-        return None
-    once: float = m.details.convert_s + (m.details.order_s or 0.0)
-    return once + products * m.median_s
 
 
 def _panel(place: Place, groups: Groups) -> Panel:
@@ -151,8 +149,41 @@ def _panel(place: Place, groups: Groups) -> Panel:
         kernel: tuple(Choice(mean_factor(each), sum(factor == 1.0 for factor in each)) for each in own)
         for kernel, own in factors.items()
     }
+    steps = _steps(matrices)
     ordered = sorted(choices, key=lambda kernel: (min(each.mean for each in choices[kernel]), kernel))
-    return Panel(place, len(matrices), busy(groups), {kernel: choices[kernel] for kernel in ordered}, formats)
+    return Panel(place, len(matrices), busy(groups), {kernel: choices[kernel] for kernel in ordered}, formats, steps)
+
+
+def _steps(matrices: Sequence[Sequence[Measurement]]) -> tuple[tuple[int, str], ...]:
+    """Which kernel to choose from which n on: of one matrix by the break-even, of several by the means."""
+    if len(matrices) < 2:
+        return tuple((n, m.kernel) for group in matrices for n, m in crossovers(group))
+    kernels = sorted({m.kernel for group in matrices for m in group})
+    columns = {kernel: number for number, kernel in enumerate(kernels)}
+    once, each = (np.full((len(matrices), len(kernels)), np.inf) for _ in range(2))
+    for row, group in enumerate(matrices):
+        for m in group:
+            once[row, columns[m.kernel]], each[row, columns[m.kernel]] = once_s(m), m.median_s
+
+    def least(n: int) -> str:
+        times = once + n * each
+        factors = np.minimum(times / times.min(axis=1, keepdims=True), FACTOR_MAX)
+        return kernels[int(np.argmin(np.log(factors).mean(axis=0).round(ROUNDED)))]
+
+    steps = [(PRODUCTS[0], least(PRODUCTS[0]))]
+    for low, high in pairwise(PRODUCTS):
+        steps += _changes(least, low, high)
+    return tuple(steps)
+
+
+def _changes(least: Callable[[int], str], low: int, high: int) -> list[tuple[int, str]]:
+    """The n in (low, high] at which the least changes, by bisection; two changes back and forth go unseen."""
+    if least(low) == least(high):
+        return []
+    if high - low == 1:
+        return [(high, least(high))]
+    middle = (low + high) // 2
+    return _changes(least, low, middle) + _changes(least, middle, high)
 
 
 def _bars(panel: Panel, kernels: list[str], number: int) -> list[tuple[float, str, str]]:

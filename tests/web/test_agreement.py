@@ -1,0 +1,186 @@
+"""What a page says twice agrees: sentences, tables, figures and documents over all recordings of the release."""
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from gpu_engine import recordings
+from gpu_engine.findings import batched, formats, pagerank, products, scaling, units
+from gpu_engine.findings.answer import answers
+from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.finding import gain
+from gpu_engine.findings.formats.groups import baseline_of, crossovers, group_by_facet, products_to_pay, time_to
+from gpu_engine.findings.pagerank.adaptive import pairs_of, pays
+from gpu_engine.findings.pagerank.runs import KINDS, is_adaptive, is_refined, run_groups
+from gpu_engine.verdict import compare
+from web.figures.formats import conversion
+from web.figures.formats import products as figure_of_products
+from web.figures.formats.groups import by_place, quiet
+
+STUDIES = {"formats": formats, "batched": batched, "pagerank": pagerank, "products": products, "scaling": scaling}
+FILES = sorted(recordings.RECORDED.glob("*/*.json.gz"))
+assert FILES
+
+
+@functools.cache
+def data_of(path: str) -> StudyData:
+    recording = recordings.read(recordings.RECORDED / path)
+    matrices = {matrix.id: MatrixFeatures.of(matrix) for matrix in recording.matrices}
+    traces = {(recording.device.id, trace.case): trace for trace in recording.traces}
+    return StudyData(list(recording.measurements), matrices, traces=traces)
+
+
+def by_matrix(data: StudyData) -> Iterator[StudyData]:
+    """The page of one matrix after the other."""
+    for matrix_id in dict.fromkeys(m.matrix_id for m in data.measurements):
+        yield replace(data, measurements=[m for m in data.measurements if m.matrix_id == matrix_id])
+
+
+def files(*studies: str) -> list[str]:
+    names = [f"{path.parent.name}/{path.name}" for path in FILES]
+    return [name for name in names if name.split("/")[1].removesuffix(".json.gz") in studies]
+
+
+def study_of(path: str) -> str:
+    return path.split("/")[1].removesuffix(".json.gz")
+
+
+@pytest.mark.parametrize("path", files(*STUDIES))
+def test_findings_contests_and_documents_name_the_same_leaders(path: str) -> None:
+    study, data = STUDIES[study_of(path)], data_of(path)
+    for finding in study.findings(data):
+        assert finding.leaders == tuple(row.label for row in finding.rows if row.leads)
+        document = finding.document()
+        assert document["leaders"] == [v["label"] for v in document["verdicts"] if v["leads"]]
+        assert len(finding.table.rows) == len(finding.rows) == len(document["verdicts"])
+        for row, verdict in zip(finding.rows, document["verdicts"], strict=True):
+            base = next((other for other in finding.rows if other.label == finding.baseline), None)
+            if base and row.measurement.state == "ok":
+                assert row.ratio == gain(base.measurement, row.measurement)
+            assert verdict["factor"] == (None if row.ratio is None else max(row.ratio, 1 / row.ratio))
+    for contest in study.contests(data):
+        times = contest.times()
+        assert not contest.leaders or min(times, key=times.__getitem__) in contest.leaders
+        assert not set(contest.leaders) & set(contest.unsettled)
+
+
+@pytest.mark.parametrize("path", files("formats", "pagerank", "products"))
+def test_contests_and_findings_of_one_matrix_have_the_same_leaders(path: str) -> None:
+    study, data = STUDIES[study_of(path)], data_of(path)
+    leaders = Counter(finding.leaders for finding in study.findings(data))
+    contested = Counter(contest.leaders for contest in study.contests(data))
+    assert sum(leaders.values()) == sum(contested.values())
+    assert study_of(path) == "formats" or leaders == contested
+
+
+@pytest.mark.parametrize("path", files(*STUDIES))
+def test_an_answer_counts_its_contests_wins_and_ratios(path: str) -> None:
+    contests = STUDIES[study_of(path)].contests(data_of(path))
+    for answer in answers(contests):
+        where = (answer.device, answer.cache, answer.of)
+        contested = [c for c in contests if (c.device, c.cache, c.of) == where and c.entrants]
+        assert answer.contests + answer.busy + answer.empty == len(contested)
+        assert answer.contests == sum(bool(c.leaders) for c in contested)
+        for standing in answer.standings:
+            assert standing.wins == sum(standing.label in c.leaders for c in contested)
+            assert len(standing.ratios) + standing.failed + standing.absent == answer.contests
+            assert min(ratio for _, ratio in standing.ratios) >= 1
+
+
+@pytest.mark.parametrize("path", files("pagerank"))
+def test_the_sentences_on_one_graph_speak_of_the_same_run(path: str) -> None:
+    """The sentence of the page and those of the finding: one run a kind, one ratio, one verdict."""
+    seen = 0
+    for data in by_matrix(data_of(path)):
+        pairs = pairs_of(data)
+        assert len(pays(data)) == len(pairs)
+        for group, finding in zip(run_groups(data), pagerank.findings(data), strict=True):
+            n = data.matrix(group.matrix_id).n_rows
+            for kind, belongs in KINDS.items():
+                best = group.fastest(belongs, n)
+                sentences = [s for s in finding.sentences if s.startswith(f"The fastest run with {kind} ")]
+                assert len(sentences) == (best is not None)
+                of_kind = [pair for pair in pairs.get((kind, group.place), []) if pair.other in group.runs]
+                if best is None or not of_kind:
+                    continue
+                (pair,) = of_kind
+                assert f"is {group.label(best)}: " in sentences[0]
+                assert (pair.full, pair.other) == (group.fastest_full, best)
+                assert f"({compare(pair.full.measurement, best.measurement).kind})" in sentences[0]
+                seen += 1
+        for sentence, own in zip(pays(data), pairs.values(), strict=True):
+            verdicts = Counter(pair.verdict for pair in own)
+            graphs = "1 graph" if len(own) == 1 else f"{len(own)} graphs"
+            assert f"pays on {verdicts['faster']} of {graphs} and costs on {verdicts['slower']}." in sentence
+            if len(own) == 1:
+                assert f": {units.ratio(own[0].speedup)} the speed" in sentence
+    assert seen
+
+
+@pytest.mark.parametrize("path", files("pagerank"))
+def test_segments_and_refinement_are_apart(path: str) -> None:
+    for group in run_groups(data_of(path)):
+        for run in group.runs:
+            assert not (is_adaptive(run) and is_refined(run))
+            assert not is_refined(run) or run.segments == 0
+            assert not is_adaptive(run) or run.segments in (2, 4)
+
+
+@pytest.mark.parametrize("path", files("formats"))
+def test_table_figures_and_choice_have_one_break_even(path: str) -> None:
+    """The column of the table, the figure of conversions and that of n products are made of one number."""
+    data, same = data_of(path), 0
+    points = {
+        (place, point.matrix, point.measurement.kernel): point.products
+        for place, own in conversion.info(data).points.items()
+        for point in own
+    }
+    names = {m_id: data.matrix(m_id).name for m_id in {m.matrix_id for m in data.measurements}}
+    for (_, device, cache), facet in group_by_facet(data.measurements).items():
+        baseline = baseline_of([m for m in facet if m.median_s], data.baseline)
+        for m in facet:
+            key = ((device, cache), names[m.matrix_id], m.kernel)
+            if m is not baseline and key in points:
+                assert points[key] == products_to_pay(m, baseline)
+                same += 1
+    assert same
+    for place, groups in by_place(data.measurements).items():
+        for subject, group in quiet(groups).items():
+            steps = crossovers(group)
+            (panel,) = figure_of_products.info(replace(data, measurements=list(group))).panels or (None,)
+            if panel is None or not steps:
+                continue
+            assert panel.steps == tuple((n, m.kernel) for n, m in steps), (place, subject)
+            for (_, before), (n, after) in pairwise(steps):
+                assert n == max(1, products_to_pay(after, before) or 1), (place, subject)
+
+
+@pytest.mark.parametrize("path", files("formats"))
+def test_a_break_even_is_where_the_times_cross(path: str) -> None:
+    for group in group_by_facet(data_of(path).measurements).values():
+        baseline = baseline_of([m for m in group if m.median_s], "")
+        for m in group:
+            n = products_to_pay(m, baseline)
+            if baseline is None or n is None or math.isinf(n) or n < 2 or time_to(baseline, 1) is None:
+                continue
+            assert (time_to(m, int(n)) or 0.0) <= (time_to(baseline, int(n)) or 0.0) * (1 + 1e-12)
+            assert (time_to(m, int(n) - 1) or 0.0) > (time_to(baseline, int(n) - 1) or 0.0) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("path", files("formats"))
+def test_the_kernel_for_n_products_is_the_least_of_the_bars(path: str) -> None:
+    for panel in figure_of_products.info(data_of(path)).panels:
+        if panel.matrices < 2:
+            continue
+        for number in range(len(figure_of_products.PRODUCTS)):
+            least = min(choices[number].mean for choices in panel.choices.values())
+            assert panel.choices[panel.chosen(number)][number].mean == pytest.approx(least, rel=1e-9)
+
+
+def test_every_recording_is_looked_at() -> None:
+    assert len(files(*STUDIES)) == len(FILES)
