@@ -3,30 +3,33 @@
 import os
 import sys
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
 
 from gpu_engine.jit import numba
 
 ADVICE = "Start processes by spawn, multiprocessing.get_context('spawn'), or make operators in the new process alone."
 
-_state: dict[str, Any] = {"count": 0, "has_lost_threads": False}
+
+@dataclass(slots=True)
+class Forks:
+    """What happened to this process.
+
+    count             forks between it and the first process that imported this module
+    has_lost_threads  whether kernels of a CPU ran before a fork, after which GNU OpenMP ends a process that runs more
+    """
+
+    count: int = 0
+    has_lost_threads: bool = False
 
 
-def count() -> int:
-    """Return how many forks lie between this process and the first one that imported this module."""
-    return int(_state["count"])
-
-
-def has_lost_threads() -> bool:
-    """Return whether kernels of a CPU ran before the fork, after which GNU OpenMP ends a process that runs more."""
-    return bool(_state["has_lost_threads"])
+FORKS = Forks()
 
 
 def _note_fork() -> None:
-    _state["count"] += 1
+    FORKS.count += 1
     # Numba raises ValueError before its first threads.
     with suppress(ValueError):
-        _state["has_lost_threads"] |= sys.platform == "linux" and numba.threading_layer() == "omp"  # type: ignore[attr-defined]
+        FORKS.has_lost_threads |= sys.platform == "linux" and numba.threading_layer() == "omp"  # type: ignore[attr-defined]
 
 
 os.register_at_fork(after_in_child=_note_fork)

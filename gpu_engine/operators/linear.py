@@ -196,19 +196,31 @@ class Operator:
         return vectors.answer(y, x) if out is None else out
 
     def _multiply(self, x: Any, out: Any, alpha: complex, beta: complex, has_columns: bool) -> Any:
-        if type(alpha) is not float or type(beta) is not float:
-            alpha, beta = _number(alpha, "alpha"), _number(beta, "beta")
-        if type(x) is not self.vectors.kind:
+        vectors = self.vectors
+        is_native = type(x) is vectors.kind
+        if not is_native:
             _check_dense(x)
-            if is_tensor(x):
-                from gpu_engine.operators import tensors
+        is_usual = type(alpha) is float and type(beta) is float
+        if not is_usual:
+            alpha, beta = _number(alpha, "alpha"), _number(beta, "beta")
+        if not is_native and is_tensor(x):
+            from gpu_engine.operators import tensors
 
-                return tensors.multiply(self, x, out, alpha, beta, has_columns)
-        guard = self.vectors.guard()
-        if guard is None:
-            return self.run(x, out, alpha, beta, has_columns)
-        with guard:
-            return self.run(x, out, alpha, beta, has_columns)
+            return tensors.multiply(self, x, out, alpha, beta, has_columns)
+        guard = vectors.guard()
+        if guard is not None:
+            with guard:
+                return self.run(x, out, alpha, beta, has_columns)
+        if is_usual and is_native and vectors.is_plain(x, self.shape[1]):
+            # What solvers ask for, in the fewest steps.
+            if out is None and not beta:
+                y = vectors.vector(self.shape[0])
+                self._product.run_plain(x, y, alpha, 0.0)
+                return y
+            if type(out) is vectors.kind and vectors.is_plain(out, self.shape[0]) and not vectors.overlap(x, out):
+                self._product.run_plain(x, out, alpha, beta)
+                return out
+        return self.run(x, out, alpha, beta, has_columns)
 
     # What operators of SciPy and CuPy that are made of others ask those for.
     def _matvec(self, x: Any) -> Any:

@@ -114,7 +114,7 @@ def _answering() -> Iterator[Any]:
     try:
         yield cupy
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        if forks.count():
+        if forks.FORKS.count:
             advice = f"This process was forked: {error}. {forks.ADVICE}"
             raise DeviceError(f"The matrix lies on a GPU, which does not answer. {advice}") from error
         raise DeviceError(f"The matrix lies on a GPU, and no GPU answers: {error}. Bring it to the host.") from error

@@ -31,33 +31,8 @@ class Product:
         for column in range(x.shape[1]):
             self._vector(x[:, column], y[:, column], alpha, beta)
 
-    def _vector(self, x: Any, y: Any, alpha: Any, beta: Any) -> None:
-        if y.dtype != FP64:
-            self._complex(x, y, alpha, beta)
-            return
-        is_plain = (x.dtype == FP64 and x.flags.c_contiguous) or not alpha
-        source = x if is_plain else self._xp.ascontiguousarray(x, FP64)
-        if y.flags.c_contiguous:
-            self._real(source, y, alpha, beta)
-            return
-        target = y.copy() if beta else self._xp.empty(y.shape, FP64)
-        self._real(source, target, alpha, beta)
-        y[...] = target
-
-    def _complex(self, x: Any, y: Any, alpha: Any, beta: Any) -> None:
-        """Two real products; a complex α or β combines their sum with y."""
-        if isinstance(alpha, complex) or isinstance(beta, complex):
-            product = self._xp.zeros(y.shape, y.dtype)
-            if alpha:
-                self._complex(x, product, 1.0, 0.0)
-            y[...] = alpha * product + beta * y if beta else alpha * product
-            return
-        self._vector(x.real, y.real, alpha, beta)
-        is_complex = x.dtype.kind == "c"
-        self._vector(x.imag if is_complex else x, y.imag, alpha if is_complex else 0.0, beta)
-
-    def _real(self, x: Any, y: Any, alpha: float, beta: float) -> None:
-        """The product of contiguous float64 vectors; with α = 0 x is not read, with β = 0 y is not."""
+    def run_plain(self, x: Any, y: Any, alpha: float, beta: float) -> None:
+        """y := α·A·x + β·y for contiguous float64 vectors; with α = 0 x is not read, with β = 0 y is not."""
         with self._lock:
             if alpha == 0.0:
                 if beta == 0.0:
@@ -71,3 +46,28 @@ class Product:
                 self._launch(x, y)
                 if alpha != 1.0:
                     self._scale(alpha, y, 0.0, y)
+
+    def _vector(self, x: Any, y: Any, alpha: Any, beta: Any) -> None:
+        if y.dtype != FP64:
+            self._complex(x, y, alpha, beta)
+            return
+        is_plain = (x.dtype == FP64 and x.flags.c_contiguous) or not alpha
+        source = x if is_plain else self._xp.ascontiguousarray(x, FP64)
+        if y.flags.c_contiguous:
+            self.run_plain(source, y, alpha, beta)
+            return
+        target = y.copy() if beta else self._xp.empty(y.shape, FP64)
+        self.run_plain(source, target, alpha, beta)
+        y[...] = target
+
+    def _complex(self, x: Any, y: Any, alpha: Any, beta: Any) -> None:
+        """Two real products; a complex α or β combines their sum with y."""
+        if isinstance(alpha, complex) or isinstance(beta, complex):
+            product = self._xp.zeros(y.shape, y.dtype)
+            if alpha:
+                self._complex(x, product, 1.0, 0.0)
+            y[...] = alpha * product + beta * y if beta else alpha * product
+            return
+        self._vector(x.real, y.real, alpha, beta)
+        is_complex = x.dtype.kind == "c"
+        self._vector(x.imag if is_complex else x, y.imag, alpha if is_complex else 0.0, beta)

@@ -116,9 +116,17 @@ class Vectors:
             raise ParameterError("out is strided; contiguous memory was expected. Give such an out, or none.")
         return array
 
+    def is_plain(self, array: Any, size: int) -> bool:
+        """Return whether an array of `xp` is float64 [size], contiguous, and on this device."""
+        raise NotImplementedError
+
     def empty(self, shape: Any, dtype: Any = FP64) -> Any:
         """Return a new array."""
         return self.xp.empty(shape, dtype)
+
+    def vector(self, size: int) -> Any:
+        """Return a new float64 vector."""
+        return self.kind(size)
 
     def answer(self, array: Any, like: Any) -> Any:
         """Return an array of ours in the kind of another one; as it is where that kind takes no DLPack."""
@@ -159,9 +167,13 @@ class HostVectors(Vectors):
 
     def guard(self) -> AbstractContextManager[Any] | None:
         """Return what makes the device current in this thread, None where it is; raise DeviceError after a fork."""
-        if forks.has_lost_threads():
+        if forks.FORKS.has_lost_threads:
             raise DeviceError(f"The threads of the CPU kernels did not survive a fork. {forks.ADVICE}")
         return None
+
+    def is_plain(self, array: Any, size: int) -> bool:
+        """Return whether an array is float64 [size] and contiguous, and can be written."""
+        return array.shape == (size,) and array.dtype == FP64 and array.flags.carray
 
     def written(self, vector: Any, shape: tuple[int, ...], is_complex: bool) -> Any:
         """Return `out`, which can also be written."""
@@ -214,14 +226,14 @@ class DeviceVectors(Vectors):
 
         self.ordinal = ordinal
         self.xp, self.kind = cupy, cupy.ndarray
-        self._before_fork = forks.count()
+        self._before_fork = forks.FORKS.count
         self._driver, self._current_device = cupy.cuda.driver, cupy.cuda.runtime.getDevice
         with use_device(ordinal):
             self._context = self._driver.ctxGetCurrent()
 
     def guard(self) -> AbstractContextManager[Any] | None:
         """Return what makes the device current in this thread, None where it is; raise DeviceError after a fork."""
-        if forks.count() != self._before_fork:
+        if forks.FORKS.count != self._before_fork:
             raise DeviceError(f"A GPU cannot be used in a process forked from one that used it. {forks.ADVICE}")
         return None if self._driver.ctxGetCurrent() == self._context else self._in_context()
 
@@ -252,6 +264,15 @@ class DeviceVectors(Vectors):
             return None
         stream: AbstractContextManager[Any] = self.xp.cuda.Stream.from_external(_Pointer(pointer))
         return stream
+
+    def is_plain(self, array: Any, size: int) -> bool:
+        """Return whether an array is float64 [size], contiguous, and on this GPU."""
+        return bool(
+            array.shape == (size,)
+            and array.dtype == FP64
+            and array.flags.c_contiguous
+            and array.data.device_id == self.ordinal
+        )
 
     def read(self, vector: Any, size: int, has_columns: bool) -> Any:
         """Return x, which lies on this GPU."""

@@ -140,13 +140,13 @@ def test_only_threads_that_ran_before_the_fork_are_lost(monkeypatch: pytest.Monk
     def layer() -> str:
         raise ValueError("Threading layer is not initialized.")
 
-    monkeypatch.setattr(forks, "_state", {"count": 0, "has_lost_threads": False})
+    monkeypatch.setattr(forks, "FORKS", forks.Forks())
     monkeypatch.setattr(numba, "threading_layer", layer)
     forks._note_fork()
-    assert (forks.count(), forks.has_lost_threads()) == (1, False)
+    assert (forks.FORKS.count, forks.FORKS.has_lost_threads) == (1, False)
     monkeypatch.setattr(numba, "threading_layer", lambda: "workqueue")
     forks._note_fork()
-    assert (forks.count(), forks.has_lost_threads()) == (2, False)
+    assert (forks.FORKS.count, forks.FORKS.has_lost_threads) == (2, False)
     monkeypatch.setattr(numba, "threading_layer", lambda: "omp")
     forks._note_fork()
-    assert (forks.count(), forks.has_lost_threads()) == (3, True)
+    assert (forks.FORKS.count, forks.FORKS.has_lost_threads) == (3, True)

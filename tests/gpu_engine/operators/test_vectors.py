@@ -163,7 +163,7 @@ def test_a_forked_process_cannot_use_the_gpu_of_its_parent(
     cupy: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = DeviceVectors(0)
-    monkeypatch.setitem(forks._state, "count", forks.count() + 1)
+    monkeypatch.setattr(forks.FORKS, "count", forks.FORKS.count + 1)
     with pytest.raises(DeviceError, match="spawn"):
         vectors.guard()
     assert DeviceVectors(0).guard() is None
