@@ -156,6 +156,8 @@ class Operator:
         return self._multiply(x, None, 1.0, 0.0, has_columns=True)
 
     def __matmul__(self, x: Any) -> Any:
+        if type(x) is self.vectors.kind:
+            return self._multiply(x, None, 1.0, 0.0, has_columns=True)
         if np.isscalar(x):
             raise ParameterError(f"A @ {quote(x)}: a number scales an operator by `*`.")
         return self.dot(x)
@@ -195,7 +197,7 @@ class Operator:
         self._product.run(source, y, alpha, beta)
         return vectors.answer(y, x) if out is None else out
 
-    def _multiply(self, x: Any, out: Any, alpha: complex, beta: complex, has_columns: bool) -> Any:
+    def _multiply(self, x: Any, out: Any, alpha: Any, beta: Any, has_columns: bool) -> Any:
         vectors = self.vectors
         is_native = type(x) is vectors.kind
         if not is_native:

@@ -173,7 +173,7 @@ class HostVectors(Vectors):
 
     def is_plain(self, array: Any, size: int) -> bool:
         """Return whether an array is float64 [size] and contiguous, and can be written."""
-        return array.shape == (size,) and array.dtype == FP64 and array.flags.carray
+        return bool(array.shape == (size,) and array.dtype == FP64 and array.flags.carray)
 
     def written(self, vector: Any, shape: tuple[int, ...], is_complex: bool) -> Any:
         """Return `out`, which can also be written."""
