@@ -9,10 +9,9 @@ from gpu_engine.errors import MatrixFileError, TooLargeError
 from gpu_engine.findings import units
 from gpu_engine.matrix_io.assemble import Chunk, assemble
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult, check_shape
+from gpu_engine.whole_numbers import EXACT_MAX, are_exact
 
 ONE = np.ones(1)
-EXACT_MAX = 2**53
-"""Whole numbers beyond this are not all fp64 numbers; the first that is not rounds to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +94,8 @@ def _checked_values(given: Any, nnz: int) -> Any:
     values = given.astype(np.float64)
     if not np.isfinite(values).all():
         raise MatrixFileError("A value is not finite; a matrix to be measured needs finite values.")
-    if given.dtype.kind in "iu" and given.dtype.itemsize == 8:
-        large = given[np.abs(values) >= EXACT_MAX].astype(np.uint64)
-        # fp64 holds 53 bits from the highest to the lowest one; of a negative number the lowest is the same.
-        magnitudes = np.minimum(large, 0 - large) if given.dtype.kind == "i" else large
-        if np.any(magnitudes // (large & (0 - large)) >= EXACT_MAX):
-            raise MatrixFileError("A whole number is beyond 2^53 and not exact in fp64; save the values as float64.")
+    if not are_exact(given):
+        raise MatrixFileError("A whole number is beyond 2^53 and not exact in fp64; save the values as float64.")
     return values
 
 

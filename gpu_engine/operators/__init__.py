@@ -25,7 +25,7 @@ def operator(
 ) -> Operator:
     """The matrix as an operator `A`: `A @ x`, `A.T @ y`, `A.matvec(x, out=, alpha=, beta=)`.
 
-    matrix         CSR, CSC or COO of scipy.sparse, cupyx.scipy.sparse or torch.sparse; products run where it lies
+    matrix         of scipy.sparse, cupyx.scipy.sparse or torch.sparse; products run where it lies
     choose         `predict`: the advisor's first choice; `measure`: the fastest in a short trial, which is kept on disk
     kernel         the kernel itself, `split/tile`; like  the results document of a job, whose fastest kernel it takes
     budget_s       seconds of a trial, compiling not counted
@@ -39,4 +39,11 @@ def operator(
     if budget_s <= 0:
         raise ParameterError(f"budget_s is {budget_s}; a positive number of seconds was expected.")
     source = Source(adopt(matrix), Wish(choose, kernel, like, budget_s, second_layout))
-    return Operator(source, source.side(transposed=False))
+    # SciPy's solvers take as long to import as the rest of SciPy.
+    if source.ordinal is None:
+        from gpu_engine.operators.host import HostOperator
+
+        return HostOperator(source, source.side(transposed=False))
+    from gpu_engine.operators.gpu import DeviceOperator
+
+    return DeviceOperator(source, source.side(transposed=False))

@@ -1,7 +1,9 @@
 """From a matrix to a kernel bound to a layout of it: for A, and for Aᵀ."""
 
+import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,7 +19,7 @@ from gpu_engine.formats.csc import CscLayout
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.operators import choice, trial
 from gpu_engine.operators.choice import SHARED, Choice
-from gpu_engine.operators.matrices import Adopted
+from gpu_engine.operators.matrices import Adopted, uploaded
 from gpu_engine.operators.second_layout import SecondLayout
 from gpu_engine.operators.vectors import DeviceVectors, HostVectors, Vectors
 from gpu_engine.records import DeviceInfo
@@ -71,34 +73,61 @@ class Source:
         self.adopted, self.wish = adopted, wish
         self.vectors: Vectors = _vectors(adopted.stored)
 
+    @property
+    def ordinal(self) -> int | None:
+        """The number of the GPU of the arrays in the CUDA runtime; None on the host."""
+        return self.vectors.ordinal if isinstance(self.vectors, DeviceVectors) else None
+
+    def current(self) -> AbstractContextManager[Any]:
+        """Return what makes the device of the arrays current; raise DeviceError where it cannot be used here."""
+        return self.vectors.guard() or nullcontext()
+
+    def duplicate(self, memo: dict[int, Any]) -> "Source":
+        """Return a source of copied arrays, as copy.deepcopy makes them."""
+        return Source(replace(self.adopted, stored=copy.deepcopy(self.adopted.stored, memo)), self.wish)
+
+    def packed(self) -> tuple[Adopted, int | None, Wish]:
+        """Return what `unpacked` makes a source of in another process: arrays of the host, and the GPU they go to."""
+        with self.current():
+            return replace(self.adopted, stored=self.adopted.stored.on_host()), self.ordinal, self.wish
+
     @cached_property
     def device(self) -> DeviceInfo:
         """The device of the arrays; raises DeviceError where it is not found."""
-        if isinstance(self.vectors, HostVectors):
+        if self.ordinal is None:
             return find_device("cpu")
         import cupy
 
-        uuid = uuid_at(cupy.cuda.runtime.deviceGetPCIBusId(self.vectors.ordinal))
+        uuid = uuid_at(cupy.cuda.runtime.deviceGetPCIBusId(self.ordinal))
         gpus = (device for device in list_devices() if device.backend == "cuda" and not device.is_several)
         for gpu in gpus:
             if gpu.uuid == uuid:
                 return gpu
-        raise DeviceError(f"NVML does not list the GPU cuda:{self.vectors.ordinal}, on which the matrix lies.")
+        raise DeviceError(f"NVML does not list the GPU cuda:{self.ordinal}, on which the matrix lies.")
 
     def side(self, transposed: bool) -> Side:
         """A or Aᵀ as a product finds it; where it may have a second layout, the rows for that are sorted out."""
-        stored, wish = self.adopted.stored, self.wish
         if transposed == self.adopted.by_columns:
-            return Side(stored)
+            return Side(self.adopted.stored)
+        with self.current():
+            return self._across()
+
+    def _across(self) -> Side:
+        """The product across the order of storage."""
+        stored, wish = self.adopted.stored, self.wish
         shared = CscLayout(stored.n_cols, stored.n_rows, stored.indptr, stored.indices, stored.values)
         if not wish.second_layout or wish.kernel == SHARED:
             return Side(None, shared)
         rows, seconds = self._timed(lambda: transpose(stored))
         return Side(stored, mirrors=True) if _equal(rows, stored) else Side(rows, shared, seconds)
 
-    def build(self, side: Side) -> Built:
-        """The kernel that was asked for, or the one that is chosen, bound to its layout."""
-        chosen = self._unasked() if side.rows is None else self._chosen(side.rows, side.shared)
+    def build(self, side: Side, choice: Choice | None = None) -> Built:
+        """The kernel that was asked for, or the one that is chosen, bound to its layout; `choice` says which anyway."""
+        with self.current():
+            chosen = choice or (self._unasked() if side.rows is None else self._chosen(side.rows, side.shared))
+            return self._bound(side, chosen)
+
+    def _bound(self, side: Side, chosen: Choice) -> Built:
         f, kernel = find_kernel(chosen.kernel)
         if side.shared is not None and chosen.kernel == SHARED:
             return Built(chosen, side.shared, kernel.bound(self.vectors.backend, side.shared), None)
@@ -130,6 +159,12 @@ class Source:
         result = work()
         self.vectors.synchronize()
         return result, now() - begin
+
+
+def unpacked(packed: tuple[Adopted, int | None, Wish]) -> Source:
+    """Return the source of what `packed` gave; raise DeviceError where no GPU answers."""
+    adopted, ordinal, wish = packed
+    return Source(adopted if ordinal is None else uploaded(adopted, ordinal), wish)
 
 
 def _vectors(matrix: CsrMatrix) -> Vectors:

@@ -1,6 +1,8 @@
 """Matrices of SciPy, CuPy and PyTorch as the arrays that they are: known by attributes, copied where they must be."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,9 @@ from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix, check_csr
 from gpu_engine.errors import DeviceError, ParameterError, TooLargeError
 from gpu_engine.foreign import parts
 from gpu_engine.formats.base import array_module, pointers, row_of_entries
+from gpu_engine.operators import forks
+from gpu_engine.operators.vectors import current_device
+from gpu_engine.whole_numbers import are_exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,24 @@ def adopt(matrix: Any) -> Adopted:
         raise ParameterError(f"The values are {values.dtype}; real numbers were expected, which become float64.")
     if max(shape) > INDEX_LIMIT:
         raise TooLargeError(f"The matrix is {shape[0]} × {shape[1]}; at most {INDEX_LIMIT} rows and columns fit.")
+    with current_device(values):
+        return _adopted(layout, (shape[0], shape[1]), indices, minor, values)
+
+
+def uploaded(adopted: Adopted, ordinal: int) -> Adopted:
+    """Return a matrix of the host on the GPU of that number, on the current one where there are not so many."""
+    with _answering() as cupy:
+        known = ordinal < cupy.cuda.runtime.getDeviceCount()
+        with cupy.cuda.Device(ordinal if known else None):
+            return replace(adopted, stored=adopted.stored.on(cupy))
+
+
+def _adopted(layout: str, shape: tuple[int, int], indices: Any, minor: Any, values: Any) -> Adopted:
+    if not are_exact(values):
+        raise ParameterError(
+            f"The matrix has a whole number beyond 2^53 that fp64 does not hold. Convert its {values.dtype} values to "
+            "float64 if rounded ones will do."
+        )
     if layout == "coo":
         stored = _assembled(*shape, indices, minor, values)
         return Adopted(stored, False, "coordinates were sorted into rows")
@@ -57,20 +80,43 @@ def adopt(matrix: Any) -> Adopted:
 
 
 def _located(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arrays as those of NumPy, or all of CuPy; not copied."""
+    """The arrays as those of NumPy, or all of CuPy and on one GPU; not copied."""
+    arrays = tuple(map(_untracked, arrays))
     on_gpu = {hasattr(array, "__cuda_array_interface__") for array in arrays}
     if on_gpu == {False}:
         return tuple(np.asarray(array) for array in arrays)
     if on_gpu != {True}:
         raise ParameterError("Some arrays of the matrix lie on a GPU and some on the host; all have to lie on one.")
+    with _answering() as cupy:
+        cupy.cuda.runtime.getDeviceCount()
+        native = tuple(cupy.asarray(array) for array in arrays)
+    if len({array.data.device_id for array in native if array.nbytes}) > 1:
+        raise ParameterError("The arrays of the matrix lie on several GPUs; all have to lie on one.")
+    return native
+
+
+def _untracked(array: Any) -> Any:
+    """An array as it is; a tensor in a dtype that NumPy knows, unless it is one that wants a gradient."""
+    if getattr(array, "requires_grad", False):
+        raise ParameterError("The matrix wants a gradient; an operator gives only that of x. Give matrix.detach().")
+    if str(array.dtype).startswith(("torch.bfloat16", "torch.float8")):
+        return array.double()
+    return array
+
+
+@contextmanager
+def _answering() -> Iterator[Any]:
+    """CuPy; raises DeviceError where it is missing or no GPU answers."""
     try:
         import cupy
     except ImportError as error:
         raise DeviceError("The matrix lies on a GPU, and CuPy is missing: pip install 'sparsight[cuda13]'.") from error
     try:
-        cupy.cuda.runtime.getDeviceCount()
-        return tuple(cupy.asarray(array) for array in arrays)
+        yield cupy
     except cupy.cuda.runtime.CUDARuntimeError as error:
+        if forks.FORKS.count:
+            advice = f"This process was forked: {error}. {forks.ADVICE}"
+            raise DeviceError(f"The matrix lies on a GPU, which does not answer. {advice}") from error
         raise DeviceError(f"The matrix lies on a GPU, and no GPU answers: {error}. Bring it to the host.") from error
 
 

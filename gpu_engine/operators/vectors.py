@@ -1,26 +1,38 @@
-"""The caller's vectors as those of NumPy or CuPy, and answers in the caller's kind: nothing is copied."""
+"""The caller's vectors as arrays of NumPy or CuPy, and answers in the caller's kind."""
 
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from gpu_engine.errors import ParameterError
+from gpu_engine.errors import DeviceError, ParameterError
+from gpu_engine.operators import forks
+from gpu_engine.whole_numbers import are_exact
 
 FP64 = np.dtype(np.float64)
+COMPLEX = np.dtype(np.complex128)
 HOST = 1
 """DLPack's number of a CPU."""
 
+NUMBERS = "?bhilqBHILQefdFD"
+"""The dtypes that fp64, or a pair of it, holds; 64-bit integers as far as it does."""
 
-def _refused(name: str, array: Any, size: int) -> ParameterError:
-    """What is wrong with a vector that is not float64 [size] and contiguous."""
-    if array.shape != (size,):
-        return ParameterError(f"{name} has the shape {array.shape}; one dimension of {size} elements was expected.")
-    if array.dtype != FP64:
-        return ParameterError(f"{name} is {array.dtype}; float64 was expected: convert it once, outside the loop.")
-    return ParameterError(f"{name} is strided; a contiguous vector was expected: copy it once, outside the loop.")
+
+def is_tensor(vector: Any) -> bool:
+    """Return whether it is a tensor of PyTorch, which is not imported for that."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(vector, getattr(torch, "Tensor", ()))
+
+
+def check_numbers(array: Any, name: str) -> None:
+    """Raise ParameterError unless fp64 holds the numbers of an array, or their real and imaginary parts."""
+    if array.dtype.char not in NUMBERS:
+        raise ParameterError(f"{name} is {array.dtype}; real or complex numbers of at most 64 bits were expected.")
+    if not are_exact(array):
+        raise ParameterError(f"{name} has a whole number beyond 2^53 that fp64 does not hold. Convert it to float64.")
 
 
 def _namespace(vector: Any) -> Any:
@@ -30,67 +42,170 @@ def _namespace(vector: Any) -> Any:
     return sys.modules.get(type(vector).__module__.partition(".")[0])
 
 
-def _answer(native: Any, like: Any) -> Any:
-    """A vector of ours in the kind of another one; ours where that kind takes no DLPack."""
-    if isinstance(like, type(native)):
-        return native
-    make = getattr(_namespace(like), "from_dlpack", None)
-    return native if make is None else make(native)
+def _device_kind(vector: Any) -> int:
+    """DLPack's number of the kind of device; HOST for what has none."""
+    return int(vector.__dlpack_device__()[0]) if hasattr(vector, "__dlpack_device__") else HOST
 
 
-class HostVectors:
+@contextmanager
+def _reading(vector: Any, name: str) -> Iterator[None]:
+    """Raise ParameterError where a library cannot give the memory of its vector, whatever it says of that."""
+    try:
+        yield
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise ParameterError(f"{name}, a {type(vector).__name__}, is not readable as an array: {error}") from error
+
+
+@contextmanager
+def use_device(ordinal: int) -> Iterator[None]:
+    """Make a GPU current in this thread; a new thread gets its context, which only a call of the runtime binds."""
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    before = runtime.getDevice()
+    runtime.setDevice(ordinal)
+    try:
+        yield
+    finally:
+        if before != ordinal:
+            runtime.setDevice(before)
+
+
+def current_device(array: Any) -> AbstractContextManager[None]:
+    """Return what makes the GPU of an array current; nothing for one of the host."""
+    return nullcontext() if isinstance(array, np.ndarray) else use_device(int(array.data.device_id))
+
+
+class Vectors:
+    """Vectors of one device, as arrays of `xp`: NumPy or CuPy."""
+
+    backend: ClassVar[str]
+    xp: Any
+    kind: Any
+    """The class of the arrays."""
+
+    def guard(self) -> AbstractContextManager[Any] | None:
+        """Return what makes the device current in this thread, None where it is; raise DeviceError after a fork."""
+        raise NotImplementedError
+
+    def read(self, vector: Any, size: int, has_columns: bool) -> Any:
+        """Return x [size], [size, 1] or, with columns, [size, k], as an array of any real or complex dtype and stride.
+
+        Raises ParameterError for another shape, what are no numbers, and what lies on another device.
+        """
+        array = vector if type(vector) is self.kind else self.native(vector, "x")
+        if array.shape != (size,):
+            self._check_shape(array, size, has_columns)
+        if array.dtype != FP64:
+            check_numbers(array, "x")
+        return array
+
+    def written(self, vector: Any, shape: tuple[int, ...], is_complex: bool) -> Any:
+        """Return `out` as an array that shares its memory; raise ParameterError where the product cannot be written.
+
+        It has that shape, is contiguous, on the device, and float64; complex128, where the product is complex.
+        """
+        array = vector if type(vector) is self.kind else self.native(vector, "out")
+        if array.shape != shape:
+            raise ParameterError(f"out has the shape {array.shape}; {shape}, as the product has, was expected.")
+        if is_complex and array.dtype != COMPLEX:
+            raise ParameterError(f"The product is complex and out is {array.dtype}. Give a complex128 out, or none.")
+        if array.dtype not in (FP64, COMPLEX):
+            raise ParameterError(f"out is {array.dtype}; float64 was expected. Give such an out, or none.")
+        if not array.flags.c_contiguous:
+            raise ParameterError("out is strided; contiguous memory was expected. Give such an out, or none.")
+        return array
+
+    def is_plain(self, array: Any, size: int) -> bool:
+        """Return whether an array of `xp` is float64 [size], contiguous, and on this device."""
+        raise NotImplementedError
+
+    def empty(self, shape: Any, dtype: Any = FP64) -> Any:
+        """Return a new array."""
+        return self.xp.empty(shape, dtype)
+
+    def vector(self, size: int) -> Any:
+        """Return a new float64 vector."""
+        return self.kind(size)
+
+    def answer(self, array: Any, like: Any) -> Any:
+        """Return an array of ours in the kind of another one; as it is where that kind takes no DLPack."""
+        if type(like) is self.kind:
+            return array
+        if isinstance(like, np.matrix):
+            return array.view(np.matrix)
+        make = getattr(_namespace(like), "from_dlpack", None)
+        return array if make is None or isinstance(like, self.kind) else make(array)
+
+    def native(self, vector: Any, name: str) -> Any:
+        """Return a vector of any library as an array that shares its memory, where it has some."""
+        raise NotImplementedError
+
+    def overlap(self, x: Any, y: Any) -> bool:
+        """Return whether the two share memory."""
+        raise NotImplementedError
+
+    def synchronize(self) -> None:
+        """Wait for what was launched on the current stream."""
+        raise NotImplementedError
+
+    def _check_shape(self, array: Any, size: int, has_columns: bool) -> None:
+        shape = array.shape
+        if len(shape) == 2 and shape[0] == size and (has_columns or shape[1] == 1):
+            return
+        takes = f"[{size}] or [{size}, {'k' if has_columns else '1'}]"
+        advice = "; `A @ x` and `matmat` multiply several columns" if len(shape) == 2 and shape[0] == size else ""
+        raise ParameterError(f"x has the shape {shape}; {takes} was expected{advice}.")
+
+
+class HostVectors(Vectors):
     """Vectors of a CPU."""
 
     backend = "cpu"
-    answer = staticmethod(_answer)
+    xp = np
+    kind = np.ndarray
 
-    def read(self, vector: Any, size: int) -> Any:
-        """x as a NumPy array; raises ParameterError unless it is float64 [size], contiguous, and on the host."""
-        return self._checked(vector, size, "x")
+    def guard(self) -> AbstractContextManager[Any] | None:
+        """Return what makes the device current in this thread, None where it is; raise DeviceError after a fork."""
+        if forks.FORKS.has_lost_threads:
+            raise DeviceError(f"The threads of the CPU kernels did not survive a fork. {forks.ADVICE}")
+        return None
 
-    def written(self, vector: Any, size: int) -> Any:
-        """`out` as a NumPy array that shares its memory; raises ParameterError as `read`, and where that cannot be."""
-        array = self._checked(vector, size, "out")
+    def is_plain(self, array: Any, size: int) -> bool:
+        """Return whether an array is float64 [size] and contiguous, and can be written."""
+        return bool(array.shape == (size,) and array.dtype == FP64 and array.flags.carray)
+
+    def written(self, vector: Any, shape: tuple[int, ...], is_complex: bool) -> Any:
+        """Return `out`, which can also be written."""
+        array = super().written(vector, shape, is_complex)
         if not array.flags.writeable:
             raise ParameterError("out cannot be written; leave it out, and take what is returned.")
         return array
 
-    def empty(self, size: int) -> Any:
-        """A new vector."""
-        return np.empty(size)
-
     def overlap(self, x: Any, y: Any) -> bool:
-        """Whether the two share memory."""
+        """Return whether the two share memory."""
         return np.may_share_memory(x, y)
 
     def synchronize(self) -> None:
         """Nothing runs in the background here."""
 
-    def stream(self, _: Any) -> AbstractContextManager[Any] | None:
-        """Nothing is ordered by streams here."""
-        return None
-
-    def _checked(self, vector: Any, size: int, name: str) -> Any:
-        array = vector if isinstance(vector, np.ndarray) else self._foreign(vector, name)
-        if array.dtype != FP64 or array.shape != (size,) or not array.flags.c_contiguous:
-            raise _refused(name, array, size)
-        return array
-
-    def _foreign(self, vector: Any, name: str) -> Any:
-        if hasattr(vector, "__cuda_array_interface__") or _device_kind(vector) != HOST:
-            raise ParameterError(f"{name} lies on a GPU and the matrix on the host; bring one to the other.")
-        if hasattr(vector, "__array__"):
+    def native(self, vector: Any, name: str) -> Any:
+        """Return a vector of any library as an array that shares its memory, where it has some."""
+        with _reading(vector, name):
+            if hasattr(vector, "__cuda_array_interface__") or _device_kind(vector) != HOST:
+                raise ParameterError(f"{name} lies on a GPU and the matrix on the host; bring one to the other.")
+            if hasattr(vector, "__dlpack__") and not hasattr(vector, "__array__"):
+                return np.from_dlpack(vector)
+            if name == "out" and not hasattr(vector, "__array__"):
+                raise ParameterError(
+                    f"out is a {type(vector).__name__}; an array with memory to write to was expected."
+                )
             return np.asarray(vector)
-        if hasattr(vector, "__dlpack__"):
-            return np.from_dlpack(vector)
-        if name == "out":
-            raise ParameterError(f"out is a {type(vector).__name__}; an array with memory to write to was expected.")
-        return np.asarray(vector)
 
 
 @dataclass(frozen=True, slots=True)
 class _Pointer:
-    """A stream of somebody else, as CuPy takes it."""
+    """A stream of another library, as CuPy takes it."""
 
     pointer: int
 
@@ -98,77 +213,90 @@ class _Pointer:
         return 0, self.pointer
 
 
-class DeviceVectors:
+class DeviceVectors(Vectors):
     """Vectors of one GPU.
 
     ordinal  its number in the CUDA runtime
     """
 
     backend = "cuda"
-    answer = staticmethod(_answer)
 
     def __init__(self, ordinal: int) -> None:
         import cupy
 
         self.ordinal = ordinal
-        self._cupy, self._array, self._current = cupy, cupy.ndarray, cupy.cuda.runtime.getDevice
+        self.xp, self.kind = cupy, cupy.ndarray
+        self._before_fork = forks.FORKS.count
+        self._driver, self._current_device = cupy.cuda.driver, cupy.cuda.runtime.getDevice
+        with use_device(ordinal):
+            self._context = self._driver.ctxGetCurrent()
 
-    def read(self, vector: Any, size: int) -> Any:
-        """x as a CuPy array; raises ParameterError unless it is float64 [size], contiguous, and on this GPU."""
-        return self._checked(vector, size, "x")
+    def guard(self) -> AbstractContextManager[Any] | None:
+        """Return what makes the device current in this thread, None where it is; raise DeviceError after a fork."""
+        if forks.FORKS.count != self._before_fork:
+            raise DeviceError(f"A GPU cannot be used in a process forked from one that used it. {forks.ADVICE}")
+        return None if self._driver.ctxGetCurrent() == self._context else self._in_context()
 
-    def written(self, vector: Any, size: int) -> Any:
-        """`out` as a CuPy array that shares its memory; raises ParameterError as `read`."""
-        return self._checked(vector, size, "out")
-
-    def empty(self, size: int) -> Any:
-        """A new vector."""
-        return self._array(size)
+    @contextmanager
+    def _in_context(self) -> Iterator[None]:
+        """Make the context of the GPU current in this thread, and the one before again afterwards."""
+        before, device = self._driver.ctxGetCurrent(), self._current_device()
+        self._driver.ctxSetCurrent(self._context)
+        try:
+            yield
+        finally:
+            # A thread that had no context and works on this GPU keeps it: its next product is as fast as others.
+            if before or device != self.ordinal:
+                self._driver.ctxSetCurrent(before)
 
     def overlap(self, x: Any, y: Any) -> bool:
-        """Whether the two share memory."""
+        """Return whether the two share memory."""
         first, second = x.data.ptr, y.data.ptr
         return bool(first < second + y.nbytes and second < first + x.nbytes)
 
     def synchronize(self) -> None:
-        """Waits for what was launched on the current stream."""
-        self._cupy.cuda.get_current_stream().synchronize()
+        """Wait for what was launched on the current stream."""
+        self.xp.cuda.get_current_stream().synchronize()
 
-    def stream(self, vector: Any) -> AbstractContextManager[Any] | None:
-        """What makes the stream current that the caller works on; None where it is CuPy's current one already.
-
-        PyTorch has a current stream of its own. Others order their work by DLPack, or work on CuPy's stream.
-        """
-        if type(vector).__module__.partition(".")[0] != "torch":
+    def on_stream(self, pointer: int) -> AbstractContextManager[Any] | None:
+        """Return what makes a stream of another library CuPy's current one; None where it is."""
+        if pointer == self.xp.cuda.get_current_stream().ptr:
             return None
-        pointer = sys.modules["torch"].cuda.current_stream(self.ordinal).cuda_stream
-        if pointer == self._cupy.cuda.get_current_stream().ptr:
-            return None
-        stream: AbstractContextManager[Any] = self._cupy.cuda.Stream.from_external(_Pointer(pointer))
+        stream: AbstractContextManager[Any] = self.xp.cuda.Stream.from_external(_Pointer(pointer))
         return stream
 
-    def _checked(self, vector: Any, size: int, name: str) -> Any:
-        array = vector if isinstance(vector, self._array) else self._foreign(vector, name)
-        if array.dtype != FP64 or array.shape != (size,) or not array.flags.c_contiguous:
-            raise _refused(name, array, size)
-        if array.data.device_id != self.ordinal or self._current() != self.ordinal:
-            raise ParameterError(
-                f"{name} lies on cuda:{array.data.device_id}, cuda:{self._current()} is current and the matrix lies on "
-                f"cuda:{self.ordinal}; all have to be one device."
-            )
-        return array
+    def is_plain(self, array: Any, size: int) -> bool:
+        """Return whether an array is float64 [size], contiguous, and on this GPU."""
+        return bool(
+            array.shape == (size,)
+            and array.dtype == FP64
+            and array.flags.c_contiguous
+            and array.data.device_id == self.ordinal
+        )
 
-    def _foreign(self, vector: Any, name: str) -> Any:
-        if hasattr(vector, "__cuda_array_interface__"):
-            return self._cupy.asarray(vector)
-        if hasattr(vector, "__dlpack__") and _device_kind(vector) != HOST:
-            return self._cupy.from_dlpack(vector)
+    def read(self, vector: Any, size: int, has_columns: bool) -> Any:
+        """Return x, which lies on this GPU."""
+        return self._here(super().read(vector, size, has_columns), "x")
+
+    def written(self, vector: Any, shape: tuple[int, ...], is_complex: bool) -> Any:
+        """Return `out`, which lies on this GPU."""
+        return self._here(super().written(vector, shape, is_complex), "out")
+
+    def native(self, vector: Any, name: str) -> Any:
+        """Return a vector of any library as an array that shares its memory, where it has some."""
+        if isinstance(vector, self.kind):
+            return vector
+        with _reading(vector, name):
+            if hasattr(vector, "__cuda_array_interface__"):
+                return self.xp.asarray(vector)
+            if hasattr(vector, "__dlpack__") and _device_kind(vector) != HOST:
+                return self.xp.from_dlpack(vector)
         raise ParameterError(f"{name} lies on the host and the matrix on a GPU; bring it there once: cupy.asarray.")
 
-
-Vectors = HostVectors | DeviceVectors
-
-
-def _device_kind(vector: Any) -> int:
-    """DLPack's number of the kind of device; HOST for what has none."""
-    return int(vector.__dlpack_device__()[0]) if hasattr(vector, "__dlpack_device__") else HOST
+    def _here(self, array: Any, name: str) -> Any:
+        if array.data.device_id != self.ordinal and array.nbytes:
+            raise ParameterError(
+                f"{name} lies on cuda:{array.data.device_id} and the matrix on cuda:{self.ordinal}; bring one to the "
+                "other."
+            )
+        return array

@@ -111,11 +111,15 @@ def test_a_sparse_matrix_is_sent_as_the_file_of_scipy() -> None:
         client_of(keep).upload(matrix.asformat(layout))
         assert sent[-1].format == layout
         assert (sent[-1] != matrix).nnz == 0
+    for layout in ("bsr", "dia", "lil", "dok"):
+        client_of(keep).upload(matrix.asformat(layout))
+        assert sent[-1].format == "csr"
+        assert (sent[-1] != matrix).nnz == 0
     for tensor in (torch_like(matrix.tocsr()), cupy_like(matrix.tocsr())):
         client_of(keep).upload(tensor)
         assert (sent[-1] != matrix).nnz == 0
-    assert names == [b"matrix.npz"] * 5
-    with pytest.raises(ParameterError, match=r"ndarray is no sparse matrix"):
+    assert names == [b"matrix.npz"] * 9
+    with pytest.raises(ParameterError, match=r"ndarray is dense\. .*csr_array"):
         client_of(keep).upload(np.eye(3))
 
 

@@ -21,10 +21,10 @@ def test_the_examples_of_a_cpu_run(
     run = 0
     for example in EXAMPLES:
         parsed = compile(ast.parse(example), str(DOCUMENT), "exec")
-        if "import cupy" not in example:
+        if "cupy" not in example:
             exec(parsed, found)
             run += 1
-    assert run == len(EXAMPLES) - 2
+    assert run == len(EXAMPLES) - 3
     matrix = found["matrix"]
     np.testing.assert_allclose(found["y"], matrix @ np.ones(1500))
     np.testing.assert_allclose(found["z"], matrix.T @ found["y"])

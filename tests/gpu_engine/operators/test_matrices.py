@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.sparse.linalg import aslinearoperator
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceError, InputError, ParameterError, TooLargeError
@@ -95,11 +96,51 @@ def parts(**changed: Any) -> Any:
     return SimpleNamespace(**{n: np.asarray(a) if isinstance(a, list) else a for n, a in arrays.items()})
 
 
+class Unconvertible:
+    """A matrix of a library that has no such conversion for its format."""
+
+    format, shape = "dia", (2, 2)
+
+    def tocsr(self) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("stored", ["bsr", "dia", "lil", "dok"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_other_formats_of_scipy_are_converted(stored: str, kind: str) -> None:
+    expected = BATTERY["band"]()
+    matrix = getattr(scipy.sparse, f"{stored}_{kind}")(expected.to_scipy())
+    adopted = adopt(matrix).stored.to_scipy()
+    adopted.eliminate_zeros()
+    same(CsrMatrix.from_scipy(adopted), expected)
+
+
+@pytest.mark.parametrize("numbers", [[2**53, -(2**53)], [2**60, -(2**62)], [-(2**63), 0], [2**53 + 2, 3]])
+def test_whole_numbers_that_fp64_holds_are_taken(numbers: list[int]) -> None:
+    assert adopt(parts(data=numbers)).stored.values.tolist() == [float(number) for number in numbers]
+
+
+def test_a_matrix_that_wants_a_gradient_is_refused() -> None:
+    tensor = TorchMatrix(BATTERY["band"]().to_scipy(), lambda array: SimpleNamespace(requires_grad=True))
+    with pytest.raises(ParameterError, match=r"matrix\.detach\(\)"):
+        adopt(tensor)
+
+
 @pytest.mark.parametrize(
     ("matrix", "error", "said"),
     [
-        (np.eye(3), ParameterError, "ndarray is no sparse matrix that is known here; known are CSR, CSC and COO of"),
-        (scipy.sparse.eye_array(3, format="dia"), ParameterError, "dia_array is no sparse matrix"),
+        (np.eye(3), ParameterError, r"ndarray is dense\. Give a sparse matrix: scipy\.sparse\.csr_array"),
+        ([[1.0]], ParameterError, r"list is dense\. .*scipy\.sparse\.csr_array"),
+        (OnGpu(np.eye(3)), ParameterError, r"OnGpu is dense\. .*cupyx\.scipy\.sparse\.csr_matrix"),
+        (SimpleNamespace(layout="torch.strided"), ParameterError, r"is dense\. .*to_sparse_csr"),
+        (SimpleNamespace(layout="torch.sparse_bsr"), ParameterError, "layout torch.sparse_bsr is not taken"),
+        (aslinearoperator(np.eye(3)), ParameterError, "entries are not known"),
+        (scipy.sparse.coo_array(np.ones((2, 2, 2))), ParameterError, r"shape \(2, 2, 2\); two dimensions"),
+        ("matrix.mtx", ParameterError, "str is not a sparse matrix that is known here"),
+        (parts(data=[2**53 + 1, 1]), ParameterError, r"beyond 2\^53 .* int64"),
+        (parts(data=[1, -(2**63) + 1]), ParameterError, r"beyond 2\^53"),
+        (parts(data=np.array([1, 2**64 - 1], np.uint64)), ParameterError, r"beyond 2\^53 .* uint64"),
+        (Unconvertible(), ParameterError, "Unconvertible has no conversion to CSR"),
         (scipy.sparse.csr_array(np.ones(3)), ParameterError, r"the shape \(3,\); two dimensions"),
         (parts(data=[1.0, 2.0j]), ParameterError, "values are complex128; real numbers"),
         (parts(data=[[1.0], [2.0]]), ParameterError, "one value an entry"),

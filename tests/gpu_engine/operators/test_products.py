@@ -2,6 +2,7 @@
 
 import itertools
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,12 +78,25 @@ def test_a_product_into_a_vector_allocates_none() -> None:
 @pytest.mark.parametrize(
     ("x", "options", "said"),
     [
-        (np.ones(84), {}, r"x has the shape \(84,\); one dimension of 85"),
-        (np.ones((85, 1)), {}, "one dimension of 85"),
-        (np.ones(85, np.float32), {}, "x is float32; float64 was expected"),
-        (np.ones(170)[::2], {}, "x is strided"),
+        (np.ones(84), {}, r"x has the shape \(84,\); \[85\] or \[85, 1\]"),
+        (np.ones((85, 2)), {}, r"\[85, 1\] was expected; .*matmat"),
+        (np.ones((1, 85)), {}, r"x has the shape \(1, 85\)"),
+        (np.float64(1.0), {}, r"x has the shape \(\)"),
+        (np.ones(85, np.longdouble), {}, "at most 64 bits"),
+        (np.full(85, "1"), {}, "real or complex numbers"),
+        (np.full(85, None), {}, "x is object"),
+        (np.full(85, 2**53 + 1), {}, r"beyond 2\^53"),
         (np.ones(85), {"beta": 1.0}, "give out="),
-        (np.ones(85), {"out": np.ones(85)}, r"out has the shape \(85,\); one dimension of 97"),
+        (np.ones(85), {"out": np.ones(85)}, r"out has the shape \(85,\); \(97,\)"),
+        (np.ones((85, 1)), {"out": np.ones(97)}, r"\(97, 1\)"),
+        (np.ones(85), {"out": np.ones(97, np.float32)}, "out is float32"),
+        (np.ones(85), {"out": np.ones(194)[::2]}, "out is strided"),
+        (np.ones(85), {"alpha": "2"}, "alpha is '2'"),
+        (np.ones(85), {"alpha": None}, "alpha is 'None'"),
+        (np.ones(85), {"alpha": np.ones(2)}, "alpha is"),
+        (np.ones(85), {"alpha": 10**400}, "within the range"),
+        (np.ones(85), {"beta": "x", "out": np.ones(97)}, "beta is 'x'"),
+        (scipy.sparse.eye_array(85), {}, "is a dia_array; an operator multiplies dense vectors"),
         (np.ones(85), {"out": [0.0] * 97}, "out is a list"),
     ],
 )
@@ -96,6 +110,144 @@ def test_a_product_into_its_own_x_is_refused() -> None:
     n = op.shape[0]
     with pytest.raises(ParameterError, match="share memory"):
         op.matvec(vectors[:n], out=vectors[n // 2 : n // 2 + n])
+
+
+SMALL = BATTERY["empty_rows_and_columns"]().to_scipy()
+RNG = np.random.default_rng(2)
+X, COLUMNS = RNG.uniform(-1.0, 1.0, 85), RNG.uniform(-1.0, 1.0, (85, 3))
+Z = X + 1j * np.arange(85)
+START = RNG.uniform(-1.0, 1.0, 97)
+
+FACTORS: dict[str, Any] = {
+    "vector": X,
+    "column": X[:, None],
+    "columns": COLUMNS,
+    "columns by columns": np.asfortranarray(COLUMNS),
+    "no columns": np.empty((85, 0)),
+    "one column of several": COLUMNS[:, 1:2],
+    "strided": np.repeat(X, 2)[::2],
+    "reversed": X[::-1],
+    "broadcast": np.broadcast_to(2.0, 85),
+    "fp32": X.astype(np.float32),
+    "fp16": X.astype(np.float16),
+    "big-endian": X.astype(">f8"),
+    "integers": np.arange(85),
+    "unsigned": np.arange(85, dtype=np.uint64),
+    "booleans": X > 0,
+    "complex": Z,
+    "complex64": Z.astype(np.complex64),
+    "complex, strided": np.repeat(Z, 2)[::2],
+    "complex columns": COLUMNS + 1j * COLUMNS[::-1],
+    "imaginary": 1j * X,
+    "list": X.tolist(),
+    "list of rows": COLUMNS.tolist(),
+    "matrix": X[:, None].view(np.matrix),
+}
+
+
+@pytest.mark.parametrize("second_layout", [True, False])
+@pytest.mark.parametrize("name", FACTORS)
+def test_numbers_of_every_kind_shape_and_stride_are_multiplied(name: str, second_layout: bool) -> None:
+    """Everywhere alike: by `@`, dot, matvec, matmat and those of the transpose."""
+    op: Any = operator(SMALL, second_layout=second_layout)
+    factor = FACTORS[name]
+    array = np.asarray(factor)
+    expected = SMALL @ array
+    back = RNG.uniform(size=(97, *array.shape[1:])).astype(array.dtype)
+    answers = [op @ factor, op.dot(factor), op * factor, op(factor), op.aslinearoperator() @ factor]
+    answers.append(op.matvec(factor) if array.shape[1:] in ((), (1,)) else op.matmat(factor))
+    answers.append((array.T @ op.T).T)
+    for answer in answers:
+        assert (answer.shape, answer.dtype.kind) == (expected.shape, "c" if array.dtype.kind == "c" else "f")
+        assert answer.dtype.itemsize == (16 if array.dtype.kind == "c" else 8)
+        np.testing.assert_allclose(answer, expected, atol=1e-12)
+    assert isinstance(answers[0], type(factor) if isinstance(factor, np.ndarray) else np.ndarray)
+    for answer in (op.T @ back, op.H @ back, op.rmatvec(back) if back.ndim == 1 else op.rmatmat(back), (back.T @ op).T):
+        np.testing.assert_allclose(answer, SMALL.T @ back, atol=1e-12)
+
+
+SCALES = (0.0, 1.0, -2.5, 2, np.float32(0.5), True, 1j, 2 - 3j, np.complex64(1j), np.array(3.0))
+
+
+@pytest.mark.parametrize("alpha", SCALES)
+@pytest.mark.parametrize("beta", [0, 1.0, 0.75, 1 + 2j])
+@pytest.mark.parametrize("x", [X, Z], ids=["real", "complex"])
+def test_alpha_and_beta_may_be_any_numbers(x: Any, alpha: Any, beta: Any) -> None:
+    start = (START + 1j * START[::-1]) if beta else np.full(97, np.nan + 1j * np.nan)
+    out = start.copy()
+    op = operator(SMALL, kernel="split/tile")
+    assert op.matvec(x, out=out, alpha=alpha, beta=beta) is out
+    np.testing.assert_allclose(out, alpha * (SMALL @ x) + (beta * start if beta else 0.0), atol=1e-12)
+    if not beta:
+        answer = op.matvec(x, alpha=alpha)
+        is_complex = np.iscomplexobj(x) or np.iscomplexobj(alpha)
+        assert answer.dtype == (np.complex128 if is_complex else np.float64)
+        np.testing.assert_allclose(answer, alpha * (SMALL @ x), atol=1e-12)
+
+
+@pytest.mark.parametrize("x", [np.full(85, np.nan), np.full(85, np.inf), np.full(85, np.nan + 1j)])
+def test_alpha_zero_does_not_read_x(x: Any) -> None:
+    op, out = operator(SMALL), START.astype(x.dtype)
+    np.testing.assert_array_equal(op.matvec(x, alpha=0.0), np.zeros(97))
+    np.testing.assert_array_equal(op.matvec(x, out=out, alpha=0), np.zeros(97))
+    out = START.astype(x.dtype)
+    np.testing.assert_array_equal(op.matvec(x, out=out, alpha=0.0, beta=2.0), 2.0 * START)
+    np.testing.assert_array_equal(op.matvec(x, out=out, alpha=0.0, beta=1.0), 2.0 * START)
+    np.testing.assert_array_equal(op.matvec(x[:, None], alpha=0.0), np.zeros((97, 1)))
+
+
+def test_infinite_entries_do_not_become_nan_in_complex_products() -> None:
+    x = np.zeros(85, complex)
+    x[:] = complex(np.inf, 1.0)
+    answer = operator(abs(SMALL)).matvec(x, alpha=2.0)
+    assert not np.isnan(answer.imag).any()
+    np.testing.assert_allclose(answer.imag, 2.0 * abs(SMALL).sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("x", "options"),
+    [(Z, {}), (X, {"alpha": 1j}), (X, {"alpha": 1 + 0j}), (X, {"beta": 1j}), (X, {"alpha": "1"}), (X[:84], {})],
+)
+def test_what_out_does_not_hold_is_refused_before_it_is_written(x: Any, options: dict[str, Any]) -> None:
+    out = START.copy()
+    with pytest.raises(ParameterError):
+        operator(SMALL).matvec(x, out=out, **options)
+    np.testing.assert_array_equal(out, START)
+
+
+def test_a_column_is_written_in_place() -> None:
+    out = np.full((97, 1), POISON)
+    assert operator(SMALL).matvec(X[:, None], out=out) is out
+    np.testing.assert_allclose(out[:, 0], SMALL @ X)
+
+
+def test_x_that_is_copied_may_share_memory_with_nothing_but_itself() -> None:
+    square = BATTERY["band"]().to_scipy()
+    x = np.ones(square.shape[0])
+    with pytest.raises(ParameterError, match="share memory"):
+        operator(square).matvec(x, out=x)
+    with pytest.raises(ParameterError, match="share memory"):
+        operator(square).matvec(x[::-1], out=x)
+    np.testing.assert_array_equal(x, 1.0)
+
+
+@pytest.mark.parametrize("other", [SMALL, SMALL.tocsc(), scipy.sparse.dok_array(SMALL), SMALL.T.tocoo()])
+def test_sparse_factors_are_refused_by_name(other: Any) -> None:
+    op: Any = operator(SMALL)
+    products: tuple[Callable[[], Any], ...]
+    products = (lambda: op @ other, lambda: other @ op, lambda: op.dot(other), lambda: op.matmat(other))
+    for product in products:
+        with pytest.raises(ParameterError, match=f"a {type(other).__name__}; an operator multiplies dense"):
+            product()
+
+
+@pytest.mark.parametrize("other", [3, 2.5, np.float64(1.0), 1j])
+def test_numbers_do_not_multiply_by_at(other: Any) -> None:
+    op: Any = operator(SMALL)
+    products: tuple[Callable[[], Any], ...] = (lambda: op @ other, lambda: other @ op)
+    for product in products:
+        with pytest.raises(ParameterError, match=r"scales an operator by `\*`"):
+            product()
 
 
 def poisson(points: int) -> Any:

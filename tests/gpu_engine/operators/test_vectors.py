@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine.errors import ParameterError
-from gpu_engine.operators import operator
+from gpu_engine.errors import DeviceError, ParameterError
+from gpu_engine.operators import forks, operator
 from gpu_engine.operators.vectors import DeviceVectors
 from tests.battery import BATTERY
 from tests.gpu_engine.operators.foreign import GPU, Capsule, Namespaced, OnGpu, Tensor
@@ -18,9 +18,9 @@ X = np.random.default_rng(0).uniform(size=MATRIX.n_cols)
 Y = MATRIX.to_scipy() @ X
 
 
-def test_tensors_are_answered_by_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tensor, "__module__", "torch")
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(from_dlpack=Tensor))
+def test_vectors_are_answered_by_the_library_of_their_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tensor, "__module__", "library")
+    monkeypatch.setitem(sys.modules, "library", SimpleNamespace(from_dlpack=Tensor))
     answer = operator(MATRIX) @ Tensor(X)
     assert isinstance(answer, Tensor)
     np.testing.assert_allclose(answer.array, Y)
@@ -87,22 +87,29 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         asarray=lambda vector: CupyArray(size=vector.shape[0]),
         from_dlpack=lambda vector: CupyArray(size=len(vector._array)),
         cuda=SimpleNamespace(
-            runtime=SimpleNamespace(getDevice=lambda: here.current),
+            runtime=SimpleNamespace(getDevice=lambda: here.current, setDevice=lambda device: use(device + 100)),
+            driver=SimpleNamespace(ctxGetCurrent=lambda: here.context, ctxSetCurrent=lambda context: use(context)),
             get_current_stream=lambda: CupyStream(7),
             Stream=CupyStream,
         ),
         current=0,
+        context=100,
     )
+
+    def use(context: int) -> None:
+        """The context of a GPU is its number and 100; a thread without one works on the first GPU."""
+        here.context, here.current = context, context - 100 if context else 0
+
     monkeypatch.setitem(sys.modules, "cupy", here)
     return here
 
 
 def test_vectors_of_a_gpu_are_read_from_where_they_are(cupy: SimpleNamespace) -> None:
     vectors, own = DeviceVectors(0), CupyArray()
-    assert vectors.read(own, 5) is own
-    assert vectors.written(own, 5) is own
-    assert isinstance(vectors.read(OnGpu(np.ones(5)), 5), CupyArray)
-    assert isinstance(vectors.read(Capsule(np.ones(5), GPU), 5), CupyArray)
+    assert vectors.read(own, 5, False) is own
+    assert vectors.written(own, (5,), False) is own
+    assert isinstance(vectors.read(OnGpu(np.ones(5)), 5, False), CupyArray)
+    assert isinstance(vectors.read(Capsule(np.ones(5), GPU), 5, False), CupyArray)
 
 
 @pytest.mark.parametrize(
@@ -110,20 +117,56 @@ def test_vectors_of_a_gpu_are_read_from_where_they_are(cupy: SimpleNamespace) ->
     [
         (np.ones(5), "x lies on the host and the matrix on a GPU; bring it there once"),
         (Capsule(np.ones(5)), "x lies on the host"),
-        (CupyArray(size=4), "one dimension of 5"),
-        (CupyArray(dtype="f4"), "x is float32"),
-        (CupyArray(device=1), "x lies on cuda:1, cuda:0 is current and the matrix lies on cuda:0"),
+        (CupyArray(size=4), r"\[5\] or \[5, 1\]"),
+        (CupyArray(dtype="U1"), "x is <U1"),
+        (CupyArray(device=1), "x lies on cuda:1 and the matrix on cuda:0"),
     ],
 )
 def test_other_vectors_are_refused_by_a_matrix_on_a_gpu(cupy: SimpleNamespace, vector: Any, said: str) -> None:
     with pytest.raises(ParameterError, match=said):
-        DeviceVectors(0).read(vector, 5)
+        DeviceVectors(0).read(vector, 5, False)
 
 
-def test_another_current_gpu_is_refused(cupy: SimpleNamespace) -> None:
-    vectors, cupy.current = DeviceVectors(0), 1
-    with pytest.raises(ParameterError, match="cuda:1 is current"):
-        vectors.read(CupyArray(), 5)
+@pytest.mark.parametrize(
+    ("vector", "said"),
+    [
+        (CupyArray(dtype="f4"), "out is float32"),
+        (CupyArray(device=1), "out lies on cuda:1 and the matrix on cuda:0"),
+        (np.ones(5), "out lies on the host"),
+    ],
+)
+def test_other_outs_are_refused_by_a_matrix_on_a_gpu(cupy: SimpleNamespace, vector: Any, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        DeviceVectors(0).written(vector, (5,), False)
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "context", "afterwards"),
+    [(0, 0, 100), (1, 0, 0), (0, 101, 101), (1, 100, 100), (0, 7, 7)],
+    ids=["a new thread", "a new thread, another GPU", "the second GPU", "the first GPU", "a context of somebody else"],
+)
+def test_the_gpu_of_the_matrix_is_current_in_a_product(
+    cupy: SimpleNamespace, ordinal: int, context: int, afterwards: int
+) -> None:
+    vectors = DeviceVectors(ordinal)
+    assert cupy.current == 0
+    cupy.cuda.driver.ctxSetCurrent(context)
+    guard = vectors.guard()
+    assert guard is not None
+    with guard:
+        assert cupy.context == 100 + ordinal
+        assert vectors.guard() is None
+    assert cupy.context == afterwards
+
+
+def test_a_forked_process_cannot_use_the_gpu_of_its_parent(
+    cupy: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = DeviceVectors(0)
+    monkeypatch.setattr(forks.FORKS, "count", forks.FORKS.count + 1)
+    with pytest.raises(DeviceError, match="spawn"):
+        vectors.guard()
+    assert DeviceVectors(0).guard() is None
 
 
 @pytest.mark.parametrize(
@@ -133,14 +176,9 @@ def test_vectors_of_a_gpu_overlap_where_their_memory_does(cupy: SimpleNamespace,
     assert DeviceVectors(0).overlap(CupyArray(4096), CupyArray(begin)) is overlaps
 
 
-@pytest.mark.parametrize(("torch_stream", "expected"), [(7, None), (9, 9)])
-def test_the_current_stream_is_that_of_the_library_of_the_vector(
-    cupy: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, torch_stream: int, expected: int | None
+@pytest.mark.parametrize(("pointer", "expected"), [(7, None), (9, 9), (0, 0)])
+def test_a_stream_of_another_library_becomes_the_current_one(
+    cupy: SimpleNamespace, pointer: int, expected: int | None
 ) -> None:
-    streams = SimpleNamespace(current_stream=lambda ordinal: SimpleNamespace(cuda_stream=torch_stream + 10 * ordinal))
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=streams))
-    monkeypatch.setattr(Tensor, "__module__", "torch")
-    vectors = DeviceVectors(0)
-    assert vectors.stream(CupyArray()) is None
-    found: Any = vectors.stream(Tensor(X))
-    assert (None if found is None else found.ptr) == expected
+    stream: Any = DeviceVectors(0).on_stream(pointer)
+    assert (None if stream is None else stream.ptr) == expected

@@ -1,0 +1,73 @@
+"""Product: y := α·A·x + β·y by one kernel, for vectors of any stride, real or complex, and for their columns."""
+
+from threading import Lock
+from typing import Any
+
+from gpu_engine.formats.base import Launch
+from gpu_engine.operators import scaling
+from gpu_engine.operators.vectors import FP64, Vectors
+
+
+class Product:
+    """A kernel bound to a layout of A, with room for what α, β, strides and imaginary parts need.
+
+    room  float64 [n_rows]; one thread multiplies at a time, for room and layout serve one product
+    """
+
+    def __init__(self, vectors: Vectors, launch: Launch, n_rows: int) -> None:
+        self.room = vectors.empty(n_rows)
+        self._xp, self._launch = vectors.xp, launch
+        self._scale = scaling.bound(vectors.backend, n_rows)
+        self._lock = Lock()
+
+    def run(self, x: Any, y: Any, alpha: complex, beta: complex) -> None:
+        """y := α·A·x + β·y, for arrays [n] or [n, k] of one device; y is complex where x, α or β is.
+
+        Contiguous float64 vectors are read and written where they are; others by way of copies.
+        """
+        if x.ndim == 1:
+            self._vector(x, y, alpha, beta)
+            return
+        for column in range(x.shape[1]):
+            self._vector(x[:, column], y[:, column], alpha, beta)
+
+    def run_plain(self, x: Any, y: Any, alpha: float, beta: float) -> None:
+        """y := α·A·x + β·y for contiguous float64 vectors; with α = 0 x is not read, with β = 0 y is not."""
+        with self._lock:
+            if alpha == 0.0:
+                if beta == 0.0:
+                    y.fill(0.0)
+                elif beta != 1.0:
+                    self._scale(beta, y, 0.0, y)
+            elif beta:
+                self._launch(x, self.room)
+                self._scale(alpha, self.room, beta, y)
+            else:
+                self._launch(x, y)
+                if alpha != 1.0:
+                    self._scale(alpha, y, 0.0, y)
+
+    def _vector(self, x: Any, y: Any, alpha: Any, beta: Any) -> None:
+        if y.dtype != FP64:
+            self._complex(x, y, alpha, beta)
+            return
+        is_plain = (x.dtype == FP64 and x.flags.c_contiguous) or not alpha
+        source = x if is_plain else self._xp.ascontiguousarray(x, FP64)
+        if y.flags.c_contiguous:
+            self.run_plain(source, y, alpha, beta)
+            return
+        target = y.copy() if beta else self._xp.empty(y.shape, FP64)
+        self.run_plain(source, target, alpha, beta)
+        y[...] = target
+
+    def _complex(self, x: Any, y: Any, alpha: Any, beta: Any) -> None:
+        """Two real products; a complex α or β combines their sum with y."""
+        if isinstance(alpha, complex) or isinstance(beta, complex):
+            product = self._xp.zeros(y.shape, y.dtype)
+            if alpha:
+                self._complex(x, product, 1.0, 0.0)
+            y[...] = alpha * product + beta * y if beta else alpha * product
+            return
+        self._vector(x.real, y.real, alpha, beta)
+        is_complex = x.dtype.kind == "c"
+        self._vector(x.imag if is_complex else x, y.imag, alpha if is_complex else 0.0, beta)
