@@ -51,9 +51,15 @@ def test_on_a_gpu_auto_predicts_where_the_advisor_is_sure_and_else_tries(monkeyp
     sure, doubtful = with_row_lengths(np.full(20_000, 25), 20_000, seed=5), MATRIX
     monkeypatch.setattr(build.Source, "device", H100)
     monkeypatch.setattr(HostVectors, "backend", "cuda")
-    trials = []
-    monkeypatch.setattr(trial, "tried", lambda host, *_: trials.append(host) or choice.Choice("csr/smart", "tried"))
-    for choose, tried in (("auto", 1), ("predict", 0), ("measure", 2)):
+    trials: list[Any] = []
+
+    def count(host: Any, *_: Any) -> choice.Choice:
+        trials.append(host)
+        return choice.Choice("csr/smart", "tried")
+
+    monkeypatch.setattr(trial, "tried", count)
+    expected: dict[build.Choose, int] = {"auto": 1, "predict": 0, "measure": 2}
+    for choose, tried in expected.items():
         for matrix in (sure, doubtful):
             source = build.Source(adopt(matrix), build.Wish(choose))
             found = source._chosen(matrix, None)
