@@ -46,7 +46,7 @@ class Predictor:
 
     def is_sure(self, features: Features) -> bool:
         """Whether the first need not be measured: on a GPU that was judged, of a matrix like those fitted to."""
-        return self.gpu.is_judged and is_sure(features)
+        return self.gpu.is_judged and is_sure(features, self.gpu, self.calibration)
 
     def contenders(self, features: Features) -> tuple[str, ...]:
         """The kernels predicted close to the first."""

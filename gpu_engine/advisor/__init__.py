@@ -1,6 +1,7 @@
 """The advisor: from the features of a matrix alone, which kernel to choose, how long it would take, and why.
 
-It times nothing. `model.py` holds the formula and its costs, `work.py` what a kernel has to do, `gpus.py` the GPUs.
+It times nothing. `model.py` holds the formula and its costs, `work.py` what a kernel has to do, `gpus.py` the GPUs,
+`sureness.py` of which matrices it is sure.
 """
 
 import dataclasses
@@ -12,6 +13,7 @@ from typing import Any
 from gpu_engine.advisor import reasons
 from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu
 from gpu_engine.advisor.model import MODELS, Prediction, predict
+from gpu_engine.advisor.sureness import UNSTEADY, is_familiar
 from gpu_engine.advisor.work import Features
 from gpu_engine.records import Cache
 
@@ -40,13 +42,6 @@ EQUAL = 1.03
 
 CLOSE = 1.2
 """Kernels predicted within this factor of the first are its contenders."""
-
-LEAST_NNZ, LONGEST = 90_000, 50_000
-"""The advice is sure of a matrix of so many nonzeros at least without a longer row: to such ones the costs were fitted.
-
-Of matrices that they were not fitted to, the first choice was within 10 % of the fastest in 113 of 120 cases recorded
-on an H200 and an H100 that are like that, in 7 of the 12 others. How many contenders there are told nothing.
-"""
 
 REMEMBERED = 1024
 """Matrices whose advice is kept, for lists of them."""
@@ -97,9 +92,14 @@ def contenders(
     return tuple(kernel for kernel, prediction in ranked if prediction.seconds <= CLOSE * ranked[0][1].seconds)
 
 
-def is_sure(features: Features) -> bool:
-    """Whether the first choice can be taken unmeasured: the matrix is like those that the costs were fitted to."""
-    return can_advise(features) and features["nnz"] >= LEAST_NNZ and features["max"] <= LONGEST
+def is_sure(features: Features, gpu: Gpu = FITTED, calibration: Calibration | None = None) -> bool:
+    """Return whether the first choice for warm products on `gpu` can be taken unmeasured.
+
+    The matrix must be like those that the costs were fitted to, and the choice a kernel whose time features tell.
+    """
+    if not can_advise(features) or not is_familiar(features):
+        return False
+    return rank(features, gpu, "warm", calibration)[0][0] not in UNSTEADY
 
 
 def _needed(features: Features) -> tuple[Any, ...]:

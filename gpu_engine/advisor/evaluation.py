@@ -83,7 +83,7 @@ def evaluate(
             case,
             times,
             rank(features[case[0]], gpu, case[2], calibration),
-            is_sure(features[case[0]]),
+            is_sure(features[case[0]], gpu, calibration),
         )
         for case, times in _by_case(measurements, features).items()
     ]

@@ -1,6 +1,6 @@
 """The model: seconds of a product from what a kernel has to do, its costs, and the published figures of a GPU.
 
-T = launch + memory ⊕ lanes ⊕ mean row + what the longest row takes longer than the mean row
+T = launch + memory ⊕ lanes ⊕ mean row + what the longest row takes longer than the mean row + conflicts · time of one
 
 memory = bytes moved / bandwidth + sectors of x · time of a sector + entries in long rows · time of one
 lanes  = slots · time of a slot + lanes started · time of one
@@ -52,6 +52,9 @@ NEXT_LAUNCH_S = 1.3e-6
 
 LONG_S = 2.2e-12
 """An entry of a tile that is summed with most lanes idle."""
+
+CONFLICT_S = 1.2e-9
+"""An atomic addition to an element of y that another one is adding to."""
 
 SHARPNESS = 2.1
 
@@ -137,7 +140,8 @@ def predict(kernel: str, features: Features, gpu: Gpu = FITTED, cache: Cache = "
     mean = longest * features["ave"] / max(features["max"], 1)
     memory = stream + gather + counted.in_long_rows * LONG_S * issue
     busy = (memory**SHARPNESS + lanes**SHARPNESS + (costs.start_s + mean) ** SHARPNESS) ** (1.0 / SHARPNESS)
-    seconds = (launch + busy + longest - mean) * gpu.factors.get(kernel, 1.0)
+    after = longest - mean + counted.conflicts * CONFLICT_S
+    seconds = (launch + busy + after) * gpu.factors.get(kernel, 1.0)
     return Prediction(seconds, launch, stream, gather, lanes, costs.start_s + longest)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpu_engine.formats import packed, split
+from gpu_engine.formats import coo, packed, split
 from gpu_engine.formats.packing import CODES
 from gpu_engine.warps import WARP
 
@@ -52,6 +52,7 @@ class Work:
     longest        entries that one thread takes one after the other, in the longest row
     launches       kernels and memsets in one product
     in_long_rows   entries that tiles sum with most lanes idle
+    conflicts      atomic additions to the element of y of the longest row, one after the other
     padding        share of the stored slots that hold no entry
     """
 
@@ -63,6 +64,7 @@ class Work:
     longest: float
     launches: int = 1
     in_long_rows: float = 0.0
+    conflicts: float = 0.0
     padding: float = 0.0
 
 
@@ -83,9 +85,18 @@ def _in_slices(f: Features) -> float:
 
 
 def _in_long_rows(f: Features) -> float:
-    """Entries, weighed by the mean length of the row that an entry is in, ave + σ²/ave, against a tile."""
-    length = f["ave"] + f["sigma"] ** 2 / max(f["ave"], 1.0)
-    return float(f["nnz"] * length / (length + split.TILE))
+    """Return the entries, each weighed by its row's length against a tile.
+
+    The entries of the WARP longest rows count in full, and their squares are left out of the mean row length that the
+    other entries see: one full row makes no other row long.
+    """
+    nnz = f["nnz"]
+    longest = min(max(float(nnz - WARP * (f["n_iter_pellr"] - f["max"])), 0.0), float(nnz))
+    squares = nnz * (f["ave"] + f["sigma"] ** 2 / max(f["ave"], 1.0)) - longest * f["max"]
+    rest = nnz - longest
+    length = max(f["ave"], squares / max(rest, 1.0))
+    of_rows = (length / (length + split.TILE), f["max"] / (f["max"] + split.TILE))
+    return float(rest * of_rows[0] + longest * of_rows[1])
 
 
 def _spread(f: Features, most: float = 1.0) -> float:
@@ -140,7 +151,13 @@ def by_entries(f: Features) -> Work:
 def coordinates(f: Features) -> Work:
     """`coo`: equal entries a warp, into a zeroed y."""
     stored = 16.0 * f["nnz"]
-    return Work(stored, stored + _vectors(f) + 8.0 * f["n_rows"], _in_runs(f), f["nnz"], f["n_rows"], 0.0, launches=2)
+    moved = stored + _vectors(f) + 8.0 * f["n_rows"]
+    return Work(stored, moved, _in_runs(f), f["nnz"], f["n_rows"], 0.0, launches=2, conflicts=_conflicts(f, f["max"]))
+
+
+def _conflicts(f: Features, longest: float) -> float:
+    """Warps of `coo` beyond the first that add to the row of so many entries."""
+    return float(longest // (WARP * coo.steps(f["nnz"])))
 
 
 def columns(f: Features) -> Work:
@@ -267,7 +284,10 @@ def hybrid(padding: float) -> Callable[[Features], Work]:
         moved = stored + _vectors(f) + 16.0 * spread * f["n_rows"]
         share = 1.0 - 12.0 * f["nnz"] / max(stored, 1.0)
         lanes = f["n_rows"] * (1.0 + spread)
-        return Work(stored, moved, _in_runs(f), f["nnz"], lanes, f["ave"], launches=2, padding=share)
+        conflicts = _conflicts(f, f["max"] - f["ave"])
+        return Work(
+            stored, moved, _in_runs(f), f["nnz"], lanes, f["ave"], launches=2, conflicts=conflicts, padding=share
+        )
 
     return work
 

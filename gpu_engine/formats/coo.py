@@ -58,12 +58,17 @@ class CooLayout:
         return int(self.rows.nbytes + self.columns.nbytes + self.values.nbytes)
 
 
+def steps(nnz: int) -> int:
+    """Return how many times 32 consecutive entries a warp takes."""
+    return STEPS if nnz >= SMALL else STEPS_WHILE_SMALL
+
+
 def cuda_product(layout: CooLayout, adds: bool = False) -> Launch:
     """y := A·x, or y := A·x + y where it `adds`, on the current GPU."""
     nnz = int(layout.values.size)
-    steps = STEPS if nnz >= SMALL else STEPS_WHILE_SMALL
-    warps = -(-nnz // (32 * steps))
-    arguments = np.int64(nnz), np.int32(steps), layout.rows, layout.columns, layout.values
+    per_warp = steps(nnz)
+    warps = -(-nnz // (32 * per_warp))
+    arguments = np.int64(nnz), np.int32(per_warp), layout.rows, layout.columns, layout.values
     return launch(SOURCE, "coo_segmented", -(-warps // (BLOCK // 32)), BLOCK, arguments, clears=not adds)
 
 

@@ -7,10 +7,13 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, TooLargeError, quote
 from gpu_engine.findings import units
 from gpu_engine.generators import (
+    circuit,
     delaunay,
     dense_rows,
     fem,
+    linear_program,
     powerlaw,
+    rectangular,
     rgg,
     rmat,
     road,
@@ -38,6 +41,9 @@ GENERATORS: tuple[Generator, ...] = (
     dense_rows.GENERATOR,
     two_level.GENERATOR,
     stratified.GENERATOR,
+    linear_program.GENERATOR,
+    rectangular.GENERATOR,
+    circuit.GENERATOR,
 )
 NNZ_MAX = 500_000_000
 

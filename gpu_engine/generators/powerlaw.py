@@ -64,14 +64,17 @@ def _skewed_both_ways(rng: np.random.Generator, params: PowerlawParams) -> CsrMa
     return from_sorted_keys(params.n, params.n, keys, entry_values(rng, keys.size, params.values))
 
 
-def with_lengths(rng: np.random.Generator, lengths: Any, values: Values) -> CsrMatrix:
-    """The square matrix whose rows have these lengths, int64 [n] of at most n each, and uniform columns."""
-    n, lengths = int(lengths.size), lengths.copy()
-    dense = np.flatnonzero(lengths > n // DENSE_SHARE)
-    parts = [row * n + rng.permutation(n)[: lengths[row]].astype(np.int64) for row in dense]
+def with_lengths(rng: np.random.Generator, lengths: Any, values: Values, n_cols: int | None = None) -> CsrMatrix:
+    """The matrix whose rows have these lengths, int64 [n] of at most n_cols each, and uniform columns.
+
+    n_cols  None: as many as rows
+    """
+    lengths, n_cols = lengths.copy(), int(lengths.size) if n_cols is None else n_cols
+    dense = np.flatnonzero(lengths > n_cols // DENSE_SHARE)
+    parts = [row * n_cols + rng.permutation(n_cols)[: lengths[row]].astype(np.int64) for row in dense]
     lengths[dense] = 0
-    keys = np.sort(np.concatenate([_draw_distinct(rng, lengths, n), *parts]))
-    return from_sorted_keys(n, n, keys, entry_values(rng, keys.size, values))
+    keys = np.sort(np.concatenate([distinct_keys(rng, lengths, n_cols), *parts]))
+    return from_sorted_keys(lengths.size, n_cols, keys, entry_values(rng, keys.size, values))
 
 
 def draw_lengths(rng: np.random.Generator, params: PowerlawParams) -> Any:
@@ -119,7 +122,7 @@ def _integral(power: float, span: float) -> float:
     return math.expm1(power * span) / power if power else span
 
 
-def _draw_distinct(rng: np.random.Generator, lengths: Any, n_cols: int) -> Any:
+def distinct_keys(rng: np.random.Generator, lengths: Any, n_cols: int) -> Any:
     """int64 keys row · n_cols + column, ascending: uniform distinct columns, drawn again where two coincide."""
     keys, missing = np.empty(0, np.int64), lengths
     while missing.any():

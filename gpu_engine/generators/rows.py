@@ -55,10 +55,15 @@ def _draw(rng: np.random.Generator, params: RowsParams) -> Any:
     elif params.lengths == "exponential":
         exact = rng.exponential(mean, n)
     else:
-        # The logarithm's mean and variance that give `mean` and `sigma`.
-        spread = math.log1p((params.sigma / mean) ** 2)
-        exact = rng.lognormal(math.log(mean) - spread / 2, math.sqrt(spread), n)
+        exact = lognormal_lengths(rng, n, mean, params.sigma)
     return np.minimum(np.floor(exact + rng.random(n)), params.max_length).astype(np.int64)
+
+
+def lognormal_lengths(rng: np.random.Generator, n: int, mean: float, sigma: float) -> Any:
+    """Return n log-normal lengths with this mean and standard deviation, float64 [n]."""
+    # Of the logarithm: the variance, and the mean that belongs to it.
+    spread = math.log1p((sigma / mean) ** 2)
+    return rng.lognormal(math.log(mean) - spread / 2, math.sqrt(spread), n)
 
 
 GENERATOR = Generator(

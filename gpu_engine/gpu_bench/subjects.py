@@ -14,6 +14,7 @@ Group = Literal[
     "paper formats",
     "small",
     "held out",
+    "unfitted class",
     "graph",
     "paper graph",
     "batch random",
@@ -43,8 +44,9 @@ class Subject:
     group   `families`: the eleven with random values; `pattern`: their graphs, all values 1; `row lengths`: for PELLR
             against ELLR; `collection`: real ones; `paper formats`: more of the PELLR paper; `small`: generated ones
             of at most some 10⁵ nonzeros, for the advisor's costs of a launch; `held out`: generated ones that the
-            advisor was not fitted to; `graph`: for PageRank, `paper graph` those of its paper; `batch …`: small ones,
-            random, with rows of one length, with few rows that are not empty, and those of the batched paper; `shared`:
+            advisor was not fitted to; `unfitted class`: of classes that it was not fitted to; `graph`: for PageRank,
+            `paper graph` those of its paper; `batch …`: small ones, random, with rows of one length, with few rows that
+            are not empty, and those of the batched paper; `shared`:
             large ones for several devices, `shared skewed` those whose equal rows have unequal nonzeros, `shared
             ratio` those of rows of two lengths, `shared paper` those of the MSREP paper, `shared parts` those whose
             parts devices make, `shared links` graphs of few links, for PageRank; `definite` and `unsymmetric`: the
@@ -195,6 +197,41 @@ HELD_OUT: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("dense-rows", "dense_rows", {"n": 1_000_000, "dense": 6, "mean": 5.0, "seed": 7}),
 )
 
+UNFITTED: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("lp-93k", "linear_program", {"constraints": 93_000, "variables": 93_000, "fill": 0.95}),
+    ("lp-12k", "linear_program", {"constraints": 12_000, "variables": 15_000, "mean": 8.0, "fill": 0.97}),
+    ("lp-five-dense", "linear_program", {"coupling": 5}),
+    ("lp-plain", "linear_program", {"constraints": 100_000, "variables": 150_000, "mean": 6.0, "coupling": 0}),
+    ("qp-50k", "linear_program", {"constraints": 20_000, "variables": 30_000, "mean": 6.0, "form": "kkt"}),
+    (
+        "qp-450k",
+        "linear_program",
+        {"constraints": 200_000, "variables": 250_000, "mean": 5.0, "coupling": 2, "form": "kkt"},
+    ),
+    ("rectangular-tall", "rectangular", {"n_rows": 200_000, "n_cols": 20_000}),
+    ("rectangular-thin", "rectangular", {"n_rows": 2_000_000, "n_cols": 500, "mean": 4.0, "sigma": 2.0}),
+    ("rectangular-wide", "rectangular", {"n_rows": 20_000, "n_cols": 400_000, "mean": 40.0, "sigma": 40.0}),
+    ("rectangular-flat", "rectangular", {"n_rows": 300, "n_cols": 1_000_000, "mean": 5000.0, "sigma": 2500.0}),
+    ("circuit-95k", "circuit", {"n": 20_000, "degree": 3.15}),
+    ("circuit-170k", "circuit", {"n": 170_000, "degree": 4.0, "rails": 4, "fill": 0.3}),
+    ("circuit-1m", "circuit", {"n": 1_000_000, "degree": 3.5, "rails": 1, "fill": 0.02}),
+    ("circuit-no-rails", "circuit", {"n": 120_000, "rails": 0}),
+    ("arrow-30k", "circuit", {"n": 30_000, "degree": 0.0, "rails": 1, "fill": 1.0}),
+    ("arrow-300k", "circuit", {"n": 300_000, "degree": 0.0, "rails": 1, "fill": 1.0}),
+    (
+        "social-100k",
+        "powerlaw",
+        {"n": 100_000, "mean": 14.0, "exponent": 2.0, "max_length": 20_000, "columns": "powerlaw"},
+    ),
+    (
+        "social-1m",
+        "powerlaw",
+        {"n": 1_000_000, "mean": 9.0, "exponent": 1.9, "max_length": 60_000, "columns": "powerlaw"},
+    ),
+    ("lp-1m", "linear_program", {"constraints": 1_000_000, "variables": 1_200_000, "mean": 8.0, "coupling": 2}),
+)
+"""Classes that no cost was fitted to: linear and quadratic programs, rectangular, circuits, arrows, social graphs."""
+
 
 def _families() -> Iterable[Subject]:
     for name, family, params, orders in FAMILIES:
@@ -263,4 +300,5 @@ SUBJECTS: tuple[Subject, ...] = (
     *_collection(),
     *(Subject(name, "small", generated(family, params)) for name, family, params in FEW),
     *(Subject(name, "held out", generated(family, params)) for name, family, params in HELD_OUT),
+    *(Subject(name, "unfitted class", generated(family, params)) for name, family, params in UNFITTED),
 )

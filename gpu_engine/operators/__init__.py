@@ -1,22 +1,20 @@
 """Operators: a matrix of SciPy, CuPy or PyTorch with the kernel that multiplies by it, to use in one's own code."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from gpu_engine.errors import ParameterError, quote
-from gpu_engine.operators.build import Source, Wish
+from gpu_engine.operators.build import Choose, Source, Wish
 from gpu_engine.operators.linear import Operator
 from gpu_engine.operators.matrices import adopt
 from gpu_engine.operators.second_layout import SecondLayout
 
-__all__ = ["Operator", "SecondLayout", "operator"]
-
-Choose = Literal["predict", "measure"]
+__all__ = ["Choose", "Operator", "SecondLayout", "operator"]
 
 
 def operator(
     matrix: Any,
-    choose: Choose = "predict",
+    choose: Choose = "auto",
     *,
     kernel: str | None = None,
     like: Mapping[str, Any] | None = None,
@@ -25,15 +23,21 @@ def operator(
 ) -> Operator:
     """The matrix as an operator `A`: `A @ x`, `A.T @ y`, `A.matvec(x, out=, alpha=, beta=)`.
 
+<<<<<<< HEAD
     matrix         of scipy.sparse, cupyx.scipy.sparse or torch.sparse; products run where it lies
     choose         `predict`: the advisor's first choice; `measure`: the fastest in a short trial, which is kept on disk
+=======
+    matrix         CSR, CSC or COO of scipy.sparse, cupyx.scipy.sparse or torch.sparse; products run where it lies
+    choose         `auto`: on a GPU the advisor's first choice where it is sure, else the fastest in a short trial,
+                   which is kept on disk; `predict`: never a trial; `measure`: always one
+>>>>>>> advisor
     kernel         the kernel itself, `split/tile`; like  the results document of a job, whose fastest kernel it takes
     budget_s       seconds of a trial, compiling not counted
     second_layout  whether products across the stored order, such as Aᵀ of CSR, may have a layout of their own
     Raises ParameterError for what is no such matrix, kernel or choice; DeviceError where its GPU does not answer.
     """
     if choose not in get_args(Choose):
-        raise ParameterError(f"choose is {quote(choose)}; {' or '.join(get_args(Choose))} was expected.")
+        raise ParameterError(f"choose is {quote(choose)}; {', '.join(get_args(Choose))} were expected.")
     if kernel is not None and like is not None:
         raise ParameterError("kernel and like both say which kernel to take; give one of them.")
     if budget_s <= 0:

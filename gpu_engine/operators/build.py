@@ -24,12 +24,14 @@ from gpu_engine.operators.second_layout import SecondLayout
 from gpu_engine.operators.vectors import DeviceVectors, HostVectors, Vectors
 from gpu_engine.records import DeviceInfo
 
+Choose = Literal["auto", "predict", "measure"]
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What the caller asked for: the parameters of `operator`."""
 
-    choose: Literal["predict", "measure"] = "predict"
+    choose: Choose = "auto"
     kernel: str | None = None
     like: Mapping[str, Any] | None = None
     budget_s: float = 0.5
@@ -148,10 +150,12 @@ class Source:
             return choice.named(wish.kernel, backend)
         if wish.like is not None:
             return choice.like(wish.like, backend)
-        # A CPU's kernel is chosen without a look at the matrix, and so is that of a matrix without entries.
-        if wish.choose == "predict" or not rows.nnz:
+        # A CPU's kernel is chosen without a look at the matrix unless a trial is asked for.
+        if wish.choose == "predict" or not rows.nnz or (wish.choose == "auto" and backend == "cpu"):
             return choice.predicted(rows if backend == "cpu" else rows.on_host(), self.device)
-        return trial.tried(rows.on_host(), rows, shared, self.device, wish.budget_s)
+        host = rows.on_host()
+        certain = choice.certain(host, self.device) if wish.choose == "auto" else None
+        return certain or trial.tried(host, rows, shared, self.device, wish.budget_s)
 
     def _timed(self, work: Callable[[], Any]) -> tuple[Any, float]:
         """The result of a conversion, and its seconds."""

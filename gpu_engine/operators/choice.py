@@ -8,6 +8,7 @@ from gpu_engine import advisor
 from gpu_engine.advisor import reasons
 from gpu_engine.advisor.gpus import FITTED, gpu_named
 from gpu_engine.advisor.model import MODELS, predict
+from gpu_engine.advisor.work import Features
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.features import product_features
@@ -19,6 +20,15 @@ SHARED = "csc/atomic"
 
 UNPREDICTED = "csr/smart"
 """The kernel where nothing is predicted: it takes the arrays of the matrix as they are."""
+
+UNLIKE = ("split/tile", "coo/segmented", "csr/smart", "sellp/t1")
+"""Kernels that share rows and entries out in ways unlike each other: where one errs, another is right."""
+
+LEADERS = 3
+"""First kernels of the ranking that a trial tries before those of UNLIKE."""
+
+HOPELESS = 4.0
+"""Kernels predicted to take so many times as long as the first are not tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +69,45 @@ def predicted(matrix: CsrMatrix, device: DeviceInfo) -> Choice:
     features = product_features(matrix)
     if not advisor.can_advise(features):
         return Choice(UNPREDICTED, "the matrix has no entries")
-    known = gpu_named(device.name)
-    gpu = known or FITTED
+    return _first(features, device)
+
+
+def certain(matrix: CsrMatrix, device: DeviceInfo) -> Choice | None:
+    """Return what the advisor puts first on a GPU, or None where it is not sure that this is among the fastest."""
+    features, gpu = product_features(matrix), gpu_named(device.name)
+    if gpu is None or not gpu.is_judged or not advisor.is_sure(features, gpu):
+        return None
+    return _first(features, device)
+
+
+def _first(features: Features, device: DeviceInfo) -> Choice:
+    model = gpu_named(device.name)
+    gpu = model or FITTED
     kernel, prediction = advisor.rank(features, gpu)[0]
-    said = reasons.reason(MODELS[kernel][0](features), prediction, features)
-    where = f"predicted the fastest on {gpu.name}" + ("" if known else f", for want of a model of {device.name}")
-    unlike = "; the costs were fitted to larger matrices with shorter rows: choose='measure' decides"
-    doubt = "" if advisor.is_sure(features) else unlike
-    why = f"{where}: {said[0].lower()}{said[1:].rstrip('.')}{doubt}"
-    shared_s = predict(SHARED, features, gpu).seconds
-    return Choice(kernel, why, prediction.seconds, shared_s=shared_s)
+    text = reasons.reason(MODELS[kernel][0](features), prediction, features)
+    where = f"predicted the fastest on {gpu.name}" + ("" if model else f", for want of a model of {device.name}")
+    is_sure = model is not None and gpu.is_judged and advisor.is_sure(features, gpu)
+    doubt = "" if is_sure else "; the costs were fitted to other matrices: choose='measure' decides"
+    why = f"{where}: {text[0].lower()}{text[1:].rstrip('.')}{doubt}"
+    return Choice(kernel, why, prediction.seconds, shared_s=predict(SHARED, features, gpu).seconds)
 
 
 def candidates(matrix: CsrMatrix, device: DeviceInfo) -> tuple[str, ...]:
-    """The kernels that a trial tries, the most promising first: by the advisor, on a CPU in the order of FORMATS."""
-    known = kernel_names(device.backend)
+    """The kernels that a trial tries, the most promising first: by the advisor, on a CPU in the order of FORMATS.
+
+    The first of the ranking are followed by those of UNLIKE that may be near them, then by one kernel of each further
+    format: kernels of a format err together.
+    """
+    available = kernel_names(device.backend)
     if device.backend == "cpu":
-        return known
-    features = product_features(matrix)
-    ranked = [kernel for kernel, _ in advisor.rank(features, gpu_named(device.name) or FITTED)]
-    return tuple(kernel for kernel in ranked if kernel in known)
+        return available
+    ranking = advisor.rank(product_features(matrix), gpu_named(device.name) or FITTED)
+    limit = HOPELESS * ranking[0][1].seconds
+    near = [kernel for kernel, prediction in ranking if kernel in available and prediction.seconds <= limit]
+    unlike = [kernel for kernel in near if kernel in UNLIKE]
+    of_formats = {kernel.partition("/")[0]: kernel for kernel in reversed(near)}
+    one_a_format = [kernel for kernel in near if kernel in of_formats.values()]
+    return tuple(dict.fromkeys((*near[:LEADERS], *unlike, *one_a_format, *near)))
 
 
 def like(results: Mapping[str, Any], backend: str) -> Choice:

@@ -17,6 +17,9 @@ from gpu_engine.records import DeviceInfo
 
 FOLDER = "choices"
 
+TEMPORARY = ".writing-"
+"""How the name of a folder begins in which a file is written before it takes its place; nothing of it stays."""
+
 
 def key_of(matrix: CsrMatrix, device: DeviceInfo, kernels: Iterable[str], threads: int, across: bool) -> str:
     """The name of a trial's file: of a host matrix, by its pattern and the bytes that packing leaves of its values.
@@ -41,14 +44,14 @@ def read(key: str) -> dict[str, Any] | None:
 
 def write(key: str, found: dict[str, Any]) -> bool:
     """Keeps what a trial found; False where the home cannot be written, and the next process tries again."""
-    folder = _folder()
+    folder, text = _folder(), json.dumps(found)
     if folder is None:
         return False
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
-            json.dump(found, file)
-        os.replace(file.name, folder / f"{key}.json")
+        with tempfile.TemporaryDirectory(dir=folder, prefix=TEMPORARY) as temporary:
+            (Path(temporary) / key).write_text(text, encoding="utf-8")
+            os.replace(Path(temporary) / key, folder / f"{key}.json")
     except OSError:
         return False
     return True

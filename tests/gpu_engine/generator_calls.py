@@ -46,6 +46,25 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         {"n": 2000, "max_length": 100, "exponent": 2.0, "mean": 0.5, "values": "ones"},
         {"n": 50, "max_length": 50, "mean": 50.0},
     ],
+    "linear_program": [
+        {"constraints": 1, "variables": 1, "mean": 1.0, "blocks": 1},
+        {"constraints": 300, "variables": 700, "blocks": 7, "coupling": 3},
+        {"constraints": 40, "variables": 60, "blocks": 2, "form": "kkt", "values": "ones"},
+        {"constraints": 200, "variables": 50, "blocks": 90, "mean": 1.0, "coupling": 0},
+        {"constraints": 9, "variables": 90, "blocks": 1, "coupling": 9, "fill": 1.0},
+    ],
+    "rectangular": [
+        {"n_rows": 1, "n_cols": 1, "mean": 1.0},
+        {"n_rows": 900, "n_cols": 40},
+        {"n_rows": 7, "n_cols": 5000, "mean": 800.0, "sigma": 900.0, "values": "ones"},
+        {"n_rows": 50, "n_cols": 60, "sigma": 0.0},
+    ],
+    "circuit": [
+        {"n": 1, "rails": 0},
+        {"n": 500, "reach": 4.0},
+        {"n": 80, "degree": 0.0, "rails": 1, "fill": 1.0, "values": "ones"},
+        {"n": 5, "rails": 5, "fill": 0.5},
+    ],
 }
 CALLS = [(name, params) for name, calls in SMALL.items() for params in calls]
 BY_ROWS = [call for call in CALLS if generator(call[0]).by_rows]

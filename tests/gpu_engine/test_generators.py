@@ -54,6 +54,10 @@ def test_matrices_are_canonical_and_repeatable(name: str, params: dict[str, Any]
         ("rows", {"n": 20_000}),
         ("dense_rows", {"n": 5000}),
         ("two_level", {"n": 5000}),
+        ("linear_program", {"constraints": 4000, "variables": 5000}),
+        ("linear_program", {"constraints": 2000, "variables": 2500, "form": "kkt"}),
+        ("rectangular", {"n_rows": 5000, "n_cols": 300}),
+        ("circuit", {"n": 5000}),
     ],
 )
 def test_seed_and_estimate(name: str, params: dict[str, Any]) -> None:
@@ -305,6 +309,53 @@ def test_dense_rows_are_full_and_the_others_even() -> None:
     assert sorted(set(empty.tolist())) == [0, 2000]
 
 
+def test_programs_have_constraints_in_blocks_and_nearly_full_ones() -> None:
+    params = {"constraints": 1000, "variables": 2000, "blocks": 10, "mean": 6.0, "coupling": 4, "fill": 0.8}
+    program = generate("linear_program", params)
+    assert program.shape == (1000, 2000)
+    lengths = np.diff(program.indptr)
+    coupling = np.flatnonzero(lengths > 200)
+    assert coupling.size == 4
+    assert lengths[coupling].mean() == pytest.approx(1600, rel=0.05)
+    others = np.delete(np.arange(1000), coupling)
+    assert lengths[others].min() >= 1
+    assert lengths[others].mean() == pytest.approx(6.0, rel=0.1)
+    row = np.repeat(np.arange(1000), lengths)
+    near = ~np.isin(row, coupling)
+    assert (row[near] // 100 == program.indices[near] // 200).all()
+
+
+def test_a_kkt_system_is_symmetric_with_the_constraints_below_a_diagonal() -> None:
+    params = {"constraints": 60, "variables": 90, "blocks": 3}
+    system, a = (
+        generate("linear_program", params | {"form": form}).to_scipy().toarray() for form in ("kkt", "constraints")
+    )
+    assert np.array_equal(system, system.T)
+    assert np.array_equal(system[90:, :90], a)
+    assert not system[90:, 90:].any()
+    assert np.count_nonzero(system[:90, :90]) == np.count_nonzero(np.diag(system)) == 90
+
+
+def test_rectangular_rows_have_the_lengths_asked_for() -> None:
+    matrix = generate("rectangular", {"n_rows": 20_000, "n_cols": 3000, "mean": 15.0, "sigma": 10.0})
+    lengths = np.diff(matrix.indptr)
+    assert matrix.shape == (20_000, 3000)
+    assert (lengths.mean(), lengths.std()) == (pytest.approx(15.0, rel=0.02), pytest.approx(10.0, rel=0.05))
+    assert np.bincount(matrix.indices, minlength=3000).std() < 20
+
+
+def test_circuits_are_symmetric_with_a_diagonal_and_rails() -> None:
+    square = generate("circuit", {"n": 3000, "degree": 4.0, "reach": 10.0, "rails": 3, "fill": 0.3}).to_scipy()
+    assert abs(square - square.T).max() == 0.0
+    assert (square.diagonal() > 0.0).all()
+    lengths = np.diff(square.indptr)
+    rails = np.flatnonzero(lengths > 500)
+    assert rails.size == 3
+    assert lengths[rails].mean() == pytest.approx(900, rel=0.1)
+    arrow = generate("circuit", {"n": 100, "degree": 0.0, "rails": 1, "fill": 1.0})
+    assert arrow.nnz == 298
+
+
 @pytest.mark.parametrize(
     ("name", "params", "words"),
     [
@@ -325,6 +376,10 @@ def test_dense_rows_are_full_and_the_others_even() -> None:
         ("dense_rows", {"n": 10, "dense": 11}, "dense is 11; expected at most n = 10"),
         ("two_level", {"n": 30, "mean": 20.0}, "36.3636 entries; expected at most n = 30"),
         ("delaunay", {"n": 3}, "from 4 to 8000000"),
+        ("linear_program", {"constraints": 3, "coupling": 4}, "coupling is 4; expected at most constraints = 3"),
+        ("linear_program", {"variables": 200, "mean": 3.0}, "at most 2, the variables of a block"),
+        ("rectangular", {"n_cols": 4}, "mean is 12.0; expected at most n_cols = 4"),
+        ("circuit", {"n": 1}, "rails is 2; expected at most n = 1"),
     ],
 )
 def test_wrong_parameters(name: str, params: dict[str, Any], words: str) -> None:

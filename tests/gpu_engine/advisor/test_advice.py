@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, LEAST_NNZ, LONGEST, NEEDED, advise, contenders, is_sure, rank
+from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, NEEDED, advise, contenders, is_sure, rank
 from gpu_engine.advisor.gpus import FITTED, GPUS
 from gpu_engine.advisor.model import LAUNCH_S, MODELS, predict
+from gpu_engine.advisor.sureness import LIMITS, UNSTEADY
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.features import features
 from gpu_engine.findings.units import THIN
@@ -129,12 +130,54 @@ def test_contenders_are_what_is_predicted_close_to_the_first() -> None:
     assert contenders({}) == ()
 
 
-def test_it_is_sure_of_matrices_like_those_that_the_costs_were_fitted_to() -> None:
-    like = {**EVEN, "nnz": LEAST_NNZ, "max": LONGEST}
-    assert is_sure(like)
-    assert not is_sure(like | {"nnz": LEAST_NNZ - 1})
-    assert not is_sure(like | {"max": LONGEST + 1})
+@pytest.mark.parametrize(
+    ("limit", "changed"),
+    [
+        ("nonzeros", {"nnz": 399_999}),
+        ("mean row", {"ave": 0.9}),
+        ("mean row", {"ave": 401.0}),
+        ("longest row", {"max": 50_001}),
+        ("longest row per nonzero", {"nnz": 400_000, "max": 11_000}),
+        ("spread of the row lengths", {"sigma": 101.0}),
+        ("columns per row", {"n_cols": EVEN["n_rows"] // 3}),
+        ("columns per row", {"n_cols": EVEN["n_rows"] * 3}),
+    ],
+)
+def test_it_is_sure_within_the_limits_of_what_the_costs_were_fitted_to(limit: str, changed: Mapping[str, Any]) -> None:
+    assert is_sure(EVEN)
+    outside = {**EVEN, **changed}
+    assert [name for name, limits in LIMITS.items() if not limits.hold(outside)] == [limit]
+    assert not is_sure(outside)
+
+
+def test_it_is_sure_of_nothing_without_features_or_entries() -> None:
     assert not is_sure({})
+    assert not is_sure({**EVEN, "nnz": 0})
+
+
+@pytest.mark.parametrize("kernel", UNSTEADY)
+def test_it_is_not_sure_of_a_kernel_whose_time_no_feature_tells(kernel: str) -> None:
+    calibration = {name: 1e6 for name in MODELS if name != kernel}
+    assert not is_sure(EVEN, calibration=calibration)
+
+
+@pytest.mark.parametrize(
+    ("family", "params"),
+    [
+        ("linear_program", {}),
+        ("linear_program", {"coupling": 5}),
+        ("linear_program", {"form": "kkt"}),
+        ("rectangular", {}),
+        ("rectangular", {"n_rows": 20_000, "n_cols": 200_000, "mean": 40.0}),
+        ("circuit", {}),
+        ("circuit", {"n": 150_000}),
+        ("circuit", {"n": 100_000, "degree": 8.0, "rails": 1, "fill": 0.4}),
+        ("circuit", {"n": 150_000, "degree": 0.0, "rails": 1, "fill": 1.0}),
+        ("dense_rows", {}),
+    ],
+)
+def test_it_is_not_sure_of_classes_that_no_cost_was_fitted_to(family: str, params: dict[str, Any]) -> None:
+    assert not is_sure(features(generate(family, params)))
 
 
 def test_a_cold_product_is_predicted_by_itself() -> None:

@@ -83,6 +83,30 @@ def test_what_the_longest_row_takes_longer_than_the_mean_row_comes_on_top() -> N
     assert predict("coo/segmented", {**EVEN, "max": 60}) == predict("coo/segmented", EVEN)
 
 
+def test_warps_that_add_to_one_row_wait_for_each_other() -> None:
+    full = {**EVEN, "max": 128 * 1000}
+    alike = predict("coo/segmented", EVEN).seconds
+    assert predict("coo/segmented", full).seconds == pytest.approx(alike + 1000 * model.CONFLICT_S)
+    assert predict("hyb/segmented", full).seconds > predict("hyb/segmented", EVEN).seconds + 900 * model.CONFLICT_S
+
+
+def test_one_full_row_makes_no_other_row_long() -> None:
+    n = EVEN["n_rows"]
+    # Σ l² grows by n² where one row of ten becomes full, and the first warp walks that far.
+    full = {
+        **EVEN,
+        "ave": 11.0,
+        "sigma": (n - 21) ** 0.5,
+        "max": n,
+        "nnz": EVEN["nnz"] + n,
+        "n_iter_pellr": EVEN["n_iter_pellr"] + n,
+    }
+    weight = work.tiles(full).in_long_rows - work.tiles(EVEN).in_long_rows
+    assert weight == pytest.approx(n, rel=0.05)
+    spread = {**EVEN, "sigma": 100.0, "max": 5000}
+    assert work.tiles(spread).in_long_rows == pytest.approx(EVEN["nnz"] * 1010 / 1522, rel=0.02)
+
+
 @pytest.mark.parametrize("kernel", ["ell/thread", "ellr/thread", "pellr/thread", "sellp/t1", "sellp-packed/t1"])
 def test_more_padding_never_makes_it_faster(kernel: str) -> None:
     times = []

@@ -1,5 +1,6 @@
 """Which kernel an operator takes, why it says so, and what a trial leaves on disk."""
 
+import inspect
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +17,11 @@ from gpu_engine.advisor.model import predict
 from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.features import features, product_features
 from gpu_engine.formats import find_kernel
-from gpu_engine.operators import choice, kept, operator, trial
+from gpu_engine.generators import generate
+from gpu_engine.operators import build, choice, kept, operator, trial
+from gpu_engine.operators.matrices import adopt
 from gpu_engine.operators.second_layout import SecondLayout
+from gpu_engine.operators.vectors import HostVectors
 from gpu_engine.records import DeviceInfo
 from tests.battery import BATTERY, with_row_lengths
 
@@ -35,14 +39,78 @@ def test_a_gpu_gets_what_the_advisor_puts_first_there() -> None:
     assert (found.kernel, found.predicted_s) == (kernel, prediction.seconds)
     assert found.shared_s == predict("csc/atomic", known, gpu).seconds
     assert found.reason.startswith("predicted the fastest on H100-SXM: stores ")
-    assert found.reason.endswith(
-        "; the costs were fitted to larger matrices with shorter rows: choose='measure' decides"
-    )
+    assert found.reason.endswith("; the costs were fitted to other matrices: choose='measure' decides")
 
 
 def test_no_doubt_is_said_of_a_matrix_like_those_that_the_costs_were_fitted_to() -> None:
     graph = with_row_lengths(np.full(20_000, 25), 20_000, seed=5)
     assert "measure" not in choice.predicted(graph, H100).reason
+
+
+def test_on_a_gpu_auto_predicts_where_the_advisor_is_sure_and_else_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    sure, doubtful = with_row_lengths(np.full(20_000, 25), 20_000, seed=5), MATRIX
+    monkeypatch.setattr(build.Source, "device", H100)
+    monkeypatch.setattr(HostVectors, "backend", "cuda")
+    trials: list[Any] = []
+
+    def count(host: Any, *_: Any) -> choice.Choice:
+        trials.append(host)
+        return choice.Choice("csr/smart", "tried")
+
+    monkeypatch.setattr(trial, "tried", count)
+    expected: dict[build.Choose, int] = {"auto": 1, "predict": 0, "measure": 2}
+    for choose, tried in expected.items():
+        for matrix in (sure, doubtful):
+            source = build.Source(adopt(matrix), build.Wish(choose))
+            found = source._chosen(matrix, None)
+            assert (found.reason == "tried") == (choose == "measure" or (choose == "auto" and matrix is doubtful))
+        assert len(trials) == tried
+        trials.clear()
+
+
+def test_auto_is_the_default() -> None:
+    assert inspect.signature(operator).parameters["choose"].default == build.Wish().choose == "auto"
+
+
+@pytest.mark.parametrize("name", ["NVIDIA B200", "Tesla V100-SXM2-16GB"])
+def test_nothing_is_certain_on_a_gpu_that_was_not_judged(name: str) -> None:
+    like = with_row_lengths(np.full(20_000, 25), 20_000, seed=5)
+    assert choice.certain(like, H100) is not None
+    assert choice.certain(like, replace(H100, name=name)) is None
+    assert choice.predicted(like, replace(H100, name=name)).reason.endswith("choose='measure' decides")
+
+
+def test_a_trial_on_a_gpu_tries_kernels_unlike_each_other() -> None:
+    program = generate("linear_program", {"constraints": 30_000, "variables": 30_000})
+    names = choice.candidates(program, H100)
+    assert {"split/tile", "coo/segmented"} <= set(names[: trial.TRIED])
+    # One thread or warp would walk the full row: predicted tens of times as long as the first.
+    assert "csr/smart" not in names
+    plain = choice.candidates(with_row_lengths(np.full(20_000, 25), 20_000, seed=5), H100)
+    assert {"split/tile", "coo/segmented", "csr/smart", "sellp/t1"} <= set(plain[: choice.LEADERS + 4])
+    assert len(set(plain)) == len(plain)
+
+
+@pytest.mark.parametrize("error", [OSError("no room"), KeyboardInterrupt()])
+def test_nothing_is_left_of_a_choice_that_cannot_be_written(
+    error: BaseException, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("os.replace", refuse)
+    if isinstance(error, OSError):
+        assert not kept.write("key", {"rounds": 3})
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            kept.write("key", {"rounds": 3})
+    assert list(home.iterdir()) == []
+
+
+def test_what_is_no_json_leaves_nothing(home: Path) -> None:
+    with pytest.raises(TypeError):
+        kept.write("key", {"rounds": object()})
+    assert not home.exists()
 
 
 def test_a_gpu_without_a_model_is_taken_for_the_fitted_one_and_told() -> None:
@@ -77,7 +145,7 @@ def test_a_kernel_by_name_is_that_one() -> None:
         ({"kernel": "csr/vector16"}, "csr/vector16 does not exist on cpu, where the matrix lies; there: csr/scalar, "),
         ({"kernel": "csr/none"}, "There is no kernel 'csr/none'"),
         ({"kernel": "split/tile", "like": {}}, "give one of them"),
-        ({"choose": "guess"}, "choose is 'guess'; predict or measure"),
+        ({"choose": "guess"}, "choose is 'guess'; auto, predict, measure"),
         ({"choose": "measure", "budget_s": 0.0}, "budget_s is 0.0"),
     ],
 )
