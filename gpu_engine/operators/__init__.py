@@ -23,14 +23,9 @@ def operator(
 ) -> Operator:
     """The matrix as an operator `A`: `A @ x`, `A.T @ y`, `A.matvec(x, out=, alpha=, beta=)`.
 
-<<<<<<< HEAD
     matrix         of scipy.sparse, cupyx.scipy.sparse or torch.sparse; products run where it lies
-    choose         `predict`: the advisor's first choice; `measure`: the fastest in a short trial, which is kept on disk
-=======
-    matrix         CSR, CSC or COO of scipy.sparse, cupyx.scipy.sparse or torch.sparse; products run where it lies
     choose         `auto`: on a GPU the advisor's first choice where it is sure, else the fastest in a short trial,
                    which is kept on disk; `predict`: never a trial; `measure`: always one
->>>>>>> advisor
     kernel         the kernel itself, `split/tile`; like  the results document of a job, whose fastest kernel it takes
     budget_s       seconds of a trial, compiling not counted
     second_layout  whether products across the stored order, such as Aᵀ of CSR, may have a layout of their own
