@@ -14,7 +14,8 @@ BANNERS = ("%%matrixmarket", "%matrixmarket")
 """First words of a banner: with one percent sign too, as Network Repository writes it and SciPy reads it."""
 
 FIRST = re.compile(
-    rb"[ \t]*(?:%[^\n]*matrix[ _-]?market|[%#]*[ \t]*matrix[ _-]?market\b|[%#][^\n]*\bmatrix[ \t]+(?:coordinate|array)\b"
+    rb"[ \t]*(?:%[^\n]*matrix[ _-]?market|[%#]*[ \t]*matrix[ _-]?market\b"
+    rb"|[%#][^\n]*\bmatrix[ \t]+(?:coordinate|array)\b"
     rb"|[%#][^\n]*\b(?:coordinate|array)[ \t]+(?:real|double|complex|(?:unsigned-)?integer|pattern)\b)",
     re.IGNORECASE,
 )

@@ -156,10 +156,8 @@ def written(rng: random.Random, field: str, symmetry: str, coordinate: bool) -> 
         places = rng.choices(places, k=rng.randint(0, 6)) if places else []
     token = whole_token if field.endswith("integer") else decimal_token
     gap, edge, end = rng.choice([" ", "  ", "\t"]), rng.choice(["", "", " "]), rng.choice(["\n", "\n", "\r\n"])
-    mark = rng.choice(["%%", "%%", "%%", "%"])
-    lines = [
-        f"{mark}{rng.choice(['MatrixMarket', 'MatrixMarket', 'matrixmarket'])} matrix {'coordinate' if coordinate else 'array'} {field} {symmetry}"
-    ]
+    mark = rng.choice(["%%", "%%", "%%", "%"]) + rng.choice(["MatrixMarket", "MatrixMarket", "matrixmarket"])
+    lines = [f"{mark} matrix {'coordinate' if coordinate else 'array'} {field} {symmetry}"]
     lines += rng.choice([[], ["%"], ["% a comment", "", " % indented"], ["%" * 9000], ["% é"]])
     lines.append(gap.join(map(str, (n_rows, n_cols, len(places)) if coordinate else (n_rows, n_cols))))
     for row, col in places:
