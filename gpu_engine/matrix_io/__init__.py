@@ -10,6 +10,7 @@ from gpu_engine.matrix_io.dimacs import Dimacs
 from gpu_engine.matrix_io.edge_list import EdgeList
 from gpu_engine.matrix_io.explain import explain_head
 from gpu_engine.matrix_io.foreign_files import explain_magic
+from gpu_engine.matrix_io.foreign_texts import explain_text
 from gpu_engine.matrix_io.gexf import Gexf
 from gpu_engine.matrix_io.graphml import GraphML
 from gpu_engine.matrix_io.harwell_boeing import HarwellBoeing
@@ -77,7 +78,8 @@ def reader_of(head: bytes) -> Reader:
     for reader in READERS:
         if reader.recognises(head):
             return reader
-    raise MatrixFileError(explain_head(head[:EXPLAINED_BYTES]), 1)
+    begin = head[:EXPLAINED_BYTES]
+    raise MatrixFileError((b"\0" not in begin and explain_text(head)) or explain_head(begin), 1)
 
 
 def _check_asked(reader: Reader, left_open: tuple[str, ...], options: ReadOptions) -> None:

@@ -38,6 +38,7 @@ SIZES = (
     "{first} can be the sizes of what follows, rows, columns, entries, nodes or edges, or an edge itself. "
     "Both fit the file."
 )
+NO_SIZES = "The first line holds no sizes; leave the choice of sizes out."
 SIDES = (
     "Sources go to {source} and targets to {target}: rows and columns may share one set of ids, as in a graph, or have "
     "ids of their own, as in a matrix."
@@ -90,6 +91,8 @@ class EdgeList:
                 else _Edges(lines, self.options, limits, 4 if said.konect else 3)
             )
             found = list(edges.chunks())
+        if isinstance(edges, NamedEdges) and self.options.header == "sizes":
+            raise MatrixFileError(NO_SIZES)
         sizes = edges.take_sizes(found) if isinstance(edges, _Edges) else None
         directed = said.directed if self.options.directed is None else self.options.directed
         apart = self.options.ids == "apart" or (self.options.ids == "ask" and said.konect == "bip")
@@ -204,7 +207,7 @@ class _Edges:
         header = self._options.header
         if not self._first:
             if header == "sizes":
-                raise MatrixFileError("The first line holds no sizes; leave the choice of sizes out.")
+                raise MatrixFileError(NO_SIZES)
             return None
         line, number = self._first[0]
         numbers = [int(token) for part, _ in self._first for token in re.findall(rb"\d+", part)]

@@ -6,7 +6,6 @@ from gpu_engine.errors import quote
 from gpu_engine.matrix_io import tokenizer
 from gpu_engine.matrix_io.decimals import NUMBER, WHOLE
 from gpu_engine.matrix_io.foreign_files import explain_binary, explain_magic, explain_markup
-from gpu_engine.matrix_io.foreign_texts import explain_text
 
 
 def explain_line(line: bytes, kind: int, n_rows: int, n_cols: int) -> str:
@@ -91,8 +90,6 @@ def explain_head(head: bytes) -> str:
             "This is a binary file of an unknown kind; upload a matrix as .mtx, .tar.gz of SuiteSparse, .npz or .mat."
         )
     first = text.split(b"\n", 1)[0].strip()
-    if words := explain_text(head):
-        return words
     if text[:1] == b"<":
         return explain_markup(text)
     if not text:

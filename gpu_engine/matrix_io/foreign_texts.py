@@ -22,9 +22,9 @@ NETWORKX = (
 CSV = "Keep two or three columns, source, target and weight, separated by commas, tabs or blanks."
 
 FIRST: Patterns = (
-    (rb"p[ \t]+[A-Za-z]", f"This is a DIMACS file of another kind than sp, edge and col. {EDGES}"),
+    (rb"p[ \t]+[A-Za-z]+[ \t]+\d", f"This is a DIMACS file of another kind than sp, edge and col. {EDGES}"),
     (
-        rb"(?:c[ \t\r\n][^\n]*\n\s*)+p[ \t]+[A-Za-z]",
+        rb"(?:c[ \t\r\n][^\n]*\n\s*)+p[ \t]+[A-Za-z]+[ \t]+\d",
         f"This is a DIMACS file of another kind than sp, edge and col. {EDGES}",
     ),
     (rb"\*(?:vertices|network|arcs|edges|matrix|partition)\b", f"This is a Pajek file (.net). {MARKET}"),
@@ -57,7 +57,7 @@ FIRST: Patterns = (
         f"This is a TSPLIB file. {EDGES}",
     ),
     (
-        rb"(?:\*[^\n]*\n)*NAME\b[^\n]*\n(?:[* ][^\n]*\n|\s*OBJSENSE[^\n]*\n|[ \t]+M[^\n]*\n)*ROWS\b",
+        rb"(?:\*[^\n]*\n)*NAME\b[^\n]*\n(?:[* ][^\n]*\n|\s*OBJSENSE[^\n]*\n|[ \t]+M[^\n]*\n)*ROWS[ \t]*\r?\n",
         f"This is a linear program (MPS). {MARKET}",
     ),
     (

@@ -115,6 +115,7 @@ def read(content: bytes, options: ReadOptions) -> Meaning:
         counts = [lines.pop(0)] + ([lines.pop(0)] if lines[1:] and alone.fullmatch(lines[1]) else [])
         need(lines and numbered.fullmatch(lines[0]), "no edges")
     elif not any(numbered.fullmatch(line) for line in lines[:2]):
+        need(options.header != "sizes", "no sizes")
         return _graph(_named_edges(lines), options, refusable, konect, None)
     named = None if counts else NAMES.fullmatch(lines[0])
     if named:
@@ -264,11 +265,11 @@ def generate(rng: random.Random) -> Iterator[Case]:
         yield judged(name, content, ReadOptions(directed=True))
     while True:
         options = ReadOptions(
-            directed=rng.choice([True, True, False, False, None]),
+            directed=rng.choice([True, True, True, True, False, False, False, None]),
             weights=rng.choice(["auto", "auto", "values", "ignore"]),
             duplicates=rng.choice(["sum", "last", "refuse"]),
-            header=rng.choice(["ask", "ask", "edge", "sizes"]),
-            ids=rng.choice(["ask", "ask", "shared", "apart"]),
+            header=rng.choice(["ask", "ask", "edge", "edge", "sizes"]),
+            ids=rng.choice(["ask", "shared", "shared", "apart"]),
         )
         content = written(rng)
         name = f"{'directed' if options.directed else 'undirected'}, duplicates {options.duplicates}"
