@@ -11,7 +11,7 @@ LINES = 1000
 """Lines at the begin of a file whose columns are counted."""
 
 Patterns = tuple[tuple[bytes, str], ...]
-METIS = f"This is a graph of METIS (or Chaco), whose lines list neighbors. {EDGES}"
+METIS = f"This is a graph of METIS (or Chaco, hMETIS), whose lines list neighbors. {EDGES}"
 ADJACENCY = (
     f"This is an adjacency list: a line holds a node and its neighbors. In NetworkX, use write_edgelist. {EDGES}"
 )
@@ -78,6 +78,15 @@ FIRST: Patterns = (
     (rb"\(?[\"']?[\w.]+[\"']?[ \t]*->[ \t]*[\"']?\w", f"The lines join nodes by arrows. {EDGES}"),
     (rb"[(\[]\s*[\"']?\w+[\"']?\s*,\s*[\"']?\w+[\"']?\s*[,)\]]", f"The lines are tuples of Python. {EDGES}"),
     (rb"SparseArray\[", f'This is a text of Mathematica. Export it as "MTX". {MARKET}'),
+    (
+        rb"\d+(?:x|\xc3\x97)\d+ Sparse",
+        f"This is a print of Julia. Write the matrix with MatrixMarket.mmwrite. {MARKET}",
+    ),
+    (
+        rb"(?:\d+(?:[ \t]+[A-Za-z\"][^\n]*)?\r?\n)+#[ \t]*\r?\n",
+        f"This is a graph in Trivial Graph Format. Keep the lines behind '#'. {EDGES}",
+    ),
+    (rb"33D32945", f"This is a Steiner tree problem (STP). {EDGES}"),
     (rb"# vtk DataFile|\$MeshFormat|OFF\s|ply\s|solid\s", f"This is a mesh, not a matrix. {MARKET}"),
     (rb"#BVGraph", f"This is a description of a graph of WebGraph, not the graph. {EDGES}"),
     (
@@ -85,8 +94,8 @@ FIRST: Patterns = (
         f"This is a LIBSVM (SVMlight) file. In Python, load_svmlight_file reads it. {SAVE_NPZ}",
     ),
     (
-        rb"[\"']?\w+[\"']?[ \t]*([;|])[ \t]*[\"']?\w+[\"']?[ \t]*(?:\1[^\n]*)?\r?(?:\n|\Z)",
-        f"The columns are separated by semicolons or bars. {CSV}",
+        rb"[\"']?\w+[\"']?[ \t]*([;|]|::)[ \t]*[\"']?\w+[\"']?[ \t]*(?:\1[^\n]*)?\r?(?:\n|\Z)",
+        f"The columns are separated by semicolons, bars or colons. {CSV}",
     ),
     (
         rb"(?i:\"?(?:source|src|from|id)\"?)[ \t]*[,\t][ \t]*"
@@ -107,6 +116,9 @@ _FIRST = tuple(
     for pattern, words in FIRST
 )
 _BEHIND = tuple((re.compile(pattern), words) for pattern, words in BEHIND_COMMENTS)
+NETWORKX_COMMENTS = re.compile(rb"#[^\n]*\n# GMT [^\n]*\n#")
+"""What NetworkX writes before adjacency lists, and before no other."""
+
 WHOLE = re.compile(rb"\d{1,18}")
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|[+-]?(?:nan|inf)", re.IGNORECASE)
 COMMENTS = re.compile(rb"(?>(?>[ \t]*+[#%][^\n]*+|[ \t]*+\r?+)\n)*+")
@@ -124,6 +136,8 @@ def explain_text(head: bytes) -> str:
     behind = text[passed.end() if passed else 0 :]
     if words := next((words for pattern, words in _BEHIND if pattern.match(behind[:HEAD_BYTES].lstrip(b" \t"))), ""):
         return words
+    if NETWORKX_COMMENTS.match(start):
+        return ADJACENCY
     lines = _number_lines(behind, is_whole=len(head) < HEAD_BYTES)
     return next((words for is_it, words in SHAPES if lines and is_it(lines)), "")
 
@@ -174,6 +188,8 @@ def _is_metis(lines: list[list[bytes]]) -> bool:
         return False
     n, m, *_ = map(int, lines[0])
     rows = [list(map(int, line)) for line in lines[1:]]
+    if len(rows) == n and max(map(len, rows), default=0) > 3 and all(0 not in row for row in rows):
+        return True
     if any(not 1 <= end <= n for row in rows for end in row):
         return False
     widths = {len(row) for row in rows}
