@@ -24,7 +24,7 @@ CSV = "Keep two or three columns, source, target and weight, separated by commas
 FIRST: Patterns = (
     (rb"p[ \t]+[A-Za-z]+[ \t]+\d", f"This is a DIMACS file of another kind than sp, edge and col. {EDGES}"),
     (
-        rb"(?:c[ \t\r\n][^\n]*\n\s*)+p[ \t]+[A-Za-z]+[ \t]+\d",
+        rb"(?:c(?:[ \t][^\n]*)?\r?\n\s*)+p[ \t]+[A-Za-z]+[ \t]+\d",
         f"This is a DIMACS file of another kind than sp, edge and col. {EDGES}",
     ),
     (rb"\*(?:vertices|network|arcs|edges|matrix|partition)\b", f"This is a Pajek file (.net). {MARKET}"),
@@ -57,7 +57,7 @@ FIRST: Patterns = (
         f"This is a TSPLIB file. {EDGES}",
     ),
     (
-        rb"(?:\*[^\n]*\n)*NAME\b[^\n]*\n(?:[* ][^\n]*\n|\s*OBJSENSE[^\n]*\n|[ \t]+M[^\n]*\n)*ROWS[ \t]*\r?\n",
+        rb"(?:\*[^\n]*\n)*NAME\b[^\n]*\n(?:[* \t][^\n]*\n|OBJSENSE[^\n]*\n)*+ROWS[ \t]*\r?\n",
         f"This is a linear program (MPS). {MARKET}",
     ),
     (
@@ -120,7 +120,7 @@ NETWORKX_COMMENTS = re.compile(rb"#[^\n]*\n# GMT [^\n]*\n#")
 """What NetworkX writes before adjacency lists, and before no other."""
 
 WHOLE = re.compile(rb"\d{1,18}")
-NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?|[+-]?(?:nan|inf)", re.IGNORECASE)
+NUMBER = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eEdD][+-]?\d+)?|[+-]?(?:nan|inf)", re.IGNORECASE)
 COMMENTS = re.compile(rb"(?>(?>[ \t]*+[#%][^\n]*+|[ \t]*+\r?+)\n)*+")
 
 

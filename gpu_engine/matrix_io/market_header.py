@@ -14,14 +14,14 @@ BANNERS = ("%%matrixmarket", "%matrixmarket")
 """First words of a banner: with one percent sign too, as Network Repository writes it and SciPy reads it."""
 
 FIRST = re.compile(
-    rb"[ \t]*(?:%[^\n]*matrix[ _-]?market|[%#]*[ \t]*matrix[ _-]?market\b"
-    rb"|[%#][^\n]*\bmatrix[ \t]+(?:coordinate|array)\b"
-    rb"|[%#][^\n]*\b(?:coordinate|array)[ \t]+(?:real|double|complex|(?:unsigned-)?integer|pattern)\b)",
+    rb"[ \t]*+(?:%[^\n]*matrix[ _-]?market|[%#]*+[ \t]*+matrix[ _-]?market\b"
+    rb"|[%#][^\n]*\bmatrix[ \t]++(?:coordinate|array)\b"
+    rb"|[%#][^\n]*\b(?:coordinate|array)[ \t]++(?:real|double|complex|(?:unsigned-)?integer|pattern)\b)",
     re.IGNORECASE,
 )
 """A first line that is a banner, or was meant as one: never a comment of an edge list."""
 
-LATER = re.compile(rb"^[ \t]*%+[ \t]*matrixmarket[ \t]+(?:matrix|vector)\b", re.IGNORECASE | re.MULTILINE)
+LATER = re.compile(rb"^[ \t]*+%++[ \t]*+matrixmarket[ \t]++(?:matrix|vector)\b", re.IGNORECASE | re.MULTILINE)
 PASSED = comment_lines("#%")
 LAYOUTS = ("coordinate", "array")
 KINDS = {

@@ -1,4 +1,4 @@
-"""DIMACS graphs and what they mean: `p sp` of the ninth challenge, `p edge` of the second; docs/api.md says the rest."""
+"""DIMACS graphs and what they mean: `p sp` of the ninth challenge, `p edge` of the second, and docs/api.md."""
 
 import random
 import re

@@ -1,10 +1,12 @@
 """Texts of other programs: each is refused by its own name; and no list that is one is taken for them."""
 
+import contextlib
+import time
 from pathlib import Path
 
 import pytest
 
-from gpu_engine.errors import MatrixFileError
+from gpu_engine.errors import InputError, MatrixFileError
 from gpu_engine.matrix_io import ReadOptions, read_matrix
 from gpu_engine.matrix_io.foreign_texts import explain_text
 
@@ -108,3 +110,31 @@ def test_a_list_is_no_other_text(tmp_path: Path, name: str) -> None:
     assert explain_text(LISTS[name]) == ""
     (tmp_path / "file").write_bytes(LISTS[name])
     assert read_matrix(tmp_path / "file", options=ReadOptions(directed=True)).matrix.nnz > 0
+
+
+MEGABYTE = 2**20
+SLOW = {
+    "blanks": b" " * MEGABYTE + b"x\n",
+    "marks": b"%" * MEGABYTE + b"x\n1 2\n",
+    "marks and blanks": b"%" + b" " * MEGABYTE + b"x\n1 2\n",
+    "words of a banner": b"% " + b"matrix " * (MEGABYTE // 8) + b"\n1 2\n",
+    "words of counts": b"# " + b"nodes " * (MEGABYTE // 8) + b"\n1 2\n",
+    "sections of a program": b"NAME\n" + b" M\n" * (MEGABYTE // 4),
+    "comments of DIMACS": b"c\n" * (MEGABYTE // 2) + b"x\n",
+    "digits": b"1 2 " + b"1" * MEGABYTE + b"x\n",
+    "braces": b"1 2" + b" {" * (MEGABYTE // 2) + b"\n",
+    "a program without constraints": b"max x\n" + b"\n" * MEGABYTE,
+    "nodes without edges": b"1\n" * (MEGABYTE // 2),
+    "heads": b"# a\n" * (MEGABYTE // 4),
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", SLOW)
+def test_no_text_holds_a_reader_up(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(SLOW[name])
+    begin = time.process_time()
+    with contextlib.suppress(InputError):
+        read_matrix(path, options=ReadOptions(directed=True))
+    assert time.process_time() - begin < 10
