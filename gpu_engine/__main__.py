@@ -5,21 +5,24 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gpu_engine import recordings
 from gpu_engine.ab.command import main as ab
 from gpu_engine.contestants.sources import check_reference, parse_references
 from gpu_engine.csr_matrix import fingerprint
 from gpu_engine.device import DEVICE_HELP, find_device
-from gpu_engine.errors import SparsightError
+from gpu_engine.errors import ParameterError, SparsightError
 from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.tables import Table
 from gpu_engine.interrupts import heard_once
+from gpu_engine.matrix_io.options import DIRECTIONS, ReadOptions, parse_options
+from gpu_engine.matrix_io.options import chosen as chosen_options
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.named_matrices import NamedMatrices, source_of
 from gpu_engine.parameters import assignments, parse_params
@@ -34,10 +37,18 @@ COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"ab": ab, "kernel": ke
 """What is no study, by its name: from arguments to an exit code."""
 
 HINTS: dict[str | None, str] = {
-    "choose_direction": "This command takes no direction: upload the list to a server, or write that line before it.",
-    "choose_field": "This command takes no field: upload the file to a server, or write the field into that line.",
+    "choose_direction": "Give --directed true if it is the edge u → v, --directed false if it stands for both.",
+    "choose_duplicates": "Give --duplicates sum or --duplicates last.",
+    "choose_field": "Give --field real or --field pattern.",
+    "choose_header": "Give --header sizes or --header edge.",
+    "choose_ids": "Give --ids shared for a square matrix, --ids apart for rows and columns with ids of their own.",
+    "choose_weights": "Give --weights values if they are weights, --weights ignore if they are times.",
 }
-"""What to do, in the words of this command."""
+"""What to do, in the words of a study."""
+
+ELSEWHERE = "This command takes no such choice: write the matrix as Matrix Market, whose first line says all."
+NOTHING = 8
+"""The exit code where no case has a time, as that of `sparsight`."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,7 +77,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE.py:NAME",
         help="measure a kernel of your own beside ours (formats; docs/contestants.md); may be repeated",
     )
+    _add_read_options(parser)
     return parser
+
+
+def _add_read_options(parser: argparse.ArgumentParser) -> None:
+    """A flag for each field of ReadOptions, None where it is not given."""
+    group = parser.add_argument_group("what a file leaves open")
+    hints = get_type_hints(ReadOptions)
+    for option in fields(ReadOptions):
+        hint = hints[option.name]
+        choices = get_args(hint) if get_origin(hint) is Literal else [name for name in DIRECTIONS if name]
+        group.add_argument(f"--{option.name}", choices=choices, help=option.metadata["description"])
 
 
 def _run(arguments: argparse.Namespace) -> StudyData:
@@ -74,7 +96,8 @@ def _run(arguments: argparse.Namespace) -> StudyData:
     device = find_device(arguments.device, chosen.several)
     check_device(chosen, device)
     params = parse_params(chosen.Params, _values(chosen, arguments))
-    matrices = NamedMatrices(arguments.matrices)
+    given = {option.name: getattr(arguments, option.name) or "" for option in fields(ReadOptions)}
+    matrices = NamedMatrices(arguments.matrices, chosen_options(parse_options(given)))
     infos = []
     known = {}
     for name, matrix in matrices.items():
@@ -83,6 +106,8 @@ def _run(arguments: argparse.Namespace) -> StudyData:
         _say(
             f"{name}: {matrix.n_rows} × {matrix.n_cols}, {matrix.nnz} nonzeros, fingerprint {fingerprint(matrix)[:16]}"
         )
+    if matrices.unused:
+        raise ParameterError(f"None of these files leaves that open; leave --{' --'.join(matrices.unused)} out.")
     cases = tuple(chosen.cases(params, infos, device))
     _say(f"{len(cases)} cases on {device.id}, {units.about(chosen.estimate_s(params, infos, device))}.")
     measurements: list[Measurement] = []
@@ -203,17 +228,26 @@ def _study(argv: Sequence[str]) -> int:
             sys.stdout.write(text + "\n")
         else:
             Path(arguments.json).write_text(text, encoding="utf-8")
-    return int(any(m.state == "failed" for m in data.measurements))
+    if any(m.state == "failed" for m in data.measurements):
+        return 1
+    if any(m.median_s is not None for m in data.measurements):
+        return 0
+    _say("No case has a time.")
+    return NOTHING
 
 
 def main() -> int:
-    """Runs the command line; returns the exit code: 0 all cases have a time or a reason, 1 one failed, 2 bad input."""
+    """Runs the command line; returns the exit code.
+
+    0: a case has a time, and the others a reason; 1: one failed; 2: bad input; 8: none has a time.
+    """
     argv = sys.argv[1:]
     command = COMMANDS.get("".join(argv[:1]))
     try:
         return command(argv[1:]) if command else _study(argv)
     except SparsightError as error:
-        _say(f"error: {error} {HINTS.get(error.hint, '')}".rstrip())
+        hint = (ELSEWHERE if command else HINTS[error.hint]) if error.hint in HINTS else ""
+        _say(f"error: {error} {hint}".rstrip())
         return 2
     except OSError as error:
         _say(f"error: {error}")

@@ -1,15 +1,16 @@
 """Files → CsrMatrix. READERS is the one list of file formats; a file's content decides which of them reads it."""
 
-from contextlib import closing
 from pathlib import Path
 
 from gpu_engine.errors import MatrixFileError, ParameterError
 from gpu_engine.matrix_io.archive import SuiteSparseArchive
-from gpu_engine.matrix_io.base import MIB, Reader, ReadLimits, ReadResult
-from gpu_engine.matrix_io.decompress import content_blocks
+from gpu_engine.matrix_io.base import Reader, ReadLimits, ReadResult
+from gpu_engine.matrix_io.decompress import read_head
+from gpu_engine.matrix_io.dimacs import Dimacs
 from gpu_engine.matrix_io.edge_list import EdgeList
 from gpu_engine.matrix_io.explain import explain_head
 from gpu_engine.matrix_io.foreign_files import explain_magic
+from gpu_engine.matrix_io.foreign_texts import explain_text
 from gpu_engine.matrix_io.gexf import Gexf
 from gpu_engine.matrix_io.graphml import GraphML
 from gpu_engine.matrix_io.harwell_boeing import HarwellBoeing
@@ -17,7 +18,7 @@ from gpu_engine.matrix_io.matlab import MatlabFile
 from gpu_engine.matrix_io.matlab4 import MatlabV4File
 from gpu_engine.matrix_io.matrix_market import MatrixMarket
 from gpu_engine.matrix_io.npz import SciPyNpz
-from gpu_engine.matrix_io.options import EDGES, ReadOptions, chosen
+from gpu_engine.matrix_io.options import LIST, ReadOptions, chosen
 from gpu_engine.matrix_io.petsc import PetscBinary
 from gpu_engine.matrix_io.write import market_text, write_matrix_market
 
@@ -44,12 +45,10 @@ READERS: tuple[Reader, ...] = (
     PetscBinary(),
     GraphML(),
     Gexf(),
+    Dimacs(),
     HarwellBoeing(),
     EdgeList(),
 )
-HEAD_BYTES = MIB
-"""Decompressed bytes that a reader is shown to recognise its format: room for the comments before an edge list."""
-
 EXPLAINED_BYTES = 4096
 
 
@@ -71,15 +70,6 @@ def find_reader(path: Path, limits: ReadLimits, options: ReadOptions) -> Reader:
     return reader.told(options)
 
 
-def read_head(path: Path, limits: ReadLimits) -> bytes:
-    """The decompressed bytes by which the format of a file is known."""
-    with closing(content_blocks(path, limits)) as blocks:
-        head = b""
-        while len(head) < HEAD_BYTES and (block := next(blocks, None)) is not None:
-            head += block
-    return head
-
-
 def reader_of(head: bytes) -> Reader:
     """The reader of files that begin so; raises MatrixFileError where there is none."""
     # A PDF has lines that look like edges.
@@ -88,11 +78,12 @@ def reader_of(head: bytes) -> Reader:
     for reader in READERS:
         if reader.recognises(head):
             return reader
-    raise MatrixFileError(explain_head(head[:EXPLAINED_BYTES]), 1)
+    begin = head[:EXPLAINED_BYTES]
+    raise MatrixFileError((b"\0" not in begin and explain_text(head)) or explain_head(begin), 1)
 
 
 def _check_asked(reader: Reader, left_open: tuple[str, ...], options: ReadOptions) -> None:
     """Raises ParameterError for options of which the file leaves nothing open."""
     if superfluous := [name for name in chosen(options) if name not in left_open]:
-        what = "not an edge list" if superfluous[0] in EDGES else "and no Matrix Market file without a field"
+        what = "not an edge list" if superfluous[0] in LIST else "and no Matrix Market file without a field"
         raise ParameterError(f"The file is {reader.name}, {what}; leave {', '.join(superfluous)} out.")

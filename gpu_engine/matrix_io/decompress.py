@@ -3,6 +3,7 @@
 import bz2
 import zlib
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 from gpu_engine.errors import MatrixFileError, TooLargeError
@@ -12,6 +13,9 @@ from gpu_engine.matrix_io.base import MIB, ReadLimits
 GZIP_MAGIC = b"\x1f\x8b"
 BZIP2_MAGIC = b"BZh"
 BLOCK_BYTES = MIB
+HEAD_BYTES = MIB
+"""Decompressed bytes that a reader is shown to recognise its format: room for the comments before an edge list."""
+
 INPUT_BYTES = 64 * 1024
 DEFLATE_RATIO_MAX = 1032
 """No deflate stream expands more than this, so a compressed size bounds what a file can hold."""
@@ -111,3 +115,12 @@ def check_effort(total: int, taken: int, members: int, limits: ReadLimits, kind:
         )
     if members > MEMBERS_FREE and total < MEMBER_BYTES * members:
         raise TooLargeError(f"The {kind} file has more than {MEMBERS_FREE} tiny parts; compress it again in one piece.")
+
+
+def read_head(path: Path, limits: ReadLimits) -> bytes:
+    """The decompressed bytes by which the format of a file is known."""
+    with closing(content_blocks(path, limits)) as blocks:
+        head = b""
+        while len(head) < HEAD_BYTES and (block := next(blocks, None)) is not None:
+            head += block
+    return head

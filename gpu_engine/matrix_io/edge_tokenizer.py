@@ -85,9 +85,11 @@ def parse_edges(
     """Reads the lines of a block as (status, position, lines, edges, inexact weights).
 
     text     uint8 [any], whole lines, the last ending with a newline
-    layout   columns (2 or 3), separator (BLANK or COMMA), longest line in bytes that is no comment
+    layout   columns (2, 3, or 4 of which the last is left out), separator (BLANK or COMMA), longest line in bytes that
+             is no comment
     sources, targets int64, weights float64: filled; weights stay as they are where there are two columns
-    inexact  int64 [any, 4], filled: edge, first byte, byte after the last, line within the block
+    inexact  int64 [any, 4], filled: edge (-1 where the column is left out), first byte, byte after the last, line
+             within the block
 
     With a status other than OK, position is the first byte of the line at fault and lines those before it.
     """
@@ -104,13 +106,21 @@ def parse_edges(
             source, at = _id(text, at)
             at = _separator(text, at, separator) if at >= 0 else -1
             target, at = _id(text, at) if at >= 0 else (0, -1)
-            if columns == 3 and at >= 0:
+            if columns >= 3 and at >= 0:
                 first = _separator(text, at, separator)
                 at = first
                 if first >= 0:
                     weights[count], at, exact = _weight(text, first)
                     if not exact:
                         inexact[slow, 0], inexact[slow, 1], inexact[slow, 2], inexact[slow, 3] = count, first, at, line
+                        slow += 1
+            if columns == 4 and at >= 0:
+                first = _separator(text, at, separator)
+                at = first
+                if first >= 0:
+                    _, at, exact = _weight(text, first)
+                    if not exact:
+                        inexact[slow, 0], inexact[slow, 1], inexact[slow, 2], inexact[slow, 3] = -1, first, at, line
                         slow += 1
             at = _skip_blanks(text, at) if at >= 0 else -1
             if at < 0 or not _at_line_end(text, at):

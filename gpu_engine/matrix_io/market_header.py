@@ -7,10 +7,22 @@ from gpu_engine.errors import MatrixFileError, TooLargeError, quote
 from gpu_engine.findings import units
 from gpu_engine.matrix_io import tokenizer
 from gpu_engine.matrix_io.base import ReadLimits, check_shape
-from gpu_engine.matrix_io.text import Lines
+from gpu_engine.matrix_io.text import Lines, comment_lines
 
 UTF8_BOM = b"\xef\xbb\xbf"
-BANNER = b"%%matrixmarket"
+BANNERS = ("%%matrixmarket", "%matrixmarket")
+"""First words of a banner: with one percent sign too, as Network Repository writes it and SciPy reads it."""
+
+FIRST = re.compile(
+    rb"[ \t]*+(?:%[^\n]*matrix[ _-]?market|[%#]*+[ \t]*+matrix[ _-]?market\b"
+    rb"|[%#][^\n]*\bmatrix[ \t]++(?:coordinate|array)\b"
+    rb"|[%#][^\n]*\b(?:coordinate|array)[ \t]++(?:real|double|complex|(?:unsigned-)?integer|pattern)\b)",
+    re.IGNORECASE,
+)
+"""A first line that is a banner, or was meant as one: never a comment of an edge list."""
+
+LATER = re.compile(rb"^[ \t]*+%++[ \t]*+matrixmarket[ \t]++(?:matrix|vector)\b", re.IGNORECASE | re.MULTILINE)
+PASSED = comment_lines("#%")
 LAYOUTS = ("coordinate", "array")
 KINDS = {
     "real": tokenizer.REAL,
@@ -19,7 +31,13 @@ KINDS = {
     "unsigned-integer": tokenizer.UNSIGNED,
     "pattern": tokenizer.PATTERN,
 }
-SYMMETRIES = {"general": tokenizer.GENERAL, "symmetric": tokenizer.SYMMETRIC, "skew-symmetric": tokenizer.SKEW}
+SYMMETRIES = {
+    "general": tokenizer.GENERAL,
+    "symmetric": tokenizer.SYMMETRIC,
+    "skew-symmetric": tokenizer.SKEW,
+    # Of real numbers it is the same as symmetric, and some writers say it of them.
+    "hermitian": tokenizer.SYMMETRIC,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +64,12 @@ class Header:
 
 
 def is_banner(head: bytes) -> bool:
-    """Whether a text begins as a Matrix Market file does; a byte order mark and any case are tolerated."""
-    return head.removeprefix(UTF8_BOM)[: len(BANNER)].lower() == BANNER
+    """Whether a text begins as a Matrix Market file does, or was meant to: the banner misspelt, or behind comments."""
+    text = head.removeprefix(UTF8_BOM)
+    if FIRST.match(text):
+        return True
+    passed = PASSED.match(text)
+    return bool(passed and LATER.search(passed[0]))
 
 
 def lacks_field(head: bytes) -> bool:
@@ -94,10 +116,10 @@ def parse_banner(line: bytes, chosen: str) -> tuple[bool, int, int]:
     _, kind_of_object, layout, field, symmetry = words
     _check_word("object", kind_of_object, ("matrix",))
     _check_word("layout", layout, LAYOUTS)
-    if field == "complex" or symmetry == "hermitian":
+    if field == "complex":
         raise MatrixFileError(
             f"The matrix is {field} {symmetry}; only real matrices are measured: field real, double, integer or "
-            "pattern, symmetry general, symmetric or skew-symmetric.",
+            "pattern, symmetry general, symmetric, skew-symmetric or hermitian.",
             1,
         )
     _check_word("field", field, tuple(KINDS))
@@ -115,14 +137,15 @@ def _words(line: bytes) -> tuple[list[str], str]:
 
 
 def _lacks_field(words: list[str]) -> bool:
-    return len(words) == 4 and words[2] in LAYOUTS and words[3] in SYMMETRIES
+    # What is hermitian without a field may be complex.
+    return len(words) == 4 and words[2] in LAYOUTS and words[3] in SYMMETRIES and words[3] != "hermitian"
 
 
 def _check_words(words: list[str], shown: str) -> None:
     """Raises MatrixFileError unless the banner has its five words; says which one is missing."""
     form = "expected '%%MatrixMarket matrix coordinate real general' or the like"
-    if words[0].encode() != BANNER or len(words) > 5:
-        raise MatrixFileError(f"{shown} is no first line of Matrix Market; {form}.", 1)
+    if words[0] not in BANNERS or len(words) > 5:
+        raise MatrixFileError(f"{shown} is no first line of Matrix Market; {form}. Correct it.", 1)
     if _lacks_field(words):
         raise MatrixFileError(
             f"{shown} lacks the field before {words[3]!r}; {form}. The field is real where the lines have a value, "
@@ -165,6 +188,11 @@ def _array_entries(n_rows: int, n_cols: int, symmetry: int) -> int:
     if symmetry == tokenizer.GENERAL:
         return n_rows * n_cols
     return n_rows * (n_rows + (1 if symmetry == tokenizer.SYMMETRIC else -1)) // 2
+
+
+def with_diagonal(header: Header) -> int:
+    """Return the values of a skew-symmetric array that holds its zero diagonal too, as SciPy before 1.1 wrote it."""
+    return header.n_rows * (header.n_rows + 1) // 2
 
 
 def _check_plausible(header: Header, text_bytes: int) -> None:

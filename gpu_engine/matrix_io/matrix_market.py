@@ -1,6 +1,6 @@
 """Matrix Market files: https://math.nist.gov/MatrixMarket/formats.html, read strictly: what is unclear is refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,21 @@ from gpu_engine.matrix_io.base import ReadLimits, ReadResult
 from gpu_engine.matrix_io.decimals import exact, nearest
 from gpu_engine.matrix_io.decompress import BLOCK_BYTES, content_blocks, content_bytes_max
 from gpu_engine.matrix_io.explain import explain_line
-from gpu_engine.matrix_io.market_header import Header, first_line, is_banner, lacks_field, parse_banner, read_header
+from gpu_engine.matrix_io.market_header import (
+    Header,
+    first_line,
+    is_banner,
+    lacks_field,
+    parse_banner,
+    read_header,
+    with_diagonal,
+)
 from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.matrix_io.text import Lines
 
 MIRROR = {tokenizer.GENERAL: 0.0, tokenizer.SYMMETRIC: 1.0, tokenizer.SKEW: -1.0}
 COMMENTS = "%"
+SKEW_DIAGONAL = "A nonzero on the diagonal of a skew-symmetric matrix, where all are zero."
 ONE = np.ones(1)
 
 
@@ -84,6 +93,8 @@ class _Entries:
         self._scratch = (np.empty(capacity, np.int32), np.empty(capacity, np.int32), np.empty(capacity))
         self._inexact = np.empty((capacity, 4), np.int64)
         self._done = self._nnz = 0
+        self._is_skew_array = header.symmetry == tokenizer.SKEW and not header.coordinate
+        self._allowed = with_diagonal(header) if self._is_skew_array else header.entries
         self.left_out = 0
 
     @property
@@ -98,15 +109,7 @@ class _Entries:
 
     def chunks(self) -> Iterator[Chunk]:
         """Every entry of the file; raises unless there are as many as the header says."""
-        for block in self._lines.blocks():
-            chunk = self._parse(block)
-            mirrored = int(np.count_nonzero(chunk.rows != chunk.cols)) if self._header.symmetry else 0
-            self._nnz += chunk.rows.size + mirrored
-            if self._nnz > self._nnz_max:
-                raise TooLargeError(
-                    f"The matrix has more than {units.count(self._nnz_max)} nonzeros, symmetric halves expanded."
-                )
-            yield chunk
+        yield from self._skew_array() if self._is_skew_array else self._checked(self._parsed())
         if self._done < self._header.entries:
             raise MatrixFileError(
                 f"The file ends after {self._done} of {self._header.entries} entries. It is truncated, or the header "
@@ -114,10 +117,44 @@ class _Entries:
                 self._lines.number,
             )
 
+    def _parsed(self) -> Iterator[Chunk]:
+        for block in self._lines.blocks():
+            yield self._parse(block)
+
+    def _checked(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The same chunks; raises TooLargeError beyond the limit of nonzeros."""
+        for chunk in chunks:
+            mirrored = int(np.count_nonzero(chunk.rows != chunk.cols)) if self._header.symmetry else 0
+            self._nnz += chunk.rows.size + mirrored
+            if self._nnz > self._nnz_max:
+                raise TooLargeError(
+                    f"The matrix has more than {units.count(self._nnz_max)} nonzeros, symmetric halves expanded."
+                )
+            yield chunk
+
+    def _skew_array(self) -> Iterator[Chunk]:
+        """The entries of a skew-symmetric array, whose number of values says whether it holds the diagonal."""
+        # Rows hold the numbers of the values until the last of them has come.
+        parts = list(self._parsed())
+        shapes = (self._header.entries, self._allowed)
+        if self._header.entries < self._done < self._allowed:
+            raise MatrixFileError(
+                f"The file has {self._done} values; a skew-symmetric array has {shapes[0]}, or {shapes[1]} with its "
+                "zero diagonal. Write it again.",
+                self._lines.number,
+            )
+        has_diagonal = self._done == self._allowed
+        for chunk in self._checked(
+            Chunk(*_array_places(self._header, part.rows, has_diagonal), part.values) for part in parts
+        ):
+            if np.any(chunk.rows == chunk.cols):
+                raise MatrixFileError(SKEW_DIAGONAL, self._lines.number)
+            yield chunk
+
     def _parse(self, block: bytes) -> Chunk:
         text = np.frombuffer(block, np.uint8)
         status, position, n_lines, count, n_inexact = tokenizer.parse_entries(
-            text, self._header.entries - self._done, self._layout, self._triangle, *self._scratch, self._inexact
+            text, self._allowed - self._done, self._layout, self._triangle, *self._scratch, self._inexact
         )
         # An inexact value before the line at fault comes first in the file, and so does its error.
         self._convert(block, n_inexact)
@@ -144,11 +181,12 @@ class _Entries:
         if status == tokenizer.TOO_LONG:
             raise TooLargeError(f"Line {number} is longer than {self._layout[-1]} bytes, the limit of a line.")
         if status == tokenizer.TOO_MANY:
-            words = f"An entry more than the {header.entries} of the header; correct the header or remove it."
+            what = "the header" if header.coordinate else "such an array"
+            words = f"An entry more than the {self._allowed} of {what}; correct the header or remove it."
         elif status == tokenizer.BOTH_TRIANGLES:
             words = "The entry lies in the other triangle; a symmetric file holds one. Say general, or remove one."
         elif status == tokenizer.SKEW_DIAGONAL:
-            words = "A nonzero on the diagonal of a skew-symmetric matrix, where all are zero."
+            words = SKEW_DIAGONAL
         else:
             kind, _, n_rows, n_cols, _ = self._layout
             words = explain_line(line, kind, n_rows, n_cols)
@@ -162,12 +200,14 @@ class _Entries:
             return Chunk(rows.copy(), cols.copy(), ONE if pattern else values.copy())
         places = np.flatnonzero(values)
         self.left_out += count - places.size
+        if self._is_skew_array:
+            return Chunk(self._done + places, places, values[places])
         return Chunk(*_array_places(self._header, self._done + places), values[places])
 
 
-def _array_places(header: Header, number: Any) -> tuple[Any, Any]:
+def _array_places(header: Header, number: Any, has_diagonal: bool = False) -> tuple[Any, Any]:
     """(rows, cols) int32 of the values of that 0-based number in column order; of a symmetric one the lower half."""
-    lost = {tokenizer.GENERAL: 0, tokenizer.SYMMETRIC: 0, tokenizer.SKEW: 1}[header.symmetry]
+    lost = 1 if header.symmetry == tokenizer.SKEW and not has_diagonal else 0
     column = np.arange(header.n_cols, dtype=np.int64)
     top = np.zeros_like(column) if header.symmetry == tokenizer.GENERAL else column + lost
     starts = np.concatenate([[0], np.cumsum(header.n_rows - top)])

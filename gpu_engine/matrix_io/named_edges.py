@@ -51,9 +51,9 @@ class NamedEdges:
         self._separator, self._width, self._done = "", 0, 0
 
     @property
-    def weighted(self) -> bool:
-        """Whether the lines have a third column."""
-        return self._width == 3
+    def columns(self) -> int:
+        """The columns of a line."""
+        return self._width
 
     @property
     def final_newline(self) -> bool:
@@ -104,7 +104,7 @@ class NamedEdges:
         if self._done * (1 if self._options.directed else 2) > self._limits.nnz_max:
             raise TooLargeError(f"The file has more edges than {units.count(self._limits.nnz_max)} nonzeros hold.")
         pairs = np.array(ends, np.int64).reshape(-1, 2)
-        valued = self.weighted and self._options.weights == "auto"
+        valued = self._width == 3 and self._options.weights != "ignore"
         return EdgeChunk(pairs[:, 0], pairs[:, 1], np.array(weights) if valued else np.ones(1))
 
     def _edge(self, line: bytes) -> tuple[str, str, float]:

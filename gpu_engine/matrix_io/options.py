@@ -22,8 +22,10 @@ class ReadOptions:
     directed: bool | None = parameter(
         None, "true: the line `u v` is the edge u → v; false: each line stands for both directions."
     )
-    weights: Literal["auto", "ignore"] = parameter(
-        "auto", "auto: a third column holds the values, without one they are 1; ignore: every value is 1."
+    weights: Literal["auto", "values", "ignore"] = parameter(
+        "auto",
+        "auto: a third column holds the values, without one they are 1, and a column that could be times is asked "
+        "about; values: so even then; ignore: every value is 1.",
     )
     duplicates: Literal["sum", "last", "refuse"] = parameter(
         "sum", "A repeated edge: add the values up, keep the last one, or refuse the file."
@@ -32,6 +34,16 @@ class ReadOptions:
         "named",
         "named: by the first line of a Matrix Market file; real or pattern: where that names none, whether the entries "
         "have values.",
+    )
+    header: Literal["ask", "sizes", "edge"] = parameter(
+        "ask",
+        "A first line of an edge list that can be its sizes, rows columns entries or nodes edges: sizes: it is; edge: "
+        "it is the first edge; ask: such a file is refused.",
+    )
+    ids: Literal["ask", "shared", "apart"] = parameter(
+        "ask",
+        "shared: rows and columns of an edge list have one set of ids, the matrix is square; apart: they have ids of "
+        "their own; ask: shared, and a list that looks like rows and columns is refused.",
     )
 
 
@@ -48,11 +60,28 @@ class Question:
 
 
 EDGES = ("directed", "weights", "duplicates")
+LIST = (*EDGES, "header", "ids")
+"""All that an edge list can leave open."""
+
 QUESTIONS: Mapping[Hint, Question] = {
     "choose_direction": Question(
         EDGES, (({"directed": True}, "No direction was chosen; this is the directed reading."),)
     ),
     "choose_duplicates": Question(EDGES),
+    "choose_header": Question(
+        (*EDGES, "header"),
+        (
+            ({"header": "sizes"}, "The first line can be sizes or an edge; this is the reading as sizes."),
+            ({"header": "edge"}, "The first line can be sizes or an edge; this is the reading as an edge."),
+        ),
+    ),
+    "choose_ids": Question(
+        (*EDGES, "ids"),
+        (({"ids": "apart"}, "The ids can be shared or apart; this is the reading with rows and columns apart."),),
+    ),
+    "choose_weights": Question(
+        EDGES, (({"weights": "ignore"}, "The third column can be weights or times; this reading leaves it out."),)
+    ),
     "choose_field": Question(
         ("field",),
         (

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.errors import MatrixFileError
+from gpu_engine.errors import Hint, MatrixFileError
 from gpu_engine.matrix_io import find_reader
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult
-from gpu_engine.matrix_io.options import QUESTIONS, Question, ReadOptions
+from gpu_engine.matrix_io.options import QUESTIONS, ReadOptions
 
 ENTRIES_SHOWN = 20
 
@@ -21,22 +21,13 @@ def preview(path: Path, limits: ReadLimits, options: ReadOptions) -> dict[str, A
     What its sender has yet to say is in `asks`, and guessed meanwhile. Raises as `read_matrix`.
     """
     reader = find_reader(path, limits, options)
-    asks: tuple[str, ...] = ()
-    guessed = ""
-    try:
-        result = reader.read(path, limits)
-    except MatrixFileError as error:
-        question = QUESTIONS.get(error.hint) if error.hint else None
-        if question is None or not question.guesses:
-            raise
-        asks = question.options
-        result, guessed = _guessed(path, limits, options, question)
+    result, asks, guessed = _guessed(path, limits, options, ())
     matrix = result.matrix
     symmetric, reciprocal = _symmetry(matrix)
     return {
         "format": reader.name,
         "needs_direction": "directed" in asks,
-        "asks": list(asks),
+        "asks": list(dict.fromkeys(asks)),
         "n_rows": matrix.n_rows,
         "n_cols": matrix.n_cols,
         "nnz": matrix.nnz,
@@ -44,19 +35,33 @@ def preview(path: Path, limits: ReadLimits, options: ReadOptions) -> dict[str, A
         "reciprocal": reciprocal,
         "duplicates": result.duplicates,
         "first_entries": _first(matrix),
-        "notes": [*result.notes, *filter(None, [guessed])],
+        "notes": [*result.notes, *guessed],
     }
 
 
-def _guessed(path: Path, limits: ReadLimits, options: ReadOptions, question: Question) -> tuple[ReadResult, str]:
-    """The file by the first guess that fits, and the sentence of that; raises what is wrong with it by the first."""
+def _guessed(
+    path: Path, limits: ReadLimits, options: ReadOptions, asked: tuple[Hint, ...]
+) -> tuple[ReadResult, tuple[str, ...], tuple[str, ...]]:
+    """The file by the first guesses that fit, the options that are asked for, and the sentences of the guesses.
+
+    asked  the hints that a guess has answered
+    Raises what is wrong with the file by the first guess.
+    """
+    try:
+        return find_reader(path, limits, options).read(path, limits), (), ()
+    except MatrixFileError as error:
+        question = QUESTIONS.get(error.hint) if error.hint else None
+        if error.hint is None or question is None or not question.guesses or error.hint in asked:
+            raise
+        hint = error.hint
     wrong: MatrixFileError | None = None
     for guess, sentence in question.guesses:
-        told = replace(options, **guess)
         try:
-            return find_reader(path, limits, told).read(path, limits), sentence
+            result, asks, sentences = _guessed(path, limits, replace(options, **guess), (*asked, hint))
         except MatrixFileError as error:
             wrong = wrong or error
+        else:
+            return result, (*question.options, *asks), (sentence, *sentences)
     assert wrong
     raise wrong
 

@@ -158,3 +158,28 @@ def test_a_busy_machine_is_named(
     assert run(monkeypatch, "batched", str(folder / "band.mtx"), "--device", "cpu", "--set", SETTINGS) == 0
     said = capsys.readouterr().err.splitlines()
     assert "band.mtx, 3 problems: busy with 2" in said
+
+
+def test_what_an_edge_list_leaves_open_is_said_by_flags(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edges = tmp_path / "edges.txt"
+    edges.write_text("4 3\n0 1\n1 2\n2 3\n", encoding="utf-8")
+    arguments = ("formats", str(edges), "--device", "cpu", "--set", 'kernels=["csr/scalar"],budget_s=0.05')
+    assert run(monkeypatch, *arguments) == 2
+    assert "--directed true" in capsys.readouterr().err
+    assert run(monkeypatch, *arguments, "--directed", "true") == 2
+    assert "--header sizes" in capsys.readouterr().err
+    assert run(monkeypatch, *arguments, "--directed", "true", "--header", "sizes") == 0
+    assert "4 × 4, 3 nonzeros" in capsys.readouterr().err
+    assert run(monkeypatch, "formats", "stencil:points=5,nx=4,ny=3", "--device", "cpu", "--ids", "apart") == 2
+    assert "leave --ids out" in capsys.readouterr().err
+
+
+def test_a_study_without_a_time_ends_with_8(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty.mtx"
+    empty.write_text("%%MatrixMarket matrix coordinate real general\n3 3 0\n", encoding="utf-8")
+    assert run(monkeypatch, "formats", str(empty), "--device", "cpu") == 8
+    assert "No case has a time" in capsys.readouterr().err

@@ -83,8 +83,8 @@ def test_weights_are_rounded_as_python_does_or_ignored(tmp_path: Path) -> None:
     tokens = ["1", "-2.5", "+.125", "3.", "0.1", "1e3", "1.7976931348623157e308", "0.30000000000000004", "5e-324"]
     tokens += ["123456789012345", "1234567890123456789", "0." + "0" * 30 + "7", "-0.0"]
     text = "".join(f"0 {k} {token}\n" for k, token in enumerate(tokens)).encode()
-    assert dense(read(tmp_path, text))[0] == [float(token) for token in tokens]
-    assert dense(read(tmp_path, text, weights="ignore"))[0] == [1.0] * len(tokens)
+    assert dense(read(tmp_path, text, ids="shared"))[0] == [float(token) for token in tokens]
+    assert dense(read(tmp_path, text, weights="ignore", ids="shared"))[0] == [1.0] * len(tokens)
 
 
 def test_a_list_without_a_direction_is_refused(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_options_from_a_form() -> None:
     assert parse_options({"directed": "false", "duplicates": "last"}) == ReadOptions(False, "auto", "last")
     for fields, words in (
         ({"directed": "yes"}, "directed is 'yes'; expected true or false"),
-        ({"weights": "some"}, "expected one of auto, ignore"),
+        ({"weights": "some"}, "expected one of auto, values, ignore"),
         ({"duplicates": "first"}, "expected one of sum, last, refuse"),
         ({"direction": "true"}, "no parameter 'direction'; known: directed, weights, duplicates"),
     ):

@@ -43,7 +43,7 @@ def test_bytes_and_options_are_one_matrix(client: TestClient, store: Store) -> N
         (EDGES, {}, "which does not say whether"),
         (EDGES, {"directed": "maybe"}, "directed is 'maybe'; expected true or false"),
         (EDGES, {"directed": "true", "duplicates": "refuse"}, "1 edges repeat"),
-        (EDGES, {"directed": "true", "weights": "2"}, "one of auto, ignore"),
+        (EDGES, {"directed": "true", "weights": "2"}, "one of auto, values, ignore"),
         (MARKET, {"directed": "true"}, "leave directed out"),
     ],
 )

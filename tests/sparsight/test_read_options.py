@@ -87,7 +87,7 @@ def test_flags_of_an_edge_list_do_not_go_with_a_generated_matrix() -> None:
     [
         ({"direction": True}, "no parameter 'direction'; known: directed, weights, duplicates, field"),
         ({"directed": "yes"}, "directed is 'yes'; expected true or false"),
-        ({"weights": "double"}, "expected one of auto, ignore"),
+        ({"weights": "double"}, "expected one of auto, values, ignore"),
     ],
 )
 def test_a_wrong_keyword_is_refused_before_anything_is_sent(file: Path, options: dict[str, Any], words: str) -> None:

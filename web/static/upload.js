@@ -20,8 +20,11 @@ export function wireUpload() {
   let total = 0;
   let ready = [];
 
-  // Shows the fields of these options, and no others; what is not shown is not sent.
-  const ask = (names) => {
+  // Shows the fields of these options and of what was asked of this file before, so that an answer is sent again with the
+  // next one; of no names none. What is not shown is not sent.
+  let shown = [];
+  const ask = (added) => {
+    const names = (shown = added.length ? [...shown, ...added] : []);
     asked.hidden = asked.disabled = !names.length;
     for (const option of options) {
       option.hidden = !names.includes(option.dataset.option);
@@ -97,7 +100,7 @@ export function wireUpload() {
   ask([]);
   input.multiple = true;
   form.querySelector("[data-scripted]").hidden = false;
-  for (const name of ["directed", "field"]) form.querySelector(`[name=${name}]`).required = true;
+  for (const name of ["directed", "field", "header", "ids"]) form.querySelector(`[name=${name}]`).required = true;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (picked) upload();

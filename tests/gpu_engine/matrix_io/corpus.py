@@ -16,7 +16,18 @@ from pathlib import Path
 
 from gpu_engine.errors import InputError
 from gpu_engine.matrix_io import read_matrix
-from tests.gpu_engine.matrix_io import archives, edges, graphs, harwell_boeing, market, matlab, matlab4, npz, petsc
+from tests.gpu_engine.matrix_io import (
+    archives,
+    dimacs,
+    edges,
+    graphs,
+    harwell_boeing,
+    market,
+    matlab,
+    matlab4,
+    npz,
+    petsc,
+)
 from tests.gpu_engine.matrix_io.case import LIMITS, Case, Generate, is_same
 
 GENERATORS: dict[str, Generate] = {
@@ -30,6 +41,7 @@ GENERATORS: dict[str, Generate] = {
     "GraphML": graphs.generate_graphml,
     "GEXF": graphs.generate_gexf,
     "Harwell-Boeing": harwell_boeing.generate,
+    "DIMACS": dimacs.generate,
     "edge list": edges.generate,
 }
 SECOND_OPINIONS = {

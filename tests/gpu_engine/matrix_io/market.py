@@ -34,7 +34,7 @@ from tests.gpu_engine.matrix_io.case import (
 )
 
 FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
-SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 BLANKS = re.compile(rb"[ \t]+")
 
 
@@ -68,11 +68,18 @@ def read(content: bytes) -> Meaning:
     lines = lines_of(content.removeprefix(b"\xef\xbb\xbf"))
     need(lines, "empty")
     banner = [word.lower() for word in words_of(lines[0])]
-    need(len(banner) == 5 and lines[0].startswith(b"%%") and lines[0].isascii(), "banner")
-    need(banner[:2] == ["%%matrixmarket", "matrix"] and banner[2] in ("coordinate", "array"), "banner")
+    need(len(banner) == 5 and lines[0].isascii(), "banner")
+    need(
+        banner[0] in ("%%matrixmarket", "%matrixmarket")
+        and banner[1] == "matrix"
+        and banner[2] in ("coordinate", "array"),
+        "banner",
+    )
     field, symmetry = banner[3:]
     need(field in FIELDS and symmetry in SYMMETRIES, "banner")
+    # Of real numbers it is the same.
     need(field != "pattern" or (banner[2] == "coordinate" and symmetry != "skew-symmetric"), "a pattern has no values")
+    symmetry = "symmetric" if symmetry == "hermitian" else symmetry
     rest = [line for line in lines[1:] if line.strip(b" \t")]
     while rest and rest[0].lstrip(b" \t").startswith(b"%"):
         rest.pop(0)
@@ -119,6 +126,9 @@ def _array(sizes: list[int], field: str, symmetry: str, rest: list[bytes], refus
     n_rows, n_cols = sizes
     need(n_rows * n_cols <= 4 * len(rest) + 4, "truncated")
     below = {"general": -n_cols, "symmetric": 0, "skew-symmetric": 1}[symmetry]
+    # SciPy before 1.1 wrote the zero diagonal too.
+    if symmetry == "skew-symmetric" and len(rest) == n_rows * (n_rows + 1) // 2:
+        below = 0
     places = [(r, c) for c in range(n_cols) for r in range(n_rows) if r - c >= below]
     need(len(places) == len(rest), "number of values")
     entries = []
@@ -128,6 +138,7 @@ def _array(sizes: list[int], field: str, symmetry: str, rest: list[bytes], refus
         number, reason = _value(words[0], field)
         refusable = refusable or reason
         if number:
+            need(symmetry != "skew-symmetric" or row != col, "skew diagonal")
             entries.append((row, col, number))
             if row != col and symmetry != "general":
                 entries.append((col, row, number if symmetry == "symmetric" else -number))
@@ -138,17 +149,20 @@ def written(rng: random.Random, field: str, symmetry: str, coordinate: bool) -> 
     """A file with these words in its banner, of a random shape, spacing and line end."""
     n_rows = rng.randint(1, 5)
     n_cols = n_rows if symmetry != "general" else rng.randint(1, 5)
-    below = {"general": -n_cols, "symmetric": 0, "skew-symmetric": 1}[symmetry]
-    places = [(r, c) for c in range(n_cols) for r in range(n_rows) if r - c >= below]
+    below = {"general": -n_cols, "skew-symmetric": 1}.get(symmetry, 0)
+    has_diagonal = symmetry == "skew-symmetric" and not coordinate and rng.random() < 0.4
+    places = [(r, c) for c in range(n_cols) for r in range(n_rows) if r - c >= (0 if has_diagonal else below)]
     if coordinate:
         places = rng.choices(places, k=rng.randint(0, 6)) if places else []
     token = whole_token if field.endswith("integer") else decimal_token
     gap, edge, end = rng.choice([" ", "  ", "\t"]), rng.choice(["", "", " "]), rng.choice(["\n", "\n", "\r\n"])
-    lines = [f"%%MatrixMarket matrix {'coordinate' if coordinate else 'array'} {field} {symmetry}"]
+    mark = rng.choice(["%%", "%%", "%%", "%"]) + rng.choice(["MatrixMarket", "MatrixMarket", "matrixmarket"])
+    lines = [f"{mark} matrix {'coordinate' if coordinate else 'array'} {field} {symmetry}"]
     lines += rng.choice([[], ["%"], ["% a comment", "", " % indented"], ["%" * 9000], ["% é"]])
     lines.append(gap.join(map(str, (n_rows, n_cols, len(places)) if coordinate else (n_rows, n_cols))))
     for row, col in places:
         number = "" if field == "pattern" else token(rng).lstrip("-" if field == "unsigned-integer" else "")
+        number = "0" if has_diagonal and row == col and rng.random() < 0.95 else number
         words = (str(row + 1), str(col + 1), number) if coordinate else (number,)
         lines.append(edge + gap.join(filter(None, words)) + edge)
         lines += rng.choice([[], [], [], [""]])
@@ -168,6 +182,14 @@ ODD = {
     "2^63 and its kind": REAL
     + b"1 3 3\n1 1 9.2233720368547758080e+18\n1 2 55340232221128654848\n1 3 73786976294838206464\n",
     "complex": REAL.replace(b"real", b"complex") + b"1 1 1\n1 1 1 0\n",
+    "a banner with three percent signs": b"%" + REAL + b"1 1 1\n1 1 1\n",
+    "a banner with a blank": REAL.replace(b"%%M", b"%% M") + b"1 1 1\n1 1 1\n",
+    "a banner with a hash": REAL.replace(b"%%", b"#") + b"3 3 1\n1 1 1\n",
+    "a banner behind a comment": b"% of a tool\n" + REAL + b"3 3 1\n1 1 1\n",
+    "a misspelt banner": REAL.replace(b"Market", b"Markt") + b"3 3 1\n1 1 1\n",
+    "an underlined banner": REAL.replace(b"MatrixMarket", b"__BadBanner") + b"3 3 1\n1 1 1\n",
+    "complex hermitian": REAL.replace(b"real general", b"complex hermitian") + b"1 1 1\n1 1 1 0\n",
+    "hermitian of no field": REAL.replace(b"real general", b"hermitian") + b"1 1 1\n1 1 1\n",
     "values alone": REAL + b"1 1 1\n1.0\n",
 }
 
@@ -175,7 +197,9 @@ ODD = {
 def agrees_with_scipy(content: bytes, meaning: Meaning) -> bool:
     """Whether mmread gives the same matrix, where it may be asked."""
     odd = re.search(rb"\d[dD]|[.][dD]|[ \t\n][+]|(?i:unsigned-integer\s+skew)", content)
-    plain = content.isascii() and content.endswith(b"\n") and not odd
+    # SciPy wants these letters, and knows of no array with the zero diagonal.
+    spelt = re.match(rb"%%?MatrixMarket[ \t](?!.*array.*skew)", content)
+    plain = spelt and content.isascii() and content.endswith(b"\n") and not odd
     if meaning.refusable or not plain or max((abs(x) for x in meaning.entries.values()), default=0) >= 2**63:
         return True
     theirs = scipy.io.mmread(io.BytesIO(content))

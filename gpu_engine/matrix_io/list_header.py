@@ -1,0 +1,118 @@
+"""What an edge list says of itself before its first edge: KONECT's header, the counts of SNAP, a line of sizes."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gpu_engine.matrix_io.named_edges import EdgeChunk
+from gpu_engine.matrix_io.text import comment_lines
+
+COMMENTS = "#%"
+PASSED = comment_lines(COMMENTS)
+KONECT = re.compile(
+    rb"\s*%[ \t]*(sym|asym|bip)"
+    rb"(?:[ \t]+(?:unweighted|positive|posweighted|signed|weighted|multi\w*|dynamic))?[ \t]*\r?\n"
+    rb"(?:%[ \t]*(\d+)[ \t]+(\d+)(?:[ \t]+(\d+))?[ \t]*\r?\n)?"
+)
+NODES = re.compile(rb"^[ \t]*[#%][^\n]*?\b(?:nodes|vertices)[ \t]*[:=][ \t]*(\d{1,18})\b", re.IGNORECASE | re.MULTILINE)
+EDGES = re.compile(rb"^[ \t]*[#%][^\n]*?\b(?:edges|arcs)[ \t]*[:=][ \t]*(\d{1,18})\b", re.IGNORECASE | re.MULTILINE)
+WHOLE = re.compile(rb"[ \t]*\d{1,19}(?:(?:[ \t]*,[ \t]*|[ \t]+)\d{1,19})*[ \t]*\r?")
+TIMES = (1e8, 1e13)
+"""Whole numbers between these, from 1973 in seconds to 2286 in milliseconds, could be times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the comments before the first edge declare; None where they do not.
+
+    konect  the first word of KONECT's header: sym (undirected), asym (directed) or bip (rows and columns)
+    """
+
+    konect: Literal["", "sym", "asym", "bip"] = ""
+    n_edges: int | None = None
+    n_rows: int | None = None
+    n_cols: int | None = None
+
+    @property
+    def directed(self) -> bool | None:
+        """The direction that the header says."""
+        return {"": None, "sym": False, "asym": True, "bip": True}[self.konect]
+
+
+def declared(head: bytes) -> Declared:
+    """Return what a list that begins so declares in its comments."""
+    if konect := KONECT.match(head):
+        numbers = [int(number) if number else None for number in konect.groups()[1:]]
+        n_edges, n_rows, n_cols = numbers
+        return Declared(konect[1].decode(), n_edges, n_rows, n_cols if n_cols is not None else n_rows)  # type: ignore[arg-type]
+    passed = PASSED.match(head)
+    comments = passed[0] if passed else b""
+    nodes, edges = NODES.search(comments), EDGES.search(comments)
+    n = int(nodes[1]) if nodes else None
+    return Declared("", int(edges[1]) if edges else None, n, n)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How many edges a list has, its smallest id, and the largest of its sources and of its targets; -1 for none."""
+
+    n_edges: int
+    smallest: int
+    source: int
+    target: int
+
+    @property
+    def largest(self) -> int:
+        """The largest id."""
+        return max(self.source, self.target)
+
+    @property
+    def is_lopsided(self) -> bool:
+        """Whether one side has ids from 0 to at least twice as far as the other, as rows and columns may."""
+        low, high = sorted((self.source + 1, self.target + 1))
+        return high >= 2 * low
+
+
+def extent(chunks: Sequence[EdgeChunk]) -> Extent:
+    """Return the extent of the edges."""
+    full = [chunk for chunk in chunks if chunk.sources.size]
+    if not full:
+        return Extent(0, 0, -1, -1)
+    smallest = min(int(min(chunk.sources.min(), chunk.targets.min())) for chunk in full)
+    source, target = (max(int(getattr(chunk, side).max()) for chunk in full) for side in ("sources", "targets"))
+    return Extent(sum(chunk.sources.size for chunk in full), smallest, source, target)
+
+
+def fitting_sizes(numbers: Sequence[int], rest: Extent, same_width: bool) -> tuple[int, int] | None:
+    """Return the rows and columns by a first line of whole numbers, None where it does not fit the lines behind it.
+
+    rest        the extent of those lines
+    same_width  whether they have as many columns as the first
+    (0, 0) stands for a line that counts the edges alone. An edge may be counted once or in both directions.
+    """
+    counts = {rest.n_edges, 2 * rest.n_edges} | ({rest.n_edges // 2} if rest.n_edges % 2 == 0 else set())
+    match numbers:
+        case [n] if rest.largest <= n:
+            return n, n
+        case [n] if n in counts:
+            return 0, 0
+        case [rows, cols, entries, *_] if entries in counts and rest.source <= rows and rest.target <= cols:
+            return rows, cols
+        case [n, m, *_] if m in counts and rest.largest <= n:
+            return n, n
+        case [m, n] if m in counts and rest.largest <= n:
+            return n, n
+        case [rows, cols] if not same_width and rest.source <= rows and rest.target <= cols:
+            return rows, cols
+    return None
+
+
+def could_be_times(chunks: Sequence[EdgeChunk]) -> bool:
+    """Whether the third column of all lines could be times as well as weights."""
+    return all(
+        bool(np.all((chunk.weights >= TIMES[0]) & (chunk.weights < TIMES[1]) & (chunk.weights % 1 == 0)))
+        for chunk in chunks
+    )
