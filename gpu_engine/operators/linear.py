@@ -168,7 +168,9 @@ class Operator:
             return y
         if np.isscalar(x):
             raise ParameterError(f"A @ {quote(x)}: a number scales an operator by `*`.")
-        return self.dot(x)
+        if isinstance(x, self.linear):
+            return self.linear.dot(self, x)
+        return self._multiply(x, None, 1.0, 0.0, has_columns=True)
 
     def __rmatmul__(self, x: Any) -> Any:
         if np.isscalar(x):

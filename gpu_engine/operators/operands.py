@@ -29,6 +29,8 @@ def check_numbers(array: Any, name: str) -> None:
 
 def number(value: Any, name: str) -> complex:
     """Return α or β as a float or, by its type, as a complex number; raise ParameterError for what is no number."""
+    if type(value) is float:
+        return value
     if isinstance(value, np.generic) or (hasattr(value, "item") and getattr(value, "shape", None) == ()):
         value = value.item()
     try:
