@@ -2,7 +2,7 @@
 
 import html
 import sys
-from numbers import Number
+from contextlib import nullcontext
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -13,9 +13,10 @@ from gpu_engine.findings import units
 from gpu_engine.formats import find_kernel
 from gpu_engine.operators.build import Side, Source, unpacked
 from gpu_engine.operators.choice import Choice
+from gpu_engine.operators.operands import check_dense, is_tensor, number
 from gpu_engine.operators.products import Product
 from gpu_engine.operators.second_layout import SecondLayout
-from gpu_engine.operators.vectors import COMPLEX, FP64, is_tensor
+from gpu_engine.operators.vectors import COMPLEX, FP64
 
 
 class Operator:
@@ -135,6 +136,11 @@ class Operator:
         Launches on the caller's current stream and does not wait; on a GPU it allocates nothing where `out` is given
         and x is contiguous float64. Raises ParameterError for other vectors, and for β without `out`, before it writes.
         """
+        if type(alpha) is float and type(beta) is float and (out is not None or beta == 0.0):
+            y = self.vectors.target(x, self.shape[1], out, self.shape[0])
+            if y is not None:
+                self._product.run_plain(x, y, alpha, beta)
+                return y
         return self._multiply(x, out, alpha, beta, has_columns=False)
 
     def rmatvec(self, x: Any) -> Any:
@@ -156,18 +162,22 @@ class Operator:
         return self._multiply(x, None, 1.0, 0.0, has_columns=True)
 
     def __matmul__(self, x: Any) -> Any:
-        if type(x) is self.vectors.kind:
-            return self._multiply(x, None, 1.0, 0.0, has_columns=True)
+        y = self.vectors.target(x, self.shape[1], None, self.shape[0])
+        if y is not None:
+            self._product.run_plain(x, y, 1.0, 0.0)
+            return y
         if np.isscalar(x):
             raise ParameterError(f"A @ {quote(x)}: a number scales an operator by `*`.")
-        return self.dot(x)
+        if isinstance(x, self.linear):
+            return self.linear.dot(self, x)
+        return self._multiply(x, None, 1.0, 0.0, has_columns=True)
 
     def __rmatmul__(self, x: Any) -> Any:
         if np.isscalar(x):
             raise ParameterError(f"{quote(x)} @ A: a number scales an operator by `*`.")
         if isinstance(x, self.linear):
             return x.dot(self)
-        _check_dense(x)
+        check_dense(x)
         if getattr(x, "ndim", 1) < 2 and not isinstance(x, list | tuple):
             return self.T.matvec(x)
         matrix = x if hasattr(x, "ndim") else np.asarray(x)
@@ -198,31 +208,14 @@ class Operator:
         return vectors.answer(y, x) if out is None else out
 
     def _multiply(self, x: Any, out: Any, alpha: Any, beta: Any, has_columns: bool) -> Any:
-        vectors = self.vectors
-        is_native = type(x) is vectors.kind
-        if not is_native:
-            _check_dense(x)
-        is_usual = type(alpha) is float and type(beta) is float
-        if not is_usual:
-            alpha, beta = _number(alpha, "alpha"), _number(beta, "beta")
-        if not is_native and is_tensor(x):
+        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
+        if is_tensor(x):
             from gpu_engine.operators import tensors
 
             return tensors.multiply(self, x, out, alpha, beta, has_columns)
-        guard = vectors.guard()
-        if guard is not None:
-            with guard:
-                return self.run(x, out, alpha, beta, has_columns)
-        if is_usual and is_native and vectors.is_plain(x, self.shape[1]):
-            # What solvers ask for, in the fewest steps.
-            if out is None and not beta:
-                y = vectors.vector(self.shape[0])
-                self._product.run_plain(x, y, alpha, 0.0)
-                return y
-            if type(out) is vectors.kind and vectors.is_plain(out, self.shape[0]) and not vectors.overlap(x, out):
-                self._product.run_plain(x, out, alpha, beta)
-                return out
-        return self.run(x, out, alpha, beta, has_columns)
+        check_dense(x)
+        with self.vectors.guard() or nullcontext():
+            return self.run(x, out, alpha, beta, has_columns)
 
     # What operators of SciPy and CuPy that are made of others ask those for.
     def _matvec(self, x: Any) -> Any:
@@ -291,24 +284,3 @@ def restored(kind: type[Operator], packed: tuple[Any, ...], transposed: bool, ch
     """Return an operator that was pickled, on the GPU of its number, or on the host; its kernel is not chosen again."""
     source = unpacked(packed)
     return kind(source, source.side(transposed), transposed, choice=choice)
-
-
-def _number(value: Any, name: str) -> complex:
-    """α or β as a float, or as a complex number where its type is one; raises ParameterError for what is no number."""
-    if isinstance(value, np.generic) or (hasattr(value, "item") and getattr(value, "shape", None) == ()):
-        value = value.item()
-    try:
-        if isinstance(value, Number):
-            return complex(value) if isinstance(value, complex) else float(value)  # type: ignore[arg-type]
-    except (TypeError, OverflowError):
-        pass
-    raise ParameterError(f"{name} is {quote(value)}; a number within the range of float64 was expected.")
-
-
-def _check_dense(x: Any) -> None:
-    """Raise ParameterError for a matrix or an operator where vectors were expected."""
-    if isinstance(x, Operator) or hasattr(x, "tocsr") or hasattr(x, "matvec"):
-        raise ParameterError(
-            f"The other factor is a {type(x).__name__}; an operator multiplies dense vectors [n] and matrices [n, k]. "
-            "Make an operator of each sparse matrix, on one device, or of their product."
-        )

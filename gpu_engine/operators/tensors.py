@@ -99,7 +99,7 @@ def _run(operator: Any, x: Any, y: Any, alpha: complex, beta: complex, has_colum
         if isinstance(vectors, DeviceVectors):
             stream = vectors.on_stream(torch.cuda.current_stream(vectors.ordinal).cuda_stream)
         with stream or nullcontext():
-            target = _memory(y.detach()) if isinstance(y, torch.Tensor) else y
+            target = _memory(y.detach() if y.requires_grad else y) if isinstance(y, torch.Tensor) else y
             operator.run(_array(x), target, alpha, beta, has_columns)
 
 

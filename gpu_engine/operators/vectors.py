@@ -10,29 +10,15 @@ import numpy as np
 
 from gpu_engine.errors import DeviceError, ParameterError
 from gpu_engine.operators import forks
-from gpu_engine.whole_numbers import are_exact
+from gpu_engine.operators.operands import check_numbers
 
 FP64 = np.dtype(np.float64)
 COMPLEX = np.dtype(np.complex128)
+CONTIGUOUS = (FP64.itemsize,)
+"""The strides of a float64 vector without gaps; CuPy takes longer to make its flags than all else that is asked."""
+
 HOST = 1
 """DLPack's number of a CPU."""
-
-NUMBERS = "?bhilqBHILQefdFD"
-"""The dtypes that fp64, or a pair of it, holds; 64-bit integers as far as it does."""
-
-
-def is_tensor(vector: Any) -> bool:
-    """Return whether it is a tensor of PyTorch, which is not imported for that."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(vector, getattr(torch, "Tensor", ()))
-
-
-def check_numbers(array: Any, name: str) -> None:
-    """Raise ParameterError unless fp64 holds the numbers of an array, or their real and imaginary parts."""
-    if array.dtype.char not in NUMBERS:
-        raise ParameterError(f"{name} is {array.dtype}; real or complex numbers of at most 64 bits were expected.")
-    if not are_exact(array):
-        raise ParameterError(f"{name} has a whole number beyond 2^53 that fp64 does not hold. Convert it to float64.")
 
 
 def _namespace(vector: Any) -> Any:
@@ -120,13 +106,21 @@ class Vectors:
         """Return whether an array of `xp` is float64 [size], contiguous, and on this device."""
         raise NotImplementedError
 
+    def target(self, x: Any, n_cols: int, out: Any, n_rows: int) -> Any:
+        """Return where a product of usual vectors is written: `out`, or a new vector; None where one is unusual.
+
+        Usual is what solvers pass: contiguous float64 vectors of our kind on this device, which is current.
+        """
+        if type(x) is not self.kind or self.guard() is not None or not self.is_plain(x, n_cols):
+            return None
+        if out is None:
+            return self.kind(n_rows)
+        is_usual = type(out) is self.kind and self.is_plain(out, n_rows) and not self.overlap(x, out)
+        return out if is_usual else None
+
     def empty(self, shape: Any, dtype: Any = FP64) -> Any:
         """Return a new array."""
         return self.xp.empty(shape, dtype)
-
-    def vector(self, size: int) -> Any:
-        """Return a new float64 vector."""
-        return self.kind(size)
 
     def answer(self, array: Any, like: Any) -> Any:
         """Return an array of ours in the kind of another one; as it is where that kind takes no DLPack."""
@@ -270,7 +264,7 @@ class DeviceVectors(Vectors):
         return bool(
             array.shape == (size,)
             and array.dtype == FP64
-            and array.flags.c_contiguous
+            and array.strides == CONTIGUOUS
             and array.data.device_id == self.ordinal
         )
 

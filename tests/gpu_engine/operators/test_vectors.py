@@ -64,7 +64,7 @@ class CupyArray:
 
     def __init__(self, pointer: int = 4096, size: int = 5, device: int = 0, dtype: str = "f8") -> None:
         self.dtype, self.shape, self.nbytes = np.dtype(dtype), (size,), 8 * size
-        self.flags = SimpleNamespace(c_contiguous=True)
+        self.strides, self.flags = (8,), SimpleNamespace(c_contiguous=True)
         self.data = SimpleNamespace(ptr=pointer, device_id=device)
 
 
