@@ -10,6 +10,7 @@ import pytest
 from gpu_engine import sampling
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.device import find_device
+from gpu_engine.effort import Effort
 from gpu_engine.errors import (
     DeviceLostError,
     DeviceMemoryError,
@@ -35,6 +36,7 @@ from gpu_engine.records import (
     Trace,
 )
 from gpu_engine.sampling import SampleRun, by_matrix, measure
+from gpu_engine.verdict import compare
 
 ROUNDS = 9
 SKIP = ParameterError("no")
@@ -371,3 +373,11 @@ def test_a_layout_is_made_once_in_a_group_and_so_is_its_error(bench: Bench) -> N
         assert len(made) == 2
     with scenes.group():
         assert scenes.converted("x", 1000, convert)[0] is not layout
+
+
+def test_energy_is_of_the_fastest_and_of_what_may_be_as_fast(bench: Bench) -> None:
+    # The reference differs from itself by 10 %: b may be as fast.
+    candidates = Scripted("a", [], (1.0, 1.1)), Scripted("b", [], [1.05]), Scripted("c", [], [4.0])
+    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="leaders")).records()))
+    assert compare(found["a"], found["b"]).kind == "ambiguous"
+    assert {kernel: m.energy_j for kernel, m in found.items()} == {"a": 2.5, "b": 2.5, "c": None}

@@ -67,3 +67,17 @@ def test_recorded_rounds_of_one_kernel_are_never_settled(device: str) -> None:
         for rounds, (i, j) in zip(range(5, 15), permutations(range(2, 7), 2), strict=False):
             cases = {name: Sampled(tuple(times[n, :rounds]), QUICK_S) for name, n in (("ref", 0), ("a", i), ("b", j))}
             assert {"a", "b"} <= open_cases(cases, "ref", tuple(times[1, :rounds]), device.partition(":")[0])
+
+
+def test_one_slow_round_of_many_settles_what_the_others_do() -> None:
+    cases = sampled(ROUNDS_MIN, ref=2.0, b=9.0)
+    assert found(cases | {"a": Sampled((1.0,) * (ROUNDS_MIN - 1) + (50.0,), QUICK_S)}) == set()
+    # Half of them are no outliers.
+    assert found(cases | {"a": Sampled((1.0,) * 5 + (50.0,) * 4, QUICK_S)}) == {"a", "ref", "b"}
+
+
+def test_a_second_entry_that_is_faster_widens_the_gap_as_a_slower_one_does() -> None:
+    cases = sampled(ROUNDS_MIN, ref=2.0, a=1.0, b=1.05)
+    assert found(cases) == set()
+    assert found(cases, again_s=1.8) == {"a", "b"}
+    assert gap_of((2.0,) * ROUNDS_MIN, (1.8,) * ROUNDS_MIN) == pytest.approx(0.1)

@@ -134,3 +134,14 @@ def test_a_ratio_is_time_over_time_and_at_least_one(other: float, words: str) ->
 
 def test_records_without_samples_are_judged_by_their_intervals() -> None:
     assert compare(timed(1.0, samples_s=()), timed(0.5, samples_s=())).kind == "faster"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "other"),
+    [
+        (timed(1.0, clock_hz=1.0e9), timed(0.9, clock_hz=1.3e9)),
+        (timed(0.9, clock_hz=1.3e9), timed(1.0, clock_hz=1.0e9)),
+    ],
+)
+def test_a_gap_that_turns_round_in_clock_cycles_decides_nothing(baseline: Measurement, other: Measurement) -> None:
+    assert compare(baseline, other).kind == "ambiguous"

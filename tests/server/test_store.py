@@ -120,3 +120,23 @@ def test_the_files_are_those_that_the_docs_name(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     put(store, "m1")
     assert sorted(path.name for path in (tmp_path / "m1").iterdir()) == sorted(FILES)
+
+
+@pytest.mark.parametrize("files", range(len(FILES)))
+def test_a_remote_matrix_is_none_before_all_its_files_are_there(monkeypatch: pytest.MonkeyPatch, files: int) -> None:
+    store = Store("memory://interrupted")
+    put_file, written = store.fs.put_file, []
+
+    def interrupted(*paths: str) -> None:
+        if len(written) == files:
+            raise ConnectionError("The connection was lost.")
+        written.append(paths)
+        put_file(*paths)
+
+    monkeypatch.setattr(store.fs, "put_file", interrupted)
+    with pytest.raises(ConnectionError):
+        put(store, "m1")
+    assert len(written) == files
+    with pytest.raises(NotFoundError):
+        store.load("m1")
+    store.delete("m1")
