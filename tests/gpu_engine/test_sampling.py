@@ -381,3 +381,10 @@ def test_energy_is_of_the_fastest_and_of_what_may_be_as_fast(bench: Bench) -> No
     found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="leaders")).records()))
     assert compare(found["a"], found["b"]).kind == "ambiguous"
     assert {kernel: m.energy_j for kernel, m in found.items()} == {"a": 2.5, "b": 2.5, "c": None}
+
+
+def test_energy_is_of_four_leaders_at_most(bench: Bench) -> None:
+    log: list[str] = []
+    candidates = Scripted("a", log, (1.0, 1.0)), *(Scripted(name, log, [1.0]) for name in "bcdef")
+    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="leaders")).records()))
+    assert [kernel for kernel, m in found.items() if m.energy_j] == list("abcd")
