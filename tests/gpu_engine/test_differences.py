@@ -123,3 +123,30 @@ def test_what_is_ambiguous_between_jobs_says_why() -> None:
         (found,) = compare_results(results(measurement("csr/vector", 1e-3)), results(after))
         assert found.verdict == "ambiguous"
         assert reason in found.reason
+
+
+def test_each_cache_state_is_held_against_itself() -> None:
+    before = results(measurement("csr/vector", 1e-3), measurement("csr/vector", 2e-3, cache="cold"))
+    after = results(measurement("csr/vector", 4e-3, cache="cold"), measurement("csr/vector", 5e-4))
+    assert [(d.cache, d.baseline_s, d.other_s, d.verdict) for d in compare_results(before, after)] == [
+        ("warm", 1e-3, 5e-4, "faster"),
+        ("cold", 2e-3, 4e-3, "slower"),
+    ]
+    job = results(*before["measurements"], measurement("ell/k", 3e-3), measurement("ell/k", 1e-3, cache="cold"))
+    assert [(d.cache, d.other_s) for d in compare_kernels(job, "csr/vector", "ell/k")] == [
+        ("warm", 3e-3),
+        ("cold", 1e-3),
+    ]
+
+
+def test_each_device_is_held_against_itself() -> None:
+    here, there = measurement("csr/vector", 1e-3), measurement("csr/vector", 3e-3) | {"device": "node/cpu"}
+    found = compare_results(results(here, there), results(there | {"note": ""}, measurement("csr/vector", 2e-3)))
+    assert [(d.device, d.baseline_s, d.other_s) for d in found] == [("cpu", 1e-3, 2e-3), ("node/cpu", 3e-3, 3e-3)]
+
+
+def test_a_plain_gap_over_what_noise_explains_decides_between_jobs() -> None:
+    before, after = (measurement("csr/vector", seconds) | {"reference_gap": 0.01} for seconds in (1e-3, 1.07e-3))
+    (found,) = compare_results(results(before), results(after))
+    assert found.verdict == "slower"
+    assert found.slowdown == pytest.approx(0.07)

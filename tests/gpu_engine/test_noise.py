@@ -4,7 +4,7 @@ import pytest
 
 from gpu_engine.batched.measuring import BatchDetails
 from gpu_engine.multigpu.measuring import ScalingDetails
-from gpu_engine.noise import noise
+from gpu_engine.noise import beats_copy, noise
 from gpu_engine.pagerank.measuring import PageRankDetails
 from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Details, Measurement
@@ -83,3 +83,19 @@ def test_a_quiet_machine(group: list[Measurement]) -> None:
 )
 def test_a_busy_machine(group: list[Measurement], reason: str) -> None:
     assert noise(group) == f"This machine was busy: {reason}. Nothing leads here; measure again in quiet."
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        [timed(1.0, ci_low_s=0.5, ci_high_s=3.5)],
+        [timed(1.0, floor_s=1.5, gather_floor_s=1.5, stored_bytes=24 * NNZ)],
+    ],
+)
+def test_what_reaches_a_limit_is_not_over_it(group: list[Measurement]) -> None:
+    assert noise(group) == ""
+
+
+def test_the_copy_is_beaten_by_its_own_floor_alone() -> None:
+    assert beats_copy(timed(floor_s=2e-6))
+    assert not beats_copy(timed(gather_floor_s=48e-6))

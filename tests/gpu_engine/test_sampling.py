@@ -36,6 +36,7 @@ from gpu_engine.records import (
     Trace,
 )
 from gpu_engine.sampling import SampleRun, by_matrix, measure
+from gpu_engine.verdict import compare
 
 ROUNDS = 9
 SKIP = ParameterError("no")
@@ -396,3 +397,18 @@ def test_rounds_end_with_the_seconds_that_an_experiment_has(
     candidates = Scripted("a", log), Scripted("b", log, [4.0]), Scripted("c", log, kind="other")
     list(SampleRun(Scenes(bench, *candidates), effort).records())
     assert [log.count(f"turn {name}") for name in "abc"] == turns
+
+
+def test_energy_is_of_the_fastest_and_of_what_may_be_as_fast(bench: Bench) -> None:
+    # The reference differs from itself by 10 %: b may be as fast.
+    candidates = Scripted("a", [], (1.0, 1.1)), Scripted("b", [], [1.05]), Scripted("c", [], [4.0])
+    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="leaders")).records()))
+    assert compare(found["a"], found["b"]).kind == "ambiguous"
+    assert {kernel: m.energy_j for kernel, m in found.items()} == {"a": 2.5, "b": 2.5, "c": None}
+
+
+def test_energy_is_of_four_leaders_at_most(bench: Bench) -> None:
+    log: list[str] = []
+    candidates = Scripted("a", log, (1.0, 1.0)), *(Scripted(name, log, [1.0]) for name in "bcdef")
+    found = measured(list(SampleRun(Scenes(bench, *candidates), Effort(energy="leaders")).records()))
+    assert [kernel for kernel, m in found.items() if m.energy_j] == list("abcd")

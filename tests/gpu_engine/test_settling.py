@@ -67,3 +67,40 @@ def test_recorded_rounds_of_one_kernel_are_never_settled(device: str) -> None:
         for rounds, (i, j) in zip(range(5, 15), permutations(range(2, 7), 2), strict=False):
             cases = {name: Sampled(tuple(times[n, :rounds]), QUICK_S) for name, n in (("ref", 0), ("a", i), ("b", j))}
             assert {"a", "b"} <= open_cases(cases, "ref", tuple(times[1, :rounds]), device.partition(":")[0])
+
+
+def test_one_slow_round_of_many_settles_what_the_others_do() -> None:
+    cases = sampled(ROUNDS_MIN, ref=2.0, b=9.0)
+    assert found(cases | {"a": Sampled((1.0,) * (ROUNDS_MIN - 1) + (50.0,), QUICK_S)}) == set()
+    # Half of them are no outliers.
+    assert found(cases | {"a": Sampled((1.0,) * 5 + (50.0,) * 4, QUICK_S)}) == {"a", "ref", "b"}
+
+
+def test_a_second_entry_that_is_faster_widens_the_gap_as_a_slower_one_does() -> None:
+    cases = sampled(ROUNDS_MIN, ref=2.0, a=1.0, b=1.05)
+    assert found(cases) == set()
+    assert found(cases, again_s=1.8) == {"a", "b"}
+    assert gap_of((2.0,) * ROUNDS_MIN, (1.8,) * ROUNDS_MIN) == pytest.approx(0.1)
+
+
+def test_what_is_as_far_apart_as_it_has_to_be_is_open_and_further_settled() -> None:
+    assert found(sampled(ROUNDS_MIN, ref=2.0, a=1.0, b=1.25), again_s=2.5) == {"a", "b"}
+    assert found(sampled(ROUNDS_MIN, ref=2.0, a=1.0, b=1.26), again_s=2.5) == set()
+
+
+def test_of_two_the_one_with_fewer_rounds_decides() -> None:
+    many = sampled(ROUNDS_MIN, ref=2.0, a=1.0)
+    assert found(many | sampled(ROUNDS_MIN - 1, b=1.025)) == {"a", "b"}
+    assert found(many | sampled(ROUNDS_MIN, b=1.025)) == set()
+    assert found(many | sampled(ROUNDS_MIN, b=9.0) | sampled(ROUNDS_MIN - 1, c=9.05)) == {"b", "c"}
+
+
+def test_what_takes_the_limit_exactly_is_not_costly() -> None:
+    assert "b" in found(sampled(ROUNDS_MIN, ref=2.0, a=1.0) | sampled(FIRST_LOOK - 1, COSTLY_S, b=90.0))
+
+
+def test_rounds_that_differ_widen_what_has_to_lie_apart_by_their_third_quartile() -> None:
+    shape = (1.0,) * 5 + (1.2,) * 4
+    medians = {"ref": 9.0, "a": 1.0, "b": 1.3}
+    spread = {name: Sampled(tuple(median * share for share in shape), QUICK_S) for name, median in medians.items()}
+    assert open_cases(spread, "ref", spread["ref"].samples_s, "cuda") == {"a", "b"}

@@ -5,7 +5,7 @@ import pytest
 
 from gpu_engine.records import Case, Details, Measurement
 from gpu_engine.studies import STUDIES
-from gpu_engine.verdict import NO_REFERENCE, UNKNOWN_GAP, compare, in_words, interval_of_ratio
+from gpu_engine.verdict import NO_REFERENCE, UNKNOWN_GAP, compare, gap_text, in_words, interval_of_ratio
 
 
 def timed(median: float, half: float = 0.0, device: str = "cuda:0", **fields: object) -> Measurement:
@@ -134,3 +134,38 @@ def test_a_ratio_is_time_over_time_and_at_least_one(other: float, words: str) ->
 
 def test_records_without_samples_are_judged_by_their_intervals() -> None:
     assert compare(timed(1.0, samples_s=()), timed(0.5, samples_s=())).kind == "faster"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "other"),
+    [
+        (timed(1.0, clock_hz=1.0e9), timed(0.9, clock_hz=1.3e9)),
+        (timed(0.9, clock_hz=1.3e9), timed(1.0, clock_hz=1.0e9)),
+    ],
+)
+def test_a_gap_that_turns_round_in_clock_cycles_decides_nothing(baseline: Measurement, other: Measurement) -> None:
+    assert compare(baseline, other).kind == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "other", "kind"),
+    [
+        (timed(1.03125, device="cpu", reference_gap=0.03125), timed(1.0, device="cpu"), "same"),
+        (timed(1.0, reference_gap=0.05), timed(1.001), "same"),
+        (timed(1.0), timed(1.02, reference_gap=0.03), "same"),
+        # One end of the interval is enough for doubt.
+        (timed(1.0, ci_high_s=1.05), timed(1.0), "ambiguous"),
+        (timed(1.0, ci_low_s=0.95), timed(1.0), "ambiguous"),
+        # What touches is not apart.
+        (timed(1.0, ci_high_s=1.05), timed(1.1, ci_low_s=1.05), "ambiguous"),
+        (timed(1.0, q3_s=1.05), timed(1.1, min_s=1.05), "ambiguous"),
+        (timed(1.0, rounds=8, q3_s=1.07), timed(1.1, rounds=8), "ambiguous"),
+        (timed(1.0, rounds=8), timed(1.1, rounds=8, min_s=1.02), "ambiguous"),
+    ],
+)
+def test_on_the_border_of_what_decides(baseline: Measurement, other: Measurement, kind: str) -> None:
+    assert compare(baseline, other).kind == kind
+
+
+def test_a_gap_is_told_as_a_factor_from_ten_times_on() -> None:
+    assert (gap_text(8.99), gap_text(9.0)) == ("899.0%", "a factor of 10")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix, canonical
-from gpu_engine.errors import InputError, NotFoundError
+from gpu_engine.errors import InputError, NotFoundError, UnavailableError
 from server.store import FILES, INCOMING, Store, write_matrix
 from tests.battery import BATTERY
 
@@ -120,3 +120,51 @@ def test_the_files_are_those_that_the_docs_name(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     put(store, "m1")
     assert sorted(path.name for path in (tmp_path / "m1").iterdir()) == sorted(FILES)
+
+
+@pytest.mark.parametrize("files", range(len(FILES)))
+def test_a_remote_matrix_is_none_before_all_its_files_are_there(monkeypatch: pytest.MonkeyPatch, files: int) -> None:
+    store = Store("memory://interrupted")
+    put_file, written = store.fs.put_file, []
+
+    def interrupted(*paths: str) -> None:
+        if len(written) == files:
+            raise ConnectionError("The connection was lost.")
+        written.append(paths)
+        put_file(*paths)
+
+    monkeypatch.setattr(store.fs, "put_file", interrupted)
+    with pytest.raises(ConnectionError):
+        put(store, "m1")
+    assert len(written) == files
+    with pytest.raises(NotFoundError):
+        store.load("m1")
+    store.delete("m1")
+
+
+def test_sizes_are_those_of_the_files(store: Store) -> None:
+    put(store, "m1")
+    sizes = {name: len(store.open("m1", name).read()) for name in FILES}
+    assert {name: store.size("m1", name) for name in FILES} == sizes
+    assert store.bytes("m1") >= sum(sizes.values())
+    assert store.bytes("m2") == 0
+
+
+def test_only_a_local_store_has_folders(tmp_path: Path) -> None:
+    local, memory = Store(str(tmp_path)), Store("memory://folders")
+    for each in (local, memory):
+        put(each, "m1")
+    assert local.folder("m1") == tmp_path / "m1"
+    with pytest.raises(UnavailableError):
+        memory.folder("m1")
+    memory.delete("m1")
+
+
+@pytest.mark.parametrize("name", ["x" * 65, "m1/../m1", "m1\n"])
+def test_what_only_begins_as_an_id_is_none(store: Store, name: str) -> None:
+    put(store, "m1")
+    for call in (store.load, store.delete, store.bytes):
+        with pytest.raises(NotFoundError, match="is not the id"):
+            call(name)
+    put(store, "x" * 64)
+    assert store.ids() == {"m1", "x" * 64}

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, NEEDED, advise, contenders, is_sure, rank
-from gpu_engine.advisor.gpus import FITTED, GPUS
+from gpu_engine.advisor.gpus import FITTED, GPUS, gpu_named
 from gpu_engine.advisor.model import LAUNCH_S, MODELS, predict
+from gpu_engine.advisor.reasons import reason
 from gpu_engine.advisor.sureness import LIMITS, UNSTEADY
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.features import features
@@ -188,3 +189,26 @@ def test_a_cold_product_is_predicted_by_itself() -> None:
 def test_a_slow_first_choice_has_other_contenders() -> None:
     first, *others = contenders(RANDOM)
     assert contenders(RANDOM, calibration={first: 10.0})[0] in others
+
+
+def test_a_layout_may_take_four_fifths_of_the_memory() -> None:
+    for longest, offered in ((9500, False), (8900, True)):
+        assert ("ell/thread" in dict(rank({**EVEN, "max": longest}))) is offered
+
+
+def test_a_gpu_is_told_by_a_whole_word_of_its_name() -> None:
+    assert gpu_named("NVIDIA H200") == FITTED
+    assert gpu_named("NVIDIA GH200 480GB") is None
+
+
+def test_predictions_are_judged_for_what_was_measured() -> None:
+    assert [gpu.name for gpu in GPUS if gpu.is_judged] == ["H100-SXM", "H200"]
+
+
+@pytest.mark.parametrize(
+    ("padding", "words"),
+    [(0.0, "nothing padded"), (0.02, "hardly any padding"), (0.15, "15 % of its slots padding")],
+)
+def test_a_reason_says_how_much_is_padding(padding: float, words: str) -> None:
+    counted = replace(MODELS["sellp/t1"][0](EVEN), padding=padding)
+    assert words in reason(counted, predict("sellp/t1", EVEN), EVEN)

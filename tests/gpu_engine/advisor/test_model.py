@@ -169,3 +169,27 @@ def test_what_fits_the_cache_is_faster_warm_than_cold_by_more_than_the_launch() 
     large = {**EVEN, **{name: EVEN[name] * 64 for name in COUNTS}}
     cold, warm = (predict("split/tile", large, cache=cache) for cache in ("cold", "warm"))
     assert warm.stream_s == pytest.approx(cold.stream_s, rel=1e-3)
+
+
+def test_what_the_cache_holds_of_a_larger_set_falls_with_the_square() -> None:
+    moved = MODELS["split/tile"][0](EVEN).moved_bytes
+    half = replace(FITTED, cache_bytes=moved / 2)
+    warm, cold = (predict("split/tile", EVEN, half, cache).stream_s for cache in ("warm", "cold"))
+    assert warm / cold == pytest.approx(0.75 + 0.25 / model.CACHED_RATE)
+
+
+@pytest.mark.parametrize(("ave", "lanes"), [(1.0, 1), (8.0, 8), (8.1, 16), (32.0, 32), (500.0, 32)])
+def test_lanes_are_the_power_of_two_from_the_mean_row_up(ave: float, lanes: int) -> None:
+    assert work.smart_lanes({**EVEN, "ave": ave}) == lanes
+
+
+@pytest.mark.parametrize(("ave", "waste"), [(2.0, 1.0), (6.0, 1.0), (14.0, 1.8), (22.0, 2.6), (90.0, 2.6)])
+def test_one_thread_a_row_wastes_sectors_from_six_entries_to_twenty_two(ave: float, waste: float) -> None:
+    found, n = {**EVEN, "ave": ave}, EVEN["n_rows"]
+    assert MODELS["csr/scalar"][0](found).moved_bytes == pytest.approx(waste * 12 * EVEN["nnz"] + 4 * (n + 1) + 16 * n)
+
+
+def test_row_pointers_take_eight_bytes_from_two_to_the_31_nonzeros_on() -> None:
+    n = EVEN["n_rows"]
+    for nnz, size in ((2**31 - 1, 4), (2**31, 8)):
+        assert MODELS["csr/vector"][0]({**EVEN, "nnz": nnz}).stored_bytes == 12 * nnz + size * (n + 1)

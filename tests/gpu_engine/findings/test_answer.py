@@ -198,3 +198,23 @@ def test_a_lone_matrix_among_busy_ones_is_one_of_them() -> None:
     busy = contest("busy", {A: 100, B: 50}, reference_gap=0.3)
     one = the_answer([contest("quiet", {A: 100, B: 200}), busy])
     assert said(one).startswith(f"{A} stays nearest to the fastest over 1 of 2 matrices on cpu, warm")
+
+
+def test_a_leader_remains_where_half_of_the_machines_were_busy() -> None:
+    quiet = [contest(f"m{i}", {A: 100, B: 150}) for i in range(3)]
+    busy = [contest(f"b{i}", {A: 100, B: 50}, reference_gap=0.3) for i in range(3)]
+    empty = [contest("e", {A: None})]
+    assert the_answer([*quiet, *busy]).level == (A,)
+    counted = the_answer([*quiet, *busy, *empty])
+    assert (counted.contests, counted.busy, counted.empty) == (3, 3, 1)
+
+
+def test_the_interval_is_of_ninety_five_percent() -> None:
+    coins = [contest(f"m{i}", {A: 100, B: 200}) for i in range(12)] + [
+        contest(f"n{i}", {A: 200, B: 100}) for i in range(4)
+    ]
+    first = the_answer(coins).standings[0]
+    assert first.low == pytest.approx(2 ** (1 / 16))
+    assert first.high is not None
+    assert first.high >= 2 ** (6.9 / 16)
+    assert first.worst[1] == pytest.approx(2.0)
