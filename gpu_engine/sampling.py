@@ -199,8 +199,8 @@ class SampleRun:
         return base.with_(**timing.fields(), reference_gap=gap, **c.rates(timing, cache, rounds))
 
     def _blank(self, case: Case) -> Measurement:
-        known = {"environment": self._bench.environment, "backend": self._bench.device.backend}
-        known |= self._experiment.known(case)
+        known = {"environment": self._bench.environment, **self._experiment.known(case)}
+        known["backend"] = self._bench.device.backend
         return Measurement.of(case, self._bench.device.id, self._experiment.details, **known)
 
 

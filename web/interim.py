@@ -74,7 +74,7 @@ def bars(
     if not every:
         return None
     names = every[:BARS_MAX]
-    times_s = [float(so_far[n]["median_s"]) for n in names if n in so_far]
+    times_s = [float(so_far[n]["median_s"] or 0.0) for n in names if n in so_far]
     times_s += [predicted[n] for n in names if n in predicted]
     end = SLOWEST * min(times_s)
     caption = _caption(name, cache, bool(so_far), bool(first), len(every) - len(names))
@@ -101,7 +101,7 @@ def _caption(name: str, cache: Cache, measured: bool, forecast: bool, left: int)
 
 
 def _bar(kernel: str, so_far: JsonInterim | None, predicted: float | None, end: float) -> InterimBar:
-    median = float(so_far["median_s"]) if so_far else None
+    median = float(so_far["median_s"] or 0.0) if so_far else None
     low, high = _ends(so_far) if so_far else (None, None)
     spread = units.interval_or_rounds(_rounds(so_far), (low, high), (low, high)) if so_far else units.MISSING
     texts = (units.seconds(median), spread, units.seconds(predicted))

@@ -111,8 +111,8 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
     for line in finding_lines(study, results):
         finding = line.finding
         title = f"{finding.title} · {finding.device} · {finding.cache}{BUSY if finding.busy else ''}"
-        keys = ("matrix", finding.title), ("device", finding.device), ("cache", finding.cache)
-        keys += (("busy", "yes" if finding.busy else "no"),)
+        busy = "yes" if finding.busy else "no"
+        keys = ("matrix", finding.title), ("device", finding.device), ("cache", finding.cache), ("busy", busy)
         yield f"cases-{line.id}", NamedTables(title, (TitledTable(title, finding.table, keys=keys),), line)
     for figure in study.figures:
         if figure.table and name == f"{figure.name}-numbers":
