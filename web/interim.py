@@ -92,9 +92,7 @@ def _predicted(features: Features, gpu: Gpu | None, cache: Cache) -> dict[str, f
 
 def _caption(name: str, cache: Cache, measured: bool, forecast: bool, left: int) -> str:
     said = (
-        f"{name}, {cache}: provisional medians of the rounds so far, with 95 % intervals"
-        if measured
-        else f"{name}, {cache}"
+        f"{name}, {cache}: provisional medians of the rounds so far, 95 % intervals" if measured else f"{name}, {cache}"
     )
     said += "; hollow is what was predicted" if forecast else ""
     return f"{said}; {left} slower ones are not shown." if left else f"{said}."
