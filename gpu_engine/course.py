@@ -71,4 +71,6 @@ class Course:
     def _interim(self, c: Candidate, cache: Cache) -> Interim:
         timing = self.rounds.timing(c.name, cache)
         count, settled = len(timing.samples_s), (c.name, cache) not in self._open
-        return Interim(c.cases[cache].key, timing.median_s, *interval(timing.samples_s), count, settled)
+        low, high = interval(timing.samples_s) or (None, None)
+        ends = min(timing.samples_s), max(timing.samples_s)
+        return Interim(c.cases[cache].key, timing.median_s, low, high, count, settled, *ends)

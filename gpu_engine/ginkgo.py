@@ -259,7 +259,7 @@ def _measurements(problem: _Problem, factor: float) -> Iterator[Measurement[Prod
     for kernel, result in problem.results.items():
         case, reason = Case(problem.matrix.id, kernel, "warm"), _failure(result) or problem.doubt
         if reason or not result.time:
-            yield Measurement.of(case, GPU, ProductDetails, "failed", note=reason)
+            yield Measurement.of(case, GPU, ProductDetails, "failed", backend="cuda", note=reason)
             continue
         seconds = result.time * factor
         products = f" of {result.repetitions:,} products" if result.repetitions else ""
@@ -267,6 +267,7 @@ def _measurements(problem: _Problem, factor: float) -> Iterator[Measurement[Prod
             case,
             GPU,
             ProductDetails,
+            backend="cuda",
             median_s=seconds,
             gflops=2 * problem.matrix.nnz / seconds / 1e9,
             stored_bytes=result.storage or None,

@@ -229,13 +229,16 @@ def parse(document: Any) -> Recording:
     """The recording of a document; KeyError, TypeError, AttributeError or InputError where it is none."""
     name, profile = _text(document["study"]), document["profile"]
     details = study(name).details
+    device = parse_params(DeviceInfo, document["device"])
+    # Measurements of an earlier release do not say the backend, which their device does.
+    measurements = ({"backend": device.backend, **entry} for entry in document["measurements"])
     return Recording(
         name,
         _text(document["created_at"]),
-        parse_params(DeviceInfo, document["device"]),
+        device,
         None if profile is None else parse_params(DeviceProfile, profile),
         tuple(parse_params(MatrixRecord, entry) for entry in document["matrices"]),
-        tuple(parse_params(Measurement, entry, details=details) for entry in document["measurements"]),
+        tuple(parse_params(Measurement, entry, details=details) for entry in measurements),
         tuple(parse_params(Trace, entry) for entry in document["traces"]),
     )
 
@@ -325,6 +328,8 @@ def _about_measurements(recording: Recording) -> Iterable[str]:
             yield f"the case {quote(m.case)} is of the study {quote(m.study)}, or has not the details of this one."
         if m.device != recording.device.id:
             yield f"the case {quote(m.case)} was measured on {quote(m.device)}, not on {quote(recording.device.id)}."
+        if m.backend != recording.device.backend:
+            yield f"the case {quote(m.case)} ran on {m.backend}, its device on {recording.device.backend}."
         if (m.state in TIMED) != (m.median_s is not None and m.median_s > 0):
             yield f"the case {quote(m.case)} is {m.state} with the time {m.median_s}."
         if m.samples_s:

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, cast, get_args
 
+from gpu_engine.errors import InputError, quote
+from gpu_engine.rounds import few_rounds, has_interval
+
 if TYPE_CHECKING:
     # A measurement of any study, where none is named.
     from typing_extensions import TypeVar
@@ -16,6 +19,9 @@ else:
     from typing import TypeVar
 
     D = TypeVar("D")
+
+Backend = Literal["cpu", "cuda"]
+"""Which kernels run on a device."""
 
 Cache = Literal["cold", "warm"]
 CACHES: tuple[Cache, ...] = ("cold", "warm")
@@ -37,12 +43,24 @@ OP, TRANSPOSED = "op", "AT"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One measured combination of a study; a study lists its cases in a fixed order."""
+    """One measured combination of a study; a study lists its cases in a fixed order.
+
+    Raises InputError for a kernel, a cache state or an axis with a character that divides the parts of a key.
+    """
 
     matrix_id: str
     kernel: str
     cache: Cache
     axes: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        for part in (self.kernel, self.cache):
+            _refuse_dividers(part, "|")
+        for name, value in self.axes:
+            _refuse_dividers(name, "|,=")
+            _refuse_dividers(value, "|,")
+        if any(not name for name, _ in self.axes):
+            raise InputError("An axis of a case has no name. Give each axis a name.")
 
     @property
     def key(self) -> str:
@@ -56,7 +74,7 @@ class Case:
 
     @classmethod
     def parse(cls, key: str) -> "Case":
-        """The case of a key; a matrix may have any name, and a value may have an `=` of its own."""
+        """Return the case whose key this is; a matrix may have any name, and a value an `=`."""
         matrix_id, kernel, cache, axes = key.rsplit("|", 3)
         pairs = (axis.partition("=") for axis in axes.split(",") if axis)
         return cls(matrix_id, kernel, cast(Cache, cache), tuple((name, value) for name, _, value in pairs))
@@ -65,6 +83,15 @@ class Case:
     def format(self) -> str:
         """The part of the kernel's name before the slash."""
         return self.kernel.partition("/")[0]
+
+
+def _refuse_dividers(part: str, dividers: str) -> None:
+    """Raise InputError where a part of a case has a character that divides the parts of its key."""
+    if any(divider in part for divider in dividers):
+        listed = " ".join(dividers)
+        raise InputError(
+            f"{quote(part)} cannot be part of a case, whose key is divided by {listed}. Name it otherwise."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +120,7 @@ class DeviceInfo:
     """
 
     id: str
-    backend: Literal["cpu", "cuda"]
+    backend: Backend
     name: str
     memory_bytes: int
     cache_bytes: int
@@ -165,17 +192,21 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Interim:
-    """The time of a case by its rounds so far, in seconds with its 95 % interval: provisional, and no verdict.
+    """The time of a case by its rounds so far, in seconds: provisional, and no verdict.
 
-    settled  whether more rounds of it could change no verdict, so that it gets none unless others need it
+    ci_low_s, ci_high_s  ends of the 95 % interval; None of so few rounds that there is none
+    settled              whether more rounds of it could change no verdict, so that it gets none unless others need it
+    min_s, max_s         the quickest and the slowest round
     """
 
     case: str
     median_s: float
-    ci_low_s: float
-    ci_high_s: float
+    ci_low_s: float | None
+    ci_high_s: float | None
     rounds: int = 0
     settled: bool = False
+    min_s: float | None = None
+    max_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +266,9 @@ class Measurement(Generic[D]):
     axes: Mapping[str, str] = described("What else tells the case from others of its kernel, by name.")
     details: D = described("What only measurements of this study say.")  # noqa: RUF009 (a field)
     median_s: float | None = described("Seconds per product: the median over the medians of the rounds.", None)
-    ci_low_s: float | None = described("Seconds: lower end of the bootstrapped 95 % interval of the median.", None)
+    ci_low_s: float | None = described(
+        "Seconds: lower end of the bootstrapped 95 % interval of the median; null of fewer than five rounds.", None
+    )
     ci_high_s: float | None = described("Seconds: upper end of that interval.", None)
     min_s: float | None = described("Seconds: the fastest round.", None)
     q1_s: float | None = described("Seconds: first quartile of the rounds.", None)
@@ -263,6 +296,21 @@ class Measurement(Generic[D]):
     samples_s: tuple[float, ...] = described(
         "Seconds: medians of the rounds in the order they were taken; only where they are asked for.", ()
     )
+    max_s: float | None = described("Seconds: the slowest round; null in older records of five rounds or more.", None)
+    backend: Backend = described(  # noqa: RUF009 (a field)
+        "Backend of the device: which kernels ran, and by which limits times are judged.", cast(Backend, "")
+    )
+
+    def __post_init__(self) -> None:
+        """Fill what an older record does not say, and drop an interval of fewer rounds than have one."""
+        if not has_interval(self.rounds):
+            object.__setattr__(self, "ci_low_s", None)
+            object.__setattr__(self, "ci_high_s", None)
+        if self.max_s is None and (few := self.few_rounds_s):
+            object.__setattr__(self, "max_s", few[-1])
+        if not self.backend:
+            known = {"device": self.device, "environment": self.environment}
+            object.__setattr__(self, "backend", backend_of(known))
 
     @classmethod
     def of(
@@ -272,6 +320,11 @@ class Measurement(Generic[D]):
         axes = dict(case.axes)
         names = details.study, case.matrix_id, device, case.format, case.kernel
         return cls(case.key, *names, state, case.cache, axes, details()).with_(**fields)
+
+    @property
+    def few_rounds_s(self) -> tuple[float, ...]:
+        """Seconds of each round, ascending, where there are too few for an interval; else empty."""
+        return few_rounds(self.rounds, self.min_s, self.q1_s, self.median_s, self.q3_s)
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -286,6 +339,27 @@ class Measurement(Generic[D]):
             own["details"] = dataclasses.replace(own.get("details", self.details), **details)
         return dataclasses.replace(self, **own)
 
+
+def backend_of(measurement: Mapping[str, Any]) -> Backend:
+    """Return the backend of a measurement as JSON.
+
+    Of a record that does not say it: by the software that it names, else by the id of its device. Whoever knows that
+    device, an import or a migration, says its backend instead.
+    """
+    if measurement.get("backend"):
+        return cast(Backend, measurement["backend"])
+    environment = measurement.get("environment", {}).keys()
+    if environment & ON_GPU:
+        return "cuda"
+    return "cpu" if environment & ON_CPU or measurement["device"] == CPU else "cuda"
+
+
+CPU = "cpu"
+"""The id that a worker gives to the CPU of its host."""
+
+ON_GPU = frozenset({"compute capability", "CUDA runtime", "cupy"})
+ON_CPU = frozenset({"numba", "threads", "threading"})
+"""What only the environments of one backend name."""
 
 OWN = frozenset(f.name for f in dataclasses.fields(Measurement))
 """The fields that measurements of all studies have."""

@@ -22,6 +22,12 @@ def of_study(data: StudyData, name: str) -> StudyData:
     return replace(data, measurements=[m for m in data.measurements if m.study == name])
 
 
+def busy_cases(data: StudyData) -> set[tuple[str, str]]:
+    """Return (device, case) of the measurements that do not count because the machine was busy."""
+    busy = (finding for finding in findings_of(data) if finding.busy)
+    return {(finding.device, row.measurement.case) for finding in busy for row in finding.rows}
+
+
 def results_document(data: StudyData, samples: bool = False) -> dict[str, Any]:
     """The document that `python -m gpu_engine --json` writes and `/results` serves; raw samples only when asked for."""
     findings = findings_of(data)

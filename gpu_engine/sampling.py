@@ -203,6 +203,7 @@ class SampleRun:
 
     def _blank(self, case: Case) -> Measurement:
         known = {"environment": self._bench.environment, **self._experiment.known(case)}
+        known["backend"] = self._bench.device.backend
         return Measurement.of(case, self._bench.device.id, self._experiment.details, **known)
 
 

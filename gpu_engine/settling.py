@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from gpu_engine.measure.statistics import interval, quartiles
+from gpu_engine.measure.statistics import quartiles, reach
 from gpu_engine.verdict import ROUNDS_MIN, limit_of, rounds_apart
 
 FIRST_LOOK = 5
@@ -38,7 +38,7 @@ class Sampled:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Where the rounds of a case lie, in seconds; a few of them: where their interval does."""
+    """Where the rounds of a case lie, in seconds; a few of them: how far a verdict takes them to reach."""
 
     rounds: int
     median_s: float
@@ -99,7 +99,7 @@ def _spans(sampled: Mapping[str, Sampled]) -> dict[str, _Span]:
 
 def _span(samples: Sequence[float], costly: bool) -> _Span:
     few = len(samples) < ROUNDS_MIN
-    ends = interval(samples) if few else (min(samples), float(np.quantile(samples, 1 - OUTLIERS)))
+    ends = reach(samples) if few else (min(samples), float(np.quantile(samples, 1 - OUTLIERS)))
     return _Span(len(samples), statistics.median(samples), *ends, costly)
 
 

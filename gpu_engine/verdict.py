@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from gpu_engine.measure.statistics import reach
 from gpu_engine.records import Measurement
 
 VerdictKind = Literal["faster", "same", "slower", "ambiguous"]
@@ -42,7 +43,7 @@ Fewer than five rounds tell kernels apart that are worlds apart, and none tells 
 """
 
 FEWEST = min(FEW)
-"""From so many rounds on there is an interval, and a verdict is possible."""
+"""From so many rounds on a verdict is possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def compare(baseline: Measurement, other: Measurement) -> Verdict:
         return Verdict("ambiguous", None, "One of the two has no time.")
     ratio = baseline.median_s / other.median_s
     interval = interval_of_ratio(baseline, other)
-    if interval is None:
+    if interval is None and not (baseline.few_rounds_s or other.few_rounds_s):
         return Verdict("ambiguous", ratio, "One of the two has no interval.")
     if ratio == 1.0 and _times(baseline) == _times(other):
         return Verdict("same", 1.0, "Both are one measurement under two names.")
@@ -92,22 +93,17 @@ def _times(m: Measurement) -> tuple[object, ...]:
 
 
 def _of_times(
-    baseline: Measurement, other: Measurement, ratio: float, interval: tuple[float, float], reference_gap: float
+    baseline: Measurement, other: Measurement, ratio: float, interval: tuple[float, float] | None, reference_gap: float
 ) -> Verdict:
-    limit = limit_of(backend_of(other), reference_gap)
+    limit = limit_of(other.backend, reference_gap)
     few = _too_few(baseline, other, limit)
-    if not few and abs(ratio - 1) <= limit:
-        return _equivalence(ratio, interval, limit, EQUIVALENCE[backend_of(other)])
+    if not few and interval and abs(ratio - 1) <= limit:
+        return _equivalence(ratio, interval, limit, EQUIVALENCE[other.backend])
     doubt = few or _no_difference(baseline, other, ratio, limit)
     if doubt:
         return Verdict("ambiguous", ratio, doubt)
     kind: VerdictKind = "faster" if ratio > 1 else "slower"
     return Verdict(kind, ratio, f"{in_words(ratio)}; intervals and rounds lie apart.")
-
-
-def backend_of(measurement: Measurement) -> str:
-    """The backend of the device that it was measured on: a key of SMALLEST_GAP."""
-    return "cpu" if measurement.device.endswith("cpu") else "cuda"
 
 
 def limit_of(backend: str, reference_gap: float) -> float:
@@ -174,12 +170,18 @@ def _too_few(baseline: Measurement, other: Measurement, limit: float) -> str:
     if rounds >= ROUNDS_MIN:
         return ""
     fast, slow = sorted((baseline, other), key=lambda m: m.median_s or 0.0)
-    longest = max(fast.ci_high_s or 0.0, fast.q3_s or math.inf)
-    quickest = min(slow.ci_low_s or 0.0, slow.min_s or 0.0)
+    (_, fast_high), (slow_low, _) = _reach(fast), _reach(slow)
+    longest = max(fast_high or 0.0, fast.q3_s or math.inf)
+    quickest = min(slow_low or 0.0, slow.min_s or 0.0)
     need = rounds_apart(rounds) * (1 + limit)
     if quickest > need * longest:
         return ""
     return f"Only {rounds} rounds, and they are not {need:.3g} times apart. Measure again with {ROUNDS_MIN} or more."
+
+
+def _reach(m: Measurement) -> tuple[float | None, float | None]:
+    """Return the ends of the interval in seconds; of too few rounds for one, how far they are taken to reach."""
+    return reach(m.few_rounds_s) if m.few_rounds_s else (m.ci_low_s, m.ci_high_s)
 
 
 def _rounds(m: Measurement) -> int:
@@ -190,9 +192,10 @@ def _rounds(m: Measurement) -> int:
 def _no_difference(baseline: Measurement, other: Measurement, ratio: float, limit: float) -> str:
     """Why a gap over the limit still decides nothing; empty if it does."""
     slow, fast = (baseline, other) if ratio > 1 else (other, baseline)
-    if slow.ci_low_s is None or slow.min_s is None or fast.ci_high_s is None or fast.q3_s is None:
+    (_, fast_high), (slow_low, _) = _reach(fast), _reach(slow)
+    if slow_low is None or slow.min_s is None or fast_high is None or fast.q3_s is None:
         return "One of the two has no interval."
-    if fast.ci_high_s >= slow.ci_low_s:
+    if fast_high >= slow_low:
         return "The 95 % intervals overlap. Measure again with more rounds."
     # Intervals of medians alone called 64 of 7,560 pairs of one kernel different; with the rounds apart, none.
     if fast.q3_s >= slow.min_s:

@@ -167,17 +167,20 @@ class CollectionIndex(TypedDict):
 
 
 class JobInterim(TypedDict):
-    """The time of a case by its rounds so far, in seconds with its 95 % interval: provisional, and no verdict.
+    """The time of a case by its rounds so far, in seconds: provisional, and no verdict.
 
-    `settled`: it gets no more rounds, unless others that it is held against need them; else it is open.
+    `ci_low_s`, `ci_high_s`: the 95 % interval, null of fewer than five rounds. `min_s`, `max_s`: the quickest and the
+    slowest round. `settled`: it gets no more rounds, unless others that it is held against need them; else it is open.
     """
 
     case: str
     median_s: float
-    ci_low_s: float
-    ci_high_s: float
+    ci_low_s: float | None
+    ci_high_s: float | None
     rounds: int
     settled: bool
+    min_s: float | None
+    max_s: float | None
 
 
 class JobProgress(TypedDict):

@@ -167,6 +167,9 @@ EXAMPLES: dict[Any, Any] = {
                 "median_s": 2.1e-5,
                 "ci_low_s": 2.08e-5,
                 "ci_high_s": 2.13e-5,
+                "rounds": 15,
+                "min_s": 2.05e-5,
+                "max_s": 2.31e-5,
                 "level_s": 2.1e-5,
                 "changed": [{"name": "driver", "before": "580.1", "after": "590.2"}],
             }

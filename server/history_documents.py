@@ -19,13 +19,20 @@ class EnvironmentChange(TypedDict):
 
 
 class HistoryMeasurement(TypedDict):
-    """A measurement of a case: its time in seconds with the 95 % interval, and what had changed underneath."""
+    """A measurement of a case: its time in seconds, and what had changed underneath.
+
+    `ci_low_s`, `ci_high_s`: the 95 % interval, null of fewer than five rounds; `min_s`, `max_s`: the quickest and the
+    slowest round.
+    """
 
     job_id: str
     measured_at: Time
     median_s: float
     ci_low_s: float | None
     ci_high_s: float | None
+    rounds: int | None
+    min_s: float | None
+    max_s: float | None
     level_s: float
     changed: list[EnvironmentChange]
 
@@ -102,6 +109,9 @@ def _measurement(taken: Taken, level_s: float, changed: tuple[Change, ...]) -> d
         "median_s": m.median_s,
         "ci_low_s": m.ci_low_s,
         "ci_high_s": m.ci_high_s,
+        "rounds": m.rounds,
+        "min_s": m.min_s,
+        "max_s": m.max_s,
         "level_s": level_s,
         "changed": [_change(change) for change in changed],
     }

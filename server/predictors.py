@@ -168,6 +168,7 @@ def _predictor(session: Session, gpu: Gpu, times: Sequence[_Time]) -> Predictor:
     if not newest:
         return Predictor(gpu)
     measured = (
-        Measurement.of(Case(*time[:3]), gpu.name, ProductDetails, median_s=time.median_s) for time in newest.values()
+        Measurement.of(Case(*time[:3]), gpu.name, ProductDetails, backend="cuda", median_s=time.median_s)
+        for time in newest.values()
     )
     return Predictor(gpu, calibrate(measured, features, gpu), len(ids & features.keys()))

@@ -38,7 +38,7 @@ class Finding(TypedDict):
     """What may be said of measurements that were sampled together; `axes` are those that all of them share.
 
     `leaders`: the fastest and those that are the same with it, none where the machine was busy. `decided`: whether no
-    other may be as fast.
+    other may be as fast. `busy`: why the times, and what follows from them, do not count; null where they do.
     """
 
     study: str
@@ -48,6 +48,7 @@ class Finding(TypedDict):
     axes: dict[str, str]
     leaders: list[str]
     decided: bool
+    busy: str | None
     sentences: list[str]
     baseline: str | None
     verdicts: list[CaseVerdict]

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.records import MIXTURE, Case, Measurement, Trace, as_json, trace_from_json
+from gpu_engine.results import busy_cases
 from gpu_engine.studies import parse_measurement
 from server.models import JobRow, MatrixRow, MeasurementRow, TraceRow
 from server.responses import flatten, to_csv
@@ -123,8 +124,14 @@ def version(session: Session, job: JobRow) -> str:
     return f"{job.id}-{count}-{last or 0}"
 
 
-def csv_text(found: Sequence[Measurement]) -> str:
-    """The measurements as CSV with a header, without samples and environment; no cell is a formula."""
-    documents = (as_json(measurement) for measurement in found)
-    rows = [flatten({k: v for k, v in document.items() if k not in NOT_IN_CSV}) for document in documents]
-    return to_csv(rows, tuple(dict.fromkeys((*COLUMNS, *(name for row in rows for name in row)))))
+def csv_text(data: StudyData) -> str:
+    """Return the measurements as CSV with a header, without samples and environment; no cell is a formula.
+
+    `busy`: whether the machine was too busy for the time to count.
+    """
+    doubtful = busy_cases(data)
+    rows = [
+        flatten({k: v for k, v in as_json(m).items() if k not in NOT_IN_CSV} | {"busy": (m.device, m.case) in doubtful})
+        for m in data.measurements
+    ]
+    return to_csv(rows, tuple(dict.fromkeys((*COLUMNS, "busy", *(name for row in rows for name in row)))))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.recordings import RECORDED, read
-from gpu_engine.records import Measurement
+from gpu_engine.records import CPU, Measurement
 from gpu_engine.settling import Sampled, gap_of, open_cases
 from gpu_engine.studies import parse_measurement
 from gpu_engine.verdict import FEWEST, compare
@@ -66,7 +66,7 @@ class Rivals:
 
     def settled(self) -> dict[str, list[int]]:
         """The rounds in which each took part."""
-        backend = "cpu" if self.device.endswith("cpu") else "cuda"
+        backend = "cpu" if self.device == CPU else "cuda"
         reference, most = next(iter(self.samples)), self.again.size
         taken = {name: list(range(FEWEST)) for name in self.samples}
         again = list(range(FEWEST))

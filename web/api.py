@@ -22,6 +22,7 @@ from web.figures.headline import HEADLINE
 from web.figures.history import HISTORY
 from web.figures.history import draw as draw_history
 from web.figures.matrix import MATRIX_FIGURES
+from web.figures.whiskers import clip
 from web.history import history_of
 from web.pictures import Picture, picture
 from web.provenance import name_provenance, provenance_of
@@ -86,7 +87,7 @@ def get_figure(name: str, request: Request, database: DatabaseDep, store: StoreD
             names = kernels.drawn(page, page.answers(results.data), selection) if few else ()
             drawn = figure.draw(figure.info(kernels.data_of(page, figure, data, names)))
             lines = provenance_of(session, results).lines
-    name_provenance(drawn, figure.title, lines)
+    name_provenance(clip(drawn), figure.title, lines)
     return etag_response(request, drawn.to_json())
 
 

@@ -10,7 +10,19 @@ from gpu_engine.results import results_document
 from server.responses import flatten, to_csv
 from server.results import COLUMNS, NOT_IN_CSV
 
-FIRST = ("matrix", "kernel", "cache", "state", "verdict", "times_as_fast", "baseline", "leads", "median_s", "gflops")
+FIRST = (
+    "matrix",
+    "kernel",
+    "cache",
+    "state",
+    "verdict",
+    "times_as_fast",
+    "baseline",
+    "leads",
+    "busy",
+    "median_s",
+    "gflops",
+)
 UNITS = {"_s": "seconds", "_bytes": "bytes", "_j": "joules", "_hz": "hertz", "gflops": "10⁹ operations a second"}
 """Endings of the names of fields, and their units; what has another ending has none."""
 
@@ -35,4 +47,5 @@ def csv(data: StudyData, findings: Sequence[Finding]) -> str:
 
 
 def _told(finding: Finding, row: Row) -> dict[str, Any]:
-    return {"verdict": row.word, "times_as_fast": row.ratio, "baseline": finding.baseline, "leads": row.leads}
+    told = {"verdict": row.word, "times_as_fast": row.ratio, "baseline": finding.baseline, "leads": row.leads}
+    return told | {"busy": bool(finding.busy)}

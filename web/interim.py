@@ -8,6 +8,7 @@ from gpu_engine.advisor.gpus import Gpu
 from gpu_engine.advisor.work import Features
 from gpu_engine.findings import units
 from gpu_engine.records import Cache, Case
+from gpu_engine.rounds import has_interval
 from web.palette import style
 
 WIDTH, HEIGHT = 220, 14
@@ -17,7 +18,7 @@ BARS_MAX = 12
 SLOWEST = 4.0
 """So many times the shortest time fills a cell; what takes longer ends there."""
 
-JsonInterim = Mapping[str, float | str | bool]
+JsonInterim = Mapping[str, float | str | bool | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def bars(
     if not every:
         return None
     names = every[:BARS_MAX]
-    times_s = [float(so_far[n]["median_s"]) for n in names if n in so_far]
+    times_s = [float(so_far[n]["median_s"] or 0.0) for n in names if n in so_far]
     times_s += [predicted[n] for n in names if n in predicted]
     end = SLOWEST * min(times_s)
     caption = _caption(name, cache, bool(so_far), bool(first), len(every) - len(names))
@@ -98,11 +99,24 @@ def _caption(name: str, cache: Cache, measured: bool, forecast: bool, left: int)
 
 
 def _bar(kernel: str, so_far: JsonInterim | None, predicted: float | None, end: float) -> InterimBar:
-    median, low, high = (float(so_far[key]) if so_far else None for key in ("median_s", "ci_low_s", "ci_high_s"))
-    texts = (units.seconds(median), units.interval(low, high), units.seconds(predicted))
+    median = float(so_far["median_s"] or 0.0) if so_far else None
+    low, high = _ends(so_far) if so_far else (None, None)
+    spread = units.interval_or_rounds(_rounds(so_far), (low, high), (low, high)) if so_far else units.MISSING
+    texts = (units.seconds(median), spread, units.seconds(predicted))
     color = style(kernel.partition("/")[0]).color
     stands = ("settled" if so_far.get("settled") else "open") if so_far else ""
     return InterimBar(kernel, color, _x(median, end), _x(low, end), _x(high, end), _x(predicted, end), texts, stands)
+
+
+def _ends(so_far: JsonInterim) -> tuple[float | None, float | None]:
+    """Return the ends of the interval in seconds; of too few rounds for one the quickest and the slowest."""
+    names = ("ci_low_s", "ci_high_s") if has_interval(_rounds(so_far)) else ("min_s", "max_s")
+    low, high = (None if (end := so_far.get(name)) is None else float(end) for name in names)
+    return low, high
+
+
+def _rounds(so_far: JsonInterim) -> int:
+    return int(so_far.get("rounds") or 0)
 
 
 def _x(time_s: float | None, end: float) -> float | None:

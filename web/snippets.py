@@ -37,13 +37,13 @@ def snippet(finding: Finding) -> str:
     if best is None:
         return ""
     said = f"{units.seconds(best.median_s)} a product on {finding.device}, {finding.cache}"
-    return (ON_CPU if _backend(best) == "cpu" else ON_GPU) + PRODUCT.format(said=said, kernel=best.kernel)
+    return (ON_CPU if best.backend == "cpu" else ON_GPU) + PRODUCT.format(said=said, kernel=best.kernel)
 
 
 def archive_of(finding: Finding) -> str:
     """The kernel of the snippet where it can be taken away alone, which those of a GPU can; empty elsewhere."""
     best = _fastest(finding)
-    return best.kernel if best is not None and _backend(best) == "cuda" else ""
+    return best.kernel if best is not None and best.backend == "cuda" else ""
 
 
 def _fastest(finding: Finding) -> Measurement | None:
@@ -51,9 +51,5 @@ def _fastest(finding: Finding) -> Measurement | None:
     if finding.study != FormatsStudy.name:
         return None
     timed = [row.measurement for row in finding.rows if row.measurement.median_s is not None]
-    ours = [m for m in timed if m.kernel in kernel_names(_backend(m))]
+    ours = [m for m in timed if m.kernel in kernel_names(m.backend)]
     return min(ours, key=lambda m: m.median_s or 0.0, default=None)
-
-
-def _backend(measurement: Measurement) -> str:
-    return "cpu" if measurement.device.rpartition("/")[2] == "cpu" else "cuda"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from gpu_engine.findings import units
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement, MeasurementState
-from gpu_engine.verdict import VerdictKind, compare, factor, in_words
+from gpu_engine.verdict import SMALLEST_GAP, VerdictKind, compare, factor, in_words
 
 ENERGY = (Head("energy", "warm"), Head("GFLOP/s", "a watt"))
 """Heads of what is shown of energy: joules of a product or a run, and operations by it."""
@@ -48,6 +48,7 @@ class Finding:
     facts      numbers that all rows share: (name, text)
     members    ids of the matrices that they are of, the first of them `matrix_id`
     of         as in Contest, what sets it apart from findings that are answered by themselves; None: nobody has said
+    busy       why the machine was too busy for these times to count, as one sentence; empty where it was not
     """
 
     study: str
@@ -65,6 +66,7 @@ class Finding:
     facts: tuple[tuple[str, str], ...] = ()
     members: tuple[str, ...] = ()
     of: str | None = None
+    busy: str = ""
 
     @property
     def table(self) -> Table:
@@ -84,6 +86,7 @@ class Finding:
             "axes": dict(self.axes),
             "leaders": list(self.leaders),
             "decided": self.decided,
+            "busy": self.busy or None,
             "sentences": list(self.sentences),
             "baseline": self.baseline or None,
             "verdicts": [_verdict_document(row) for row in self.rows],
@@ -146,9 +149,41 @@ def gain(base: Measurement | None, m: Measurement | None) -> float | None:
     return base.median_s / m.median_s if base and m and base.median_s and m.median_s else None
 
 
+SHARE_MAX = 1.5
+"""A floor of more than so many times the time was held up, or is not that of this work: no share of it is shown."""
+
+IMPLAUSIBLE, NEGLIGIBLE = "implausible", "negligible"
+"""What stands in the place of a share that is withheld: it is over SHARE_MAX, or less than its probe can tell."""
+
+
 def share(bound_s: float | None, m: Measurement) -> float | None:
-    """A bound over the time; None where one of them is missing."""
+    """Return a floor over the time; None where one of them is missing, or the share is withheld."""
+    return None if withheld(bound_s, m) else _share(bound_s, m)
+
+
+def withheld(bound_s: float | None, m: Measurement) -> str:
+    """Return the word for a share of a floor that cannot be true; empty where it can be, or there is none.
+
+    The error of a probe is what a time differs from itself by without a difference, SMALLEST_GAP.
+    """
+    value = _share(bound_s, m)
+    if value is None:
+        return ""
+    return IMPLAUSIBLE if value > SHARE_MAX else NEGLIGIBLE if value < SMALLEST_GAP[m.backend] else ""
+
+
+def share_text(bound_s: float | None, m: Measurement) -> str:
+    """Return a share of a floor as percents, or the word where it is withheld."""
+    return withheld(bound_s, m) or units.percent(share(bound_s, m))
+
+
+def _share(bound_s: float | None, m: Measurement) -> float | None:
     return bound_s / m.median_s if bound_s and m.median_s else None
+
+
+def interval_text(m: Measurement) -> str:
+    """Return the 95 % interval of a time; of too few rounds their number, the least and the greatest."""
+    return units.interval_or_rounds(m.rounds, (m.ci_low_s, m.ci_high_s), (m.min_s, m.max_s))
 
 
 def common_axes(measurements: Iterable[Measurement]) -> dict[str, str]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from gpu_engine.rounds import has_interval
+
 MISSING = "–"
 THIN = "\u202f"
 """Narrow no-break space: between groups of three digits, and between a number and its unit."""
@@ -30,11 +32,14 @@ ENERGY = (Unit("J", 1.0), Unit("mJ", 1e-3), Unit("µJ", 1e-6))
 RATE = (Unit("TB/s", 1e12), Unit("GB/s", 1e9), Unit("MB/s", 1e6))
 
 
-def unit_for(values: Iterable[float | None], units: Sequence[Unit]) -> Unit:
-    """The largest unit in which the smallest positive value is at least 1; the last unit where there is none."""
-    positive = [value for value in values if value is not None and math.isfinite(value) and value > 0]
-    smallest = min(positive, default=0.0)
-    return next((unit for unit in units if smallest >= unit.factor), units[-1])
+def unit_for(values: Iterable[float | None], units: Sequence[Unit], digits: int = 3) -> Unit:
+    """Return the largest unit in which the smallest size is at least 1 as shown; the last unit where there is none.
+
+    digits  to which the value is rounded, and with what its unit is chosen: 999.99 µs is 1.00 ms
+    """
+    sizes = [abs(value) for value in values if value is not None and math.isfinite(value) and value]
+    smallest = min(sizes, default=0.0)
+    return next((unit for unit in units if _rounded(smallest / unit.factor, digits) >= 1), units[-1])
 
 
 def scaled(value: float | None, unit: Unit) -> float | None:
@@ -55,9 +60,9 @@ def count(value: float | None) -> str:
 
 
 def column(values: Sequence[float | None], digits: int = 3) -> list[str]:
-    """The values with the decimals that give the smallest positive one `digits` significant digits, three at most."""
-    positive = [value for value in values if value is not None and math.isfinite(value) and value > 0]
-    decimals = min(3, _decimals(min(positive, default=1.0), digits))
+    """The values with the decimals that give the smallest size `digits` significant digits, three at most."""
+    sizes = [abs(value) for value in values if value is not None and math.isfinite(value) and value]
+    decimals = min(3, _decimals(min(sizes, default=1.0), digits))
     return [MISSING if v is None or not math.isfinite(v) else _grouped(v, decimals) for v in values]
 
 
@@ -90,12 +95,30 @@ def percent(share: float | None) -> str:
     """A share of 1 as whole percents; two digits below ten percent."""
     if share is None or not math.isfinite(share):
         return MISSING
-    return f"{_grouped(100 * share, 1 if 0 < 100 * share < 9.95 else 0)}{THIN}%"
+    return f"{_grouped(100 * share, 1 if 0 < abs(100 * share) < 9.95 else 0)}{THIN}%"
 
 
 def interval(low: float | None, high: float | None) -> str:
     """Two times as the ends of an interval: `12.2 µs – 12.5 µs`."""
     return f"{seconds(low)} – {seconds(high)}" if low and high else MISSING
+
+
+def interval_or_rounds(
+    rounds: int | None, interval_s: tuple[float | None, float | None], ends_s: tuple[float | None, float | None]
+) -> str:
+    """Return the ends of an interval in seconds, or `2 rounds, 3.1 ms – 4.0 ms` of rounds that are too few for one.
+
+    ends_s  the quickest and the slowest round
+    """
+    if rounds is None or has_interval(rounds):
+        return interval(*interval_s)
+    spread = seconds(ends_s[0]) if rounds == 1 else interval(*ends_s)
+    return rounds_text(rounds, spread)
+
+
+def rounds_text(rounds: int, spread: str) -> str:
+    """Return `2 rounds, 3.1 ms – 4.0 ms` of a few rounds and what they spread over."""
+    return ", ".join((f"{rounds} round{'s' if rounds != 1 else ''}", *([spread] if spread != MISSING else [])))
 
 
 def ratio(value: float | None) -> str:
@@ -143,8 +166,12 @@ def _decimals(value: float, digits: int) -> int:
     if value == 0:
         return 0
     # Rounding first: 9.999 has one digit more before the point than its logarithm says.
-    rounded = float(f"{value:.{digits - 1}e}")
+    rounded = _rounded(value, digits)
     return max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+
+
+def _rounded(value: float, digits: int) -> float:
+    return float(f"{value:.{digits - 1}e}")
 
 
 def _grouped(value: float, decimals: int) -> str:

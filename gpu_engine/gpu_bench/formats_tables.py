@@ -78,9 +78,9 @@ def contests(data: BenchmarkData) -> Iterator[Section]:
             pairs = [(name, ours, fastest(timed, BEST.__eq__)) for name, ours, timed in found if ours]
             rows = [_contest(data, *pair) for pair in pairs]
             ratios = [ratio for _, ours, rival in pairs if (ratio := gain(rival, ours))]
-            of_floor = [share(ours.floor_s, ours) or 0.0 for _, ours, _ in pairs]
+            of_floor = [share(ours.floor_s, ours) for _, ours, _ in pairs]
             means = mean(ratios), mean(of_floor), mean(share(ours.gather_floor_s, ours) for _, ours, _ in pairs)
-            past = f"{sum(own > 1 for own in of_floor)} of {len(pairs)}"
+            past = f"{sum((ours.floor_s or 0.0) > (ours.median_s or 0.0) for _, ours, _ in pairs)} of {len(pairs)}"
             note = f"Lowest ratio {min(ratios):.2f}; past the floor of 12 bytes a nonzero: {past}." if ratios else ""
             last = [("geometric mean", *[""] * 7, *means)] if rows else []
             yield from section(f"{title}, {cache}", HEADS, [*rows, *last], note)

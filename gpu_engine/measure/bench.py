@@ -59,7 +59,7 @@ class Timing:
     def fields(self) -> dict[str, Any]:
         """The fields of a Measurement that follow from the samples."""
         low, q1, middle, q3 = quartiles(self.samples_s)
-        ends = interval(self.samples_s) if len(self.samples_s) > 1 else (None, None)
+        ends = interval(self.samples_s) or (None, None)
         return {
             "median_s": middle,
             "ci_low_s": ends[0],
@@ -67,6 +67,7 @@ class Timing:
             "min_s": low,
             "q1_s": q1,
             "q3_s": q3,
+            "max_s": max(self.samples_s),
             "clock_hz": self.clock_hz,
             "rounds": len(self.samples_s),
             "samples_s": self.samples_s,

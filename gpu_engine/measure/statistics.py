@@ -7,8 +7,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_engine.rounds import has_interval
+
 WIDEST = 100.0
-"""No interval is wider than this to either side, as logarithms: e to the power of it is still a number."""
+"""No reach is wider than this to either side, as logarithms: e to the power of it is still a number."""
 
 RESAMPLES = 2000
 SEED = 20240229
@@ -17,17 +19,25 @@ STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365
 """Samples → quantile 0.975 of Student's t with one degree of freedom less. So few samples say little by themselves."""
 
 
-def interval(samples: Sequence[float]) -> tuple[float, float]:
-    """Bootstrapped 95 % interval of the median of the samples; seeded, so that equal samples give equal intervals.
+def interval(samples: Sequence[float]) -> tuple[float, float] | None:
+    """Return the bootstrapped 95 % interval of the median of the samples, None where they are too few for one.
 
-    Of the few in STUDENT it is at least from the least to the largest, and that of Student's t for their logarithms;
-    one sample has none: it is infinite.
+    Seeded, so that equal samples give equal intervals. Of those in STUDENT it is as in `reach`.
     """
-    return _interval(tuple(samples))
+    return reach(samples) if has_interval(len(samples)) else None
+
+
+def reach(samples: Sequence[float]) -> tuple[float, float]:
+    """Return how far a verdict takes the median of the samples to reach: their interval, where they have one.
+
+    Of those in STUDENT it is at least from the least to the largest, and that of Student's t for their logarithms. Of
+    fewer than have an interval it is a bound for verdicts, no number to show; of one sample it is infinite.
+    """
+    return _reach(tuple(samples))
 
 
 @lru_cache(maxsize=4096)
-def _interval(samples: tuple[float, ...]) -> tuple[float, float]:
+def _reach(samples: tuple[float, ...]) -> tuple[float, float]:
     values = np.asarray(samples, dtype=np.float64)
     if values.size < 2:
         return 0.0, math.inf

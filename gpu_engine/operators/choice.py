@@ -13,7 +13,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.features import product_features
 from gpu_engine.formats import find_kernel, kernel_names
-from gpu_engine.records import DeviceInfo
+from gpu_engine.records import DeviceInfo, backend_of
 
 SHARED = "csc/atomic"
 """The kernel that multiplies across the order in which a matrix is stored: its CSC is the CSR of the transpose."""
@@ -132,10 +132,9 @@ def like(results: Mapping[str, Any], backend: str) -> Choice:
 
 def _is_ours(measurement: Mapping[str, Any], backend: str) -> bool:
     """Whether it has the time of a product by a kernel that this backend has, measured on that backend."""
-    there = "cpu" if str(measurement["device"]).rpartition("/")[2] == "cpu" else "cuda"
     return (
         measurement["study"] == "formats"
         and measurement["median_s"] is not None
-        and there == backend
+        and backend_of(measurement) == backend
         and measurement["kernel"] in kernel_names(backend)
     )

@@ -187,7 +187,8 @@ class JobRun(threading.Thread):
         return task, len(cases) - len(todo)
 
     def _record_failure(self, study: Study, case: Case, note: str) -> None:
-        self._journal.record_failure(Measurement.of(case, self.device.id, study.details, "failed", note=note))
+        known = {"backend": self.device.backend, "note": note}
+        self._journal.record_failure(Measurement.of(case, self.device.id, study.details, "failed", **known))
 
     def _listen(self, task: StudyTask) -> Failure | None:
         """Commits what the process says until it has said everything; the Failure that it ends with, if any."""

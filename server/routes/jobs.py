@@ -147,9 +147,9 @@ def get_results(job_id: str, request: Request, database: DatabaseDep, samples: b
         if etag_matches(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         found = results.measurements(session, [job.id], samples=samples)
-        if as_csv:
-            return Response(results.csv_text(found), media_type="text/csv", headers=headers)
         data = results.study_data(session, found, results.traces(session, [job]))
+        if as_csv:
+            return Response(results.csv_text(data), media_type="text/csv", headers=headers)
         return JSONResponse(results_document(data, samples), headers=headers)
 
 

@@ -142,7 +142,7 @@ def get_recordings(
         measured, traced = recorded_results.results_of(session, row.id, query.study and study(query.study).name)
         data = results.study_data(session, measured, traced)
     if wants_csv(request):
-        return etag_response(request, results.csv_text(data.measurements), CSV_TYPE)
+        return etag_response(request, results.csv_text(data), CSV_TYPE)
     return etag_response(request, dumps(results_document(data)))
 
 

@@ -14,10 +14,10 @@ from web.interim import BARS_MAX, SLOWEST, WIDTH, JsonInterim, bars, matrix_of
 def interim(matrix_id: str, **medians: float) -> list[JsonInterim]:
     """Medians in seconds by kernel, a tenth around them, of warm products but for one cold one."""
     own = [
-        Interim(Case(matrix_id, kernel.replace("_", "/"), "warm").key, time_s, 0.9 * time_s, 1.1 * time_s)
+        Interim(Case(matrix_id, kernel.replace("_", "/"), "warm").key, time_s, 0.9 * time_s, 1.1 * time_s, 9)
         for kernel, time_s in medians.items()
     ]
-    return [as_json(each) for each in [*own, Interim(Case(matrix_id, "csr/scalar", "cold").key, 9.0, 8.0, 10.0)]]
+    return [as_json(each) for each in [*own, Interim(Case(matrix_id, "csr/scalar", "cold").key, 9.0, 8.0, 10.0, 9)]]
 
 
 def test_a_bar_is_as_long_as_its_time_and_the_scale_ends_at_some_times_the_shortest() -> None:
@@ -33,6 +33,15 @@ def test_a_bar_is_as_long_as_its_time_and_the_scale_ends_at_some_times_the_short
         False,
         "a, warm: provisional medians of the rounds so far, 95 % intervals.",
     )
+
+
+@pytest.mark.parametrize("rounds", [2, 4, 5])
+def test_a_few_rounds_show_their_number_and_ends(rounds: int) -> None:
+    own = Interim(Case("m", "csr/scalar", "warm").key, 1.0, None, None, rounds, False, 0.9, 1.1)
+    picture = bars([as_json(own)], "a", {}, None, ())
+    assert picture is not None
+    ends = "900\u202fms – 1.10\u202fs"
+    assert picture.bars[0].texts[1] == (f"{rounds} rounds, {ends}" if rounds < 5 else "–")
 
 
 def test_predictions_stand_alone_until_there_are_times_and_beside_them_then() -> None:

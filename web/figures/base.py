@@ -36,6 +36,8 @@ Role = Literal[
     "gamma",
     "level",
     "histogram",
+    "beyond",
+    "busy",
 ]
 """What a trace is, in its `meta`: static/paint.js paints each in the theme of the page."""
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.finding import interval_text
 from gpu_engine.findings.history.change_points import History, Period
 from gpu_engine.findings.history.records import Taken
 from gpu_engine.findings.history.sentences import growth_in_words, spread
 from gpu_engine.findings.history.tables import Marked, marked
-from gpu_engine.findings.units import TIME, Unit, interval, moment, seconds, unit_for
+from gpu_engine.findings.units import TIME, Unit, moment, seconds, unit_for
 from gpu_engine.records import Measurement
 from web.figures import marks
 from web.figures.base import blank, caption, escape
@@ -155,7 +156,7 @@ def _points(history: History, taken: Sequence[Taken], y: Sequence[float], marker
 
 def _hover(history: History, taken: Taken) -> str:
     m = taken.measurement
-    own = seconds(m.median_s), interval(m.ci_low_s, m.ci_high_s), f"{moment(taken.measured_at)} UTC"
+    own = seconds(m.median_s), interval_text(m), f"{moment(taken.measured_at)} UTC"
     return marks.hover(history.label, f" in job {taken.job_id[:8]}", *own)
 
 

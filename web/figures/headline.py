@@ -56,7 +56,7 @@ def draw(info: Info) -> go.Figure:
     """A point a matrix with its interval, above the line where our kernel is faster."""
     if not info.points:
         return blank(NOTHING)
-    axis = log_axis([*(end for point in info.points for end in point.interval), 1.0], least_span=3.0)
+    axis = log_axis([*(point.ratio for point in info.points), 1.0], least_span=3.0)
     span = [0, len(info.points) + 1]
     figure = go.Figure(go.Scatter(x=span, y=[1.0, 1.0], **_LINE))
     for word in WORDS:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.differences import apart
+from gpu_engine.findings.finding import interval_text
 from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, TIME, Unit, interval, moment, ratio, seconds, unit_for
+from gpu_engine.findings.units import MISSING, TIME, Unit, moment, ratio, seconds, unit_for
 from gpu_engine.records import Measurement
 from web.figures import marks
 from web.figures.base import blank, caption, escape, log_axis
@@ -97,7 +98,7 @@ def table(info: Sequence[Panel]) -> Table:
                 before = own.visits[number - 1].kernels.get(m.kernel) if number else None
                 said = apart(before, m) if before else None
                 against = (ratio(said.ratio), said.kind) if said else (MISSING, MISSING)
-                times = seconds(m.median_s), interval(m.ci_low_s, m.ci_high_s)
+                times = seconds(m.median_s), interval_text(m)
                 rows.append((moment(visit.queued_at), visit.job_id[:8], *own.place, name, *times, *against))
     return Table(heads, tuple(rows))
 

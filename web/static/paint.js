@@ -58,6 +58,14 @@ const PAINT = {
   reason(trace, { muted }) {
     trace.textfont = { color: muted };
   },
+  beyond(trace, { ink }) {
+    trace.marker.color = ink;
+  },
+  busy(trace, { muted, line }) {
+    trace.marker.color = trace.marker.line.color = line;
+    trace.marker.pattern.fgcolor = muted;
+    if (trace.error_x) Object.assign(trace.error_x, { color: muted, thickness: 1 });
+  },
   profile: keep,
   gamma: keep,
   level: keep,

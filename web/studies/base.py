@@ -91,7 +91,7 @@ def by_sigma(results: Results) -> list[str]:
 def on_cpu(data: StudyData) -> bool:
     """Whether some of the results are of a CPU."""
     # With several workers a device carries the name of its host: `gpu1/cpu`.
-    return any(m.device.endswith("cpu") for m in data.measurements)
+    return any(m.backend == "cpu" for m in data.measurements)
 
 
 def nothing(data: StudyData) -> tuple[str, ...]:  # noqa: ARG001

@@ -9,6 +9,7 @@ from gpu_engine.findings import units
 from gpu_engine.records import dumps
 from web import assets, contexts
 from web.download import document
+from web.figures.whiskers import clip
 from web.provenance import BIBTEX, name_provenance, provenance_of
 from web.results import results_of, with_traces
 from web.selection import Selection
@@ -27,7 +28,7 @@ def page(session: Session, study: StudyPage, asked: Selection, site: str) -> con
         if figure.chart.version != "0":
             drawn = study.figure(figure.name)
             picture = drawn.draw(drawn.info(data))
-            name_provenance(picture, drawn.title, provenance.lines)
+            name_provenance(clip(picture), drawn.title, provenance.lines)
             figures[figure.name] = _in_script(picture.to_json())
     return contexts.ReportPage(
         title=study.title,

@@ -74,6 +74,9 @@ def _columns(study: StudyPage, asked: Selection, name: str, found: NamedTables) 
     }
 
 
+BUSY = " · the machine was busy: these times do not count"
+"""Added to the heading of such cases, which their files repeat."""
+
 STRUCTURE = "structure"
 """The name of the table of the matrices, and of its section."""
 
@@ -107,8 +110,9 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
     """Every table by its name, made as it is asked for: those of figures only where one is wanted."""
     for line in finding_lines(study, results):
         finding = line.finding
-        title = f"{finding.title} · {finding.device} · {finding.cache}"
-        keys = ("matrix", finding.title), ("device", finding.device), ("cache", finding.cache)
+        title = f"{finding.title} · {finding.device} · {finding.cache}{BUSY if finding.busy else ''}"
+        busy = "yes" if finding.busy else "no"
+        keys = ("matrix", finding.title), ("device", finding.device), ("cache", finding.cache), ("busy", busy)
         yield f"cases-{line.id}", NamedTables(title, (TitledTable(title, finding.table, keys=keys),), line)
     for figure in study.figures:
         if figure.table and name == f"{figure.name}-numbers":

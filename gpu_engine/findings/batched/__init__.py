@@ -7,7 +7,16 @@ from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, largest, name_of
 from gpu_engine.findings.data import KEPT, StudyData
-from gpu_engine.findings.finding import Finding, against, common_axes, row_of, share, with_energy
+from gpu_engine.findings.finding import (
+    Finding,
+    against,
+    common_axes,
+    interval_text,
+    row_of,
+    share,
+    share_text,
+    with_energy,
+)
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 
@@ -56,6 +65,7 @@ def finding(group: BatchGroup, data: StudyData) -> Finding:
         axes=common_axes(group.measurements),
         leaders=group.leaders,
         decided=group.ranking.decided,
+        busy=group.ranking.busy,
         sentences=_sentences(group),
         baseline=group.peer.kernel if group.peer else "",
         rows=tuple(row_of(m, m.kernel, m.case in leaders, group.peer) for m in group.measurements),
@@ -109,8 +119,8 @@ def _cells(m: Measurement) -> tuple[str, ...]:
     return (
         units.number(m.gflops),
         units.seconds(m.median_s),
-        units.interval(m.ci_low_s, m.ci_high_s),
-        units.percent(share(m.floor_s, m)),
+        interval_text(m),
+        share_text(m.floor_s, m),
         units.size(m.stored_bytes),
         units.rate(bandwidth(m)),
         "none" if m.details.convert_s == 0 else units.seconds(m.details.convert_s),

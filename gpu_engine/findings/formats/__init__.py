@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import KEPT, StudyData, op_of
-from gpu_engine.findings.finding import Finding, against, common_axes, row_of, share, with_energy
+from gpu_engine.findings.finding import Finding, against, common_axes, row_of, share, share_text, with_energy
 from gpu_engine.findings.formats import reproducibility
 from gpu_engine.findings.formats.groups import (
     OF_TRANSPOSE,
@@ -66,6 +66,7 @@ def _finding(facet: Facet, group: Sequence[Measurement], data: StudyData) -> Fin
         axes=common_axes(group),
         leaders=tuple(m.kernel for m in ranking.leaders),
         decided=ranking.decided,
+        busy=ranking.busy,
         sentences=sentences,
         baseline=baseline.kernel if baseline else "",
         rows=tuple(row_of(m, m.kernel, m.kernel in leaders, baseline) for m in group),
@@ -86,7 +87,7 @@ def _sentence(ranking: Ranking, baseline: Measurement) -> str:
     rival = next(others, None) if baseline in ranking.leaders else baseline
     facts = (
         units.gflops(best.gflops),
-        f"{units.percent(share(best.floor_s, best))} of the floor" if best.floor_s else "",
+        f"{units.percent(of_floor)} of the floor" if (of_floor := share(best.floor_s, best)) is not None else "",
         against(rival, best) if rival is not None and rival not in ranking.unsettled else "",
     )
     return ranking.sentence(lambda m: m.kernel, f"on {best.device}, {best.cache}", facts)
@@ -94,7 +95,7 @@ def _sentence(ranking: Ranking, baseline: Measurement) -> str:
 
 def _undecided(timed: Sequence[Measurement]) -> str:
     """Why no verdict is possible of times that came without their rounds; empty where one is."""
-    alone = not any(m.ci_low_s for m in timed)
+    alone = not any(m.ci_low_s or m.few_rounds_s for m in timed)
     return "These are single times without intervals: no verdict tells them apart." if alone else ""
 
 
@@ -103,19 +104,16 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
     timed = [m for m in group if m.median_s]
     time = units.unit_for([m.median_s for m in timed], units.TIME)
     size = units.unit_for([m.stored_bytes for m in timed], units.SIZE)
-    times = units.column([units.scaled(t, time) for m in group for t in (m.median_s, m.ci_low_s, m.ci_high_s)])
+    times = units.column([units.scaled(t, time) for m in group for t in (m.median_s, *_ends(m))])
     columns = (
         (Head("rate", "GFLOP/s"), units.column([m.gflops for m in group])),
         (Head("median", time.symbol), times[0::3]),
         (
             Head("95 % interval", time.symbol),
-            [
-                f"{low} – {high}" if low != units.MISSING else low
-                for low, high in zip(times[1::3], times[2::3], strict=True)
-            ],
+            list(map(_interval, group, times[1::3], times[2::3])),
         ),
-        (Head("share of", "floor"), [units.percent(share(m.floor_s, m)) for m in group]),
-        (Head("share of", "gather floor"), [units.percent(share(m.gather_floor_s, m)) for m in group]),
+        (Head("share of", "floor"), [share_text(m.floor_s, m) for m in group]),
+        (Head("share of", "gather floor"), [share_text(m.gather_floor_s, m) for m in group]),
         (Head("stored", size.symbol), units.column([units.scaled(m.stored_bytes, size) for m in group])),
         (Head("conversion", "from CSR"), [_conversion(m) for m in group]),
         (Head("pays off", "after products"), [_pays_off(m, baseline) for m in group]),
@@ -124,6 +122,17 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
     )
     heads, cells = zip(*columns, strict=True)
     return with_energy(Table(heads, tuple(zip(*cells, strict=True))), group)
+
+
+def _ends(m: Measurement) -> tuple[float | None, float | None]:
+    """Return the ends of the interval in seconds; of too few rounds for one the quickest and the slowest."""
+    return (m.min_s, m.max_s) if m.few_rounds_s else (m.ci_low_s, m.ci_high_s)
+
+
+def _interval(m: Measurement, low: str, high: str) -> str:
+    """Return what stands under the head of intervals; low, high: the ends as the column has them."""
+    spread = low if low in (high, units.MISSING) else f"{low} – {high}"
+    return units.rounds_text(len(m.few_rounds_s), spread) if m.few_rounds_s else spread
 
 
 def _conversion(m: Measurement) -> str:

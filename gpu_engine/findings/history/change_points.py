@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpu_engine.findings.history.records import Change, Taken, Underneath, changes, underneath
 from gpu_engine.records import Case, Measurement
-from gpu_engine.verdict import ROUNDS_MIN, SMALLEST_GAP, Verdict, VerdictKind, backend_of, compare, limit_of
+from gpu_engine.verdict import ROUNDS_MIN, SMALLEST_GAP, Verdict, VerdictKind, compare, limit_of
 
 PERIOD_MIN = 3
 """Fewer measurements make no level: one that is off by itself is a spike, and so are two."""
@@ -102,7 +102,7 @@ class ChangePoint:
     def is_seen(self) -> bool:
         """Whether the levels are further apart than what the kernel differs from itself by."""
         sides = self.before.level, self.after.level
-        return abs(self.growth) > limit_of(backend_of(sides[1]), max(m.reference_gap or 0.0 for m in sides))
+        return abs(self.growth) > limit_of(sides[1].backend, max(m.reference_gap or 0.0 for m in sides))
 
     @property
     def first(self) -> Taken:
@@ -181,7 +181,7 @@ def noise_of(times: NDArray[np.float64], measurements: Sequence[Measurement]) ->
     scatter = TO_SIGMA * float(np.median(np.abs(np.diff(times)))) / math.sqrt(2) if len(times) > 1 else 0.0
     widths = [math.log(m.ci_high_s / m.ci_low_s) for m in measurements if m.ci_low_s and m.ci_high_s]
     within = float(np.median(widths)) / (2 * 1.96) if widths else 0.0
-    return max(scatter, within, FLOOR[backend_of(measurements[0])])
+    return max(scatter, within, FLOOR[measurements[0].backend])
 
 
 def _ends(times: NDArray[np.float64], noise: float) -> list[int]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from gpu_engine.findings.finding import interval_text
 from gpu_engine.findings.history.change_points import History
 from gpu_engine.findings.history.records import SOURCE, Change, Taken
 from gpu_engine.findings.history.sentences import by_job, environments
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, interval, moment, seconds, times
+from gpu_engine.findings.units import MISSING, moment, seconds, times
 
 ROWS_MAX = 500
 """Most rows of the table of measurements; the API has them all."""
@@ -78,6 +79,6 @@ def _taken(history: History) -> Iterable[tuple[Taken, tuple[str, ...]]]:
     for period in history.periods:
         for taken in period.taken:
             m = taken.measurement
-            times_of = seconds(m.median_s), interval(m.ci_low_s, m.ci_high_s), seconds(period.level_s)
+            times_of = seconds(m.median_s), interval_text(m), seconds(period.level_s)
             names = moment(taken.measured_at), taken.job_id[:8], history.label
             yield taken, (*names, *times_of, changed.get(taken.job_id, ""))

@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import KEPT, StudyData
-from gpu_engine.findings.finding import Finding, against, row_of, share, with_energy
+from gpu_engine.findings.finding import Finding, against, interval_text, row_of, share_text, with_energy
 from gpu_engine.findings.pagerank.runs import (
     FP64,
     KINDS,
@@ -120,6 +120,7 @@ def _finding(group: RunGroup, data: StudyData) -> Finding:
         axes=group.axes,
         leaders=tuple(labels[m.case] for m in ranking.leaders),
         decided=ranking.decided,
+        busy=ranking.busy,
         sentences=(first, *_on_kinds(group, right, matrix.n_rows), *_wrong(group, matrix.n_rows)),
         baseline=group.label(full) if full else "",
         rows=tuple(row_of(r.measurement, group.label(r), r.measurement.case in leaders, base) for r in group.runs),
@@ -199,8 +200,8 @@ def _cells(run: Run, group: RunGroup, n: int) -> tuple[str, ...]:
         units.count(own.iterations),
         by_segments(own.iterations_by_segments) or units.MISSING,
         units.seconds(m.median_s),
-        units.interval(m.ci_low_s, m.ci_high_s),
-        units.percent(share(m.floor_s, m)),
+        interval_text(m),
+        share_text(m.floor_s, m),
         units.ratio(speed_up(group.plain(run), run)),
         power(own.residual),
         power(own.distance),

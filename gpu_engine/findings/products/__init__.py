@@ -3,7 +3,7 @@
 from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.finding import Finding, common_axes, row_of, share
+from gpu_engine.findings.finding import Finding, common_axes, interval_text, row_of, share_text
 from gpu_engine.findings.pagerank.figure_four import PRINTED
 from gpu_engine.findings.pagerank.runs import triangles
 from gpu_engine.findings.products.conclusions import said
@@ -91,6 +91,7 @@ def _finding(group: ProductGroup, data: StudyData) -> Finding:
         axes=common_axes(group.measurements),
         leaders=tuple(label(m) for m in group.ranking.leaders),
         decided=group.ranking.decided,
+        busy=group.ranking.busy,
         sentences=_said_of(group, data),
         baseline=label(full[0]) if full else "",
         rows=tuple(row_of(m, label(m), m.case in leaders, full[0] if full else None) for m in group.measurements),
@@ -157,8 +158,8 @@ def _cells(m: Measurement, group: ProductGroup) -> tuple[str, ...]:
     return (
         units.ratio(group.gain(*Product.parse(m.kernel, m.axes))),
         units.seconds(m.median_s),
-        units.interval(m.ci_low_s, m.ci_high_s),
-        units.percent(share(m.floor_s, m)),
+        interval_text(m),
+        share_text(m.floor_s, m),
         units.number(m.gflops),
         *map(units.number, (own.sectors_of_ranks, own.lines_of_ranks, own.sectors_of_values, own.lines_of_values)),
         units.size(m.stored_bytes),

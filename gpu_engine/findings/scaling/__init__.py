@@ -58,6 +58,7 @@ def _finding(groups: Sequence[WorkGroup], data: StudyData) -> Finding:
         axes=common_axes(m for group in groups for series in group.series for m in series.measurements),
         leaders=tuple(labels[m.case] for m in ranking.leaders),
         decided=ranking.decided,
+        busy=ranking.busy,
         sentences=sentences(groups, data),
         baseline="one device",
         rows=rows(groups, {m.case for m in ranking.leaders}),

@@ -53,7 +53,7 @@ ITSELF = SpeedUp(1.0, 1.0, 1.0, "same")
 
 def is_virtual(m: Measurement) -> bool:
     """Whether its devices are threads of a CPU."""
-    return m.device.endswith("cpu") or VIRTUAL in m.note
+    return m.backend == "cpu" or VIRTUAL in m.note
 
 
 def speed_up(base: Measurement | None, m: Measurement) -> SpeedUp | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gpu_engine.findings import units
-from gpu_engine.findings.finding import Row, row_of
+from gpu_engine.findings.finding import Row, interval_text, row_of
 from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, imbalance
 from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup
 from gpu_engine.findings.tables import Head, Table
@@ -63,7 +63,7 @@ def _cells(group: WorkGroup, series: Series, m: Measurement, library: bool) -> t
     return (
         units.count(m.details.devices),
         units.seconds(m.median_s),
-        units.interval(m.ci_low_s, m.ci_high_s),
+        interval_text(m),
         units.number(m.gflops),
         *_beside(group, series, m),
         *(_against(group.twin(series, m), m) if library else ()),

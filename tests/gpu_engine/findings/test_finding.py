@@ -121,6 +121,7 @@ def test_the_document_has_a_verdict_for_each_row() -> None:
         "axes": {"a": "b"},
         "leaders": ["csr/vector, x 2"],
         "decided": True,
+        "busy": None,
         "sentences": ["One is fastest."],
         "baseline": "csr/scalar",
     }

@@ -34,7 +34,13 @@ def test_what_is_no_number_is_a_dash(value: float | None) -> None:
         (2.5, "2.50 s"),
         (41e-9, "41.0 ns"),
         (0.0, "0 ns"),
-        (0.99995e-3, "1 000 µs"),
+        (0.99995e-3, "1.00 ms"),
+        (0.99949e-3, "999 µs"),
+        (0.99951, "1.00 s"),
+        (999.9e-9, "1.00 µs"),
+        (-1e-3, "−1.00 ms"),
+        (-0.99999e-3, "−1.00 ms"),
+        (-2.5, "−2.50 s"),
     ],
 )
 def test_seconds_choose_their_unit(value: float, text: str) -> None:
@@ -75,3 +81,34 @@ def test_unit_for_takes_the_smallest_value() -> None:
 
 def test_moment_is_utc() -> None:
     assert units.moment(0) == "1970-01-01 00:00"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(999_999, "1.00 MB"), (999, "999 B"), (999.6, "1.00 kB"), (-999_999, "−1.00 MB"), (0, "0 B")]
+)
+def test_sizes_choose_their_unit_after_rounding(value: float, text: str) -> None:
+    assert units.size(value).replace(T, " ") == text
+
+
+def test_negative_values_have_units_decimals_and_shares() -> None:
+    assert units.column([-0.5, -12.25]) == ["−0.500", "−12.250"]
+    assert units.percent(-0.05).replace(T, " ") == "−5.0 %"
+    assert units.energy(-1e-3).replace(T, " ") == "−1.00 mJ"
+    assert units.rate(999.9e9).replace(T, " ") == "1.00 TB/s"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "text"),
+    [
+        (0, "0 rounds, 3.00 ms – 4.00 ms"),
+        (1, "1 round, 3.00 ms"),
+        (2, "2 rounds, 3.00 ms – 4.00 ms"),
+        (4, "4 rounds, 3.00 ms – 4.00 ms"),
+        (5, "1.00 ms – 9.00 ms"),
+        (15, "1.00 ms – 9.00 ms"),
+        (None, "1.00 ms – 9.00 ms"),
+    ],
+)
+def test_few_rounds_show_their_number_and_ends(rounds: int | None, text: str) -> None:
+    shown = units.interval_or_rounds(rounds, (1e-3, 9e-3), (3e-3, 4e-3))
+    assert shown.replace(T, " ") == text

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from gpu_engine.findings import units
 from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, largest
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.finding import share
+from gpu_engine.findings.finding import share_text
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
@@ -30,7 +30,7 @@ class Kernel:
     """A kernel with a time; bandwidth: the bytes a second that it sustains, padding included."""
 
     measurement: Measurement
-    floor_share: float | None
+    floor_share: str
     bandwidth: float | None
 
     @property
@@ -109,7 +109,7 @@ def table(info: Mixed) -> Table:
         rates = units.column([kernel.measurement.gflops for kernel in mixture.kernels])
         for kernel, rate in zip(mixture.kernels, rates, strict=True):
             moved = units.size(kernel.measurement.stored_bytes), units.rate(kernel.bandwidth)
-            numbers = rate, units.percent(kernel.floor_share), *moved
+            numbers = rate, kernel.floor_share, *moved
             of = *mixture.facet, units.count(mixture.problems)
             rows.append((*of, kernel.name, *numbers, ", ".join(mixture.matrices)))
     return Table(heads, tuple(rows))
@@ -130,13 +130,13 @@ def _fastest(mixture: Mixture) -> str:
     leaders = join(mixture.leaders, NAMED) or "nothing leads, the first"
     return (
         f"On {name}, {units.count(mixture.problems)} problems, {device}, {cache}: {leaders} with "
-        f"{units.gflops(first.measurement.gflops)} ({units.percent(first.floor_share)} of the floor); "
+        f"{units.gflops(first.measurement.gflops)} ({first.floor_share} of the floor); "
         f"{mixture.most.name} sustains most, {units.rate(mixture.most.bandwidth)}."
     )
 
 
 def _mixture(group: BatchGroup, data: StudyData) -> Mixture:
-    kernels = tuple(Kernel(m, share(m.floor_s, m), bandwidth(m)) for m in group.timed)
+    kernels = tuple(Kernel(m, share_text(m.floor_s, m), bandwidth(m)) for m in group.timed)
     return Mixture(
         facet=facet(group, data),
         problems=group.problems,

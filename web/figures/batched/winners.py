@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from gpu_engine.findings import units
 from gpu_engine.findings.batched.groups import PAPER, BatchGroup, batch_groups, is_balanced, largest
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.finding import gain, share
+from gpu_engine.findings.finding import gain, share_text
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.findings.units import MISSING
@@ -59,7 +59,7 @@ class Row:
     matrix: MatrixFeatures
     kernels: tuple[Measurement, ...]
     leaders: tuple[str, ...]
-    floor_share: float | None
+    floor_share: str
     paper: Rival | None
     library: Rival | None
 
@@ -181,7 +181,7 @@ def _row(group: BatchGroup, data: StudyData) -> Row:
         matrix=data.matrix(group.matrix_id),
         kernels=tuple(group.timed),
         leaders=group.leaders,
-        floor_share=share(first.floor_s, first),
+        floor_share=share_text(first.floor_s, first),
         paper=Rival(paper.kernel, gain(paper, first)) if paper else None,
         library=Rival(group.peer.kernel, gain(group.peer, first)) if group.peer else None,
     )
@@ -220,7 +220,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         BALANCE[is_balanced(row.matrix)],
         join(row.leaders, NAMED) or MISSING,
         units.number(row.kernels[0].gflops),
-        units.percent(row.floor_share),
+        row.floor_share,
         *(cell for rival in (row.paper, row.library) for cell in _over(rival)),
     )
 

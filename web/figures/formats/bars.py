@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.finding import Finding, share
+from gpu_engine.findings.finding import Finding, interval_text, share
 from gpu_engine.findings.formats import findings
-from gpu_engine.findings.formats.groups import group_by_facet
-from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.findings.formats.groups import group_by_facet, without_duplicates
+from gpu_engine.findings.ranking import NAMED, join, rank
 from gpu_engine.findings.units import gflops, ratio, seconds
 from gpu_engine.records import Measurement
 from web.figures import marks
@@ -43,6 +43,7 @@ class Panel:
 
     rates    of those with a time; without_time: those without
     bounds   by the names of BOUNDS
+    busy     as in Ranking: the bars are gray
     """
 
     matrix: str
@@ -52,6 +53,7 @@ class Panel:
     rates: tuple[Rate, ...]
     bounds: Mapping[str, tuple[Bound, ...]]
     without_time: tuple[Measurement, ...]
+    busy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,10 @@ def draw(info: Info) -> go.Figure:
     heights = [len(panel.kernels) * ROW_PX for panel in info.panels]
     figure = panels(titles, heights, len(BOUNDS), bargap=0.3, barmode="overlay")
     for row, panel in enumerate(info.panels, start=1):
-        traces = [*map(_bar, panel.rates), *(_bounds(panel.bounds[name], name, row == 1) for name in BOUNDS)]
+        traces = [
+            *(_bar(rate, panel.busy) for rate in panel.rates),
+            *(_bounds(panel.bounds[name], name, row == 1) for name in BOUNDS),
+        ]
         if panel.without_time:
             traces.append(_reasons(panel.without_time))
         for trace in traces:
@@ -130,6 +135,7 @@ def _panel(matrix: str, device: str, cache: str, group: Sequence[Measurement]) -
         tuple(map(rate_of, timed)),
         {name: _bounds_of(timed, name) for name in BOUNDS},
         tuple(m for m in group if m.median_s is None),
+        rank(without_duplicates(timed)).busy,
     )
 
 
@@ -138,9 +144,9 @@ def _bounds_of(timed: Sequence[Measurement], name: str) -> tuple[Bound, ...]:
     return tuple(Bound(m.kernel, time_s, rate_within(m, time_s), share(time_s, m)) for m, time_s in times if time_s)
 
 
-def _bar(rate: Rate) -> go.Bar:
+def _bar(rate: Rate, busy: str) -> go.Bar:
     m, look = rate.measurement, style(rate.measurement.format)
-    interval = f"95 % interval {seconds(m.ci_low_s)} to {seconds(m.ci_high_s)}" if m.ci_low_s else "no interval"
+    interval = f"95 % interval {interval_text(m)}" if m.ci_low_s else interval_text(m) if m.rounds else "no interval"
     text = marks.hover(m.kernel, f" {gflops(m.gflops)}", f"median {seconds(m.median_s)}, {interval}")
     return marks.bars(
         [(rate.value, m.kernel, text)],
@@ -148,7 +154,7 @@ def _bar(rate: Rate) -> go.Bar:
         name=escape(m.kernel),
         error_x=marks.intervals([rate.value], [rate.interval]),
         showlegend=False,
-        meta={"role": "kernel", "format": m.format},
+        meta={"role": "busy" if busy else "kernel", "format": m.format},
     )
 
 

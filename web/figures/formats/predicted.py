@@ -10,6 +10,7 @@ from gpu_engine.advisor.evaluation import WITHIN
 from gpu_engine.advisor.gpus import Gpu, gpu_named
 from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.finding import interval_text
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 from web.figures import marks
@@ -88,8 +89,8 @@ def draw(info: Panels[Panel]) -> go.Figure:
         return blank(NOTHING)
     titles = [place_in_words(panel.place) for panel in info.panels]
     figure = marks.bar_panels(titles, [list(map(escape, panel.points)) for panel in info.panels], 0, "overlay", ROW_PX)
-    ends = [end for panel in info.panels for point in panel.every for end in point.interval]
-    axis = log_axis([*ends, 1 / WITHIN, WITHIN], least_span=2.0)
+    ratios = [point.ratio for panel in info.panels for point in panel.every]
+    axis = log_axis([*ratios, 1 / WITHIN, WITHIN], least_span=2.0)
     for row, panel in enumerate(info.panels, start=1):
         # Plotly leaves out the shapes of a panel that has no trace yet.
         figure.add_trace(_markers(panel), row=row, col=1)
@@ -113,7 +114,7 @@ def table(info: Panels[Panel]) -> Table:
             *panel.place,
             units.seconds(point.predicted_s),
             units.seconds(point.measurement.median_s),
-            units.interval(point.measurement.ci_low_s, point.measurement.ci_high_s),
+            interval_text(point.measurement),
             units.ratio(point.ratio),
         )
         for panel in info.panels

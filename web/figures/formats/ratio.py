@@ -116,7 +116,7 @@ def draw(info: Info) -> go.Figure:
     every = [point for panel in info.panels for point in panel.points]
     sigmas = [point.feature for point in every]
     sigma = log_axis(sigmas, before="" if all(sigmas) else "0")
-    ratios = log_axis([*(end for point in every for end in point.interval), 1.0], least_span=4.0)
+    ratios = log_axis([*(point.ratio for point in every), 1.0], least_span=4.0)
     titles = [_title(panel) for panel in info.panels]
     figure = panels(titles, [PANEL_PX] * len(info.panels), 2, across=2)
     for row, panel in enumerate(info.panels, start=1):

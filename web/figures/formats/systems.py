@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.finding import interval_text
 from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 from web.figures import marks
@@ -202,7 +203,7 @@ def _cells(point: Point, device: str) -> tuple[str, ...]:
     return (
         m.kernel,
         units.seconds(m.median_s),
-        units.interval(m.ci_low_s, m.ci_high_s),
+        interval_text(m),
         units.number(m.gflops),
         *(units.ratio(value(device) if device != point.slowest else None) for value in (point.gain, point.bandwidth)),
     )
