@@ -32,7 +32,7 @@ def with_evidence(record: JsonObject, backend: str, samples: list[float]) -> Jso
     few = rounds is not None and rounds < INTERVAL_ROUNDS_MIN
     if few:
         found["ci_low_s"] = found["ci_high_s"] = None
-    found.setdefault("max_s", max(samples) if samples else _greatest(record, rounds) if few else None)
+    found.setdefault("max_s", max(samples) if samples else _greatest(record, rounds) if rounds and few else None)
     found.setdefault("backend", backend or _backend(record))
     return found
 
@@ -91,8 +91,8 @@ def _rewrite(shape: Callable[[JsonObject, str, list[float]], JsonObject]) -> Non
     recorded = _backends(recordings)
     results = _table("recorded_results", "recording_id", measurements=sa.JSON())
     for number, recording_id, records in _rows(results, "recording_id", "measurements"):
-        changed = [shape(record, recorded.get(recording_id, ""), []) for record in records]
-        connection.execute(sa.update(results).where(results.c.id == number).values(measurements=changed))
+        shaped = [shape(record, recorded.get(recording_id, ""), []) for record in records]
+        connection.execute(sa.update(results).where(results.c.id == number).values(measurements=shaped))
 
 
 def _backends(table: sa.TableClause) -> Mapping[str, str]:

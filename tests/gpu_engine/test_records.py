@@ -1,4 +1,5 @@
 import dataclasses
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -45,7 +46,14 @@ def test_what_divides_a_key_is_no_part_of_a_case(kernel: str, axes: tuple[tuple[
 
 
 def timed(rounds: int | None, **fields: object) -> Measurement:
-    known = {"median_s": 2.0, "ci_low_s": 1e-22, "ci_high_s": 1e22, "min_s": 1.0, "q1_s": 1.5, "q3_s": 2.5}
+    known: dict[str, Any] = {
+        "median_s": 2.0,
+        "ci_low_s": 1e-22,
+        "ci_high_s": 1e22,
+        "min_s": 1.0,
+        "q1_s": 1.5,
+        "q3_s": 2.5,
+    }
     return Measurement.of(CASE, "cpu", Details, rounds=rounds, **known | fields)
 
 

@@ -125,7 +125,8 @@ def test_the_files_are_those_that_the_docs_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("files", range(len(FILES)))
 def test_a_remote_matrix_is_none_before_all_its_files_are_there(monkeypatch: pytest.MonkeyPatch, files: int) -> None:
     store = Store("memory://interrupted")
-    put_file, written = store.fs.put_file, []
+    put_file = store.fs.put_file
+    written: list[tuple[str, ...]] = []
 
     def interrupted(*paths: str) -> None:
         if len(written) == files:
