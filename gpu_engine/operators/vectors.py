@@ -281,10 +281,11 @@ class DeviceVectors(Vectors):
         if isinstance(vector, self.kind):
             return vector
         with _reading(vector, name):
-            if hasattr(vector, "__cuda_array_interface__"):
-                return self.xp.asarray(vector)
+            # DLPack first: by it a library has its vector ready on our stream, while JAX's other interface names none.
             if hasattr(vector, "__dlpack__") and _device_kind(vector) != HOST:
                 return self.xp.from_dlpack(vector)
+            if hasattr(vector, "__cuda_array_interface__"):
+                return self.xp.asarray(vector)
         raise ParameterError(f"{name} lies on the host and the matrix on a GPU; bring it there once: cupy.asarray.")
 
     def _here(self, array: Any, name: str) -> Any:

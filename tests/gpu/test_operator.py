@@ -88,7 +88,7 @@ def test_duplicates_and_unsorted_rows_become_canonical() -> None:
 
 
 def test_what_is_predicted_is_told() -> None:
-    op = operator(on_gpu(BATTERY["power_law"]()))
+    op = operator(on_gpu(BATTERY["power_law"]()), "predict")
     assert op.predicted_s is not None
     assert op.predicted_s > 0.0
     assert op.reason.startswith("predicted the fastest on ")

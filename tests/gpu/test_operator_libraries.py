@@ -319,6 +319,9 @@ def test_arrays_of_jax_are_taken_in_its_own_precision() -> None:
     x = jax.device_put(jnp.asarray(B, jnp.float32), jax.devices("gpu")[0])
     answer = op @ x
     assert isinstance(answer, jax.Array)
+    # What JAX still computes is waited for, on the device.
+    slow = jnp.linspace(0.0, 1.0, 2**26, dtype=jnp.float32).sort().sum() * 0 + x
+    np.testing.assert_allclose(np.asarray(op @ slow), np.asarray(answer), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(np.asarray(answer), LINE @ B.astype(np.float32), rtol=1e-5, atol=1e-6)
     columns = jax.device_put(jnp.asarray(COLUMNS, jnp.float32), jax.devices("gpu")[0])
     np.testing.assert_allclose(np.asarray(op @ columns), LINE @ COLUMNS, rtol=1e-4, atol=1e-5)
