@@ -9,6 +9,8 @@ from sqlalchemy import func, select
 
 from gpu_engine import recordings
 from gpu_engine.recordings import Recording
+from gpu_engine.records import measurement_from_json
+from gpu_engine.verdict import compare
 from server import import_recordings
 from server.db import Database
 from server.models import EventRow, MatrixRow, RecordedResultsRow, RecordingRow
@@ -195,3 +197,33 @@ def test_what_a_caller_imports_is_kept_beside_the_release_and_forgotten_when_ask
     assert names(database) == {"a grid": "recorded", "web-Test": "recorded"}
     import_recordings.delete(database, "node7/formats")
     assert (recorded(database), names(database)) == ({}, {})
+
+
+@pytest.mark.parametrize(("backend", "kind"), [("cpu", "same"), ("cuda", "slower")])
+def test_what_was_recorded_elsewhere_is_judged_by_the_limits_of_its_backend(
+    database: Database, folder: Path, backend: str, kind: str
+) -> None:
+    """Neither the id nor the name of the device says what it is."""
+    recording = sample()
+    device = replace(recording.device, id="node7", backend=backend, name="AMD EPYC")
+    profile = replace(recording.profile, device="node7", name="AMD EPYC")
+    times = {"csr/vector": 1e-3, "csr/scalar": 1.015e-3}
+    found = [
+        m.with_(
+            **dict.fromkeys(("min_s", "q1_s", "median_s", "q3_s", "max_s", "ci_low_s", "ci_high_s"), times[m.kernel]),
+            rounds=9,
+            reference_gap=0.0,
+            device="node7",
+            backend=backend,
+        )
+        for m in recording.measurements
+        if m.matrix_id == "grid" and m.kernel in times and m.cache == "warm"
+    ]
+    own = replace(recording, device=device, profile=profile, matrices=recording.matrices[:1], measurements=tuple(found))
+    write(folder, replace(own, traces=()), "node7")
+    import_recordings.run(database, folder)
+    with database.read() as session:
+        rows = session.scalars(select(RecordedResultsRow.measurements)).one()
+    stored = {m.kernel: m for m in map(measurement_from_json, rows)}
+    assert {m.backend for m in stored.values()} == {backend}
+    assert compare(stored["csr/vector"], stored["csr/scalar"]).kind == kind
