@@ -35,7 +35,7 @@ TINY = (
     Subject("grid system", "definite", PLANE),
     Subject("web system", "unsymmetric", generated("web", {"n": 200, "max_length": 50})),
 )
-NAMES = ["sparsight/predict", "sparsight/measure", "scipy", "torch"]
+NAMES = ["sparsight/auto", "sparsight/predict", "sparsight/measure", "scipy", "torch"]
 
 
 @pytest.fixture
@@ -67,15 +67,15 @@ def test_from_matrices_to_tables_and_a_recording(
     assert out == (tmp_path / "out" / "calls.md").read_text(encoding="utf-8") == calls_tables.report(recording)
     assert [(m.id, m.nnz) for m in recording.matrices] == [("grid", 556)]
     assert [times.name for times in recording.calls] == NAMES
-    for times in recording.calls[:3]:
+    for times in recording.calls[:4]:
         assert times.note == ""
         assert min(times.made_s or 0, times.cold_s or 0, times.warm_s or 0, times.host_s or 0, times.whole_s or 0) > 0
     assert recording.calls[0].kernel == "csr/smart"
-    assert recording.calls[2].versions.keys() == {"SciPy"}
+    assert recording.calls[3].versions.keys() == {"SciPy"}
     assert [(t.matrix_id, t.solver, t.name) for t in recording.solves] == [
         (name, solver, way)
         for name, solver in (("grid system", "cg"), ("web system", "gmres"))
-        for way in ("own matrix", "sparsight/predict", "sparsight/measure")
+        for way in ("own matrix", *NAMES[:3])
     ]
     for solved in recording.solves:
         assert solved.note == ""

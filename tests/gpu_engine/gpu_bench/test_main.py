@@ -141,6 +141,7 @@ def test_the_subjects_have_names_of_their_own_and_every_group_has_some() -> None
         "held out": 19,
         "collection": 14,
         "paper formats": 8,
+        "unfitted class": 19,
     }
     assert sum(subject.is_natural for subject in SUBJECTS) == 11
 
