@@ -17,6 +17,7 @@ import scipy.sparse
 from gpu_engine.errors import DeviceError
 from gpu_engine.formats import kernel_names
 from gpu_engine.operators import forks, operator
+from gpu_engine.operators.build import Source
 from tests.battery import BATTERY
 
 MATRIX = BATTERY["power_law"]().to_scipy()
@@ -55,8 +56,16 @@ def test_a_copy_shares_the_arrays_and_a_deep_one_does_not() -> None:
     assert not np.shares_memory(copy.copy(op)._product.room, op._product.room)
 
 
-def test_a_symmetric_operator_stays_its_own_transpose() -> None:
-    op = operator(scipy.sparse.csr_array(MATRIX @ MATRIX.T))
+@pytest.mark.parametrize("name", ["copy", "deepcopy", "pickle"])
+def test_a_copy_chooses_no_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    op = operator(MATRIX)
+    monkeypatch.setattr(Source, "_chosen", None)
+    assert DUPLICATES[name](op).kernel == op.kernel
+
+
+@pytest.mark.parametrize("stored", ["csr", "csc"])
+def test_a_symmetric_operator_stays_its_own_transpose(stored: Any) -> None:
+    op = operator(scipy.sparse.csr_array(MATRIX @ MATRIX.T).asformat(stored))
     assert op.T is op
     again = pickle.loads(pickle.dumps(op))
     assert again.T is again

@@ -190,6 +190,8 @@ def test_alpha_zero_does_not_read_x(x: Any) -> None:
     op, out = operator(SMALL), START.astype(x.dtype)
     np.testing.assert_array_equal(op.matvec(x, alpha=0.0), np.zeros(97))
     np.testing.assert_array_equal(op.matvec(x, out=out, alpha=0), np.zeros(97))
+    out.fill(np.nan)
+    np.testing.assert_array_equal(op.matvec(x, out=out, alpha=0), np.zeros(97))
     out = START.astype(x.dtype)
     np.testing.assert_array_equal(op.matvec(x, out=out, alpha=0.0, beta=2.0), 2.0 * START)
     np.testing.assert_array_equal(op.matvec(x, out=out, alpha=0.0, beta=1.0), 2.0 * START)

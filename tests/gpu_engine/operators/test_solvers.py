@@ -104,6 +104,7 @@ def test_a_preconditioner_is_one_too() -> None:
 
 ALGEBRA: dict[str, Callable[[Any], Any]] = {
     "product": lambda A: A @ A,
+    "dot": lambda A: A.dot(A),
     "sum": lambda A: A + A.T,
     "difference": lambda A: A - 0.5 * A.H,
     "scaled": lambda A: A * 2.0,

@@ -169,6 +169,27 @@ def test_a_forked_process_cannot_use_the_gpu_of_its_parent(
     assert DeviceVectors(0).guard() is None
 
 
+def strided() -> CupyArray:
+    array = CupyArray()
+    array.strides, array.flags.c_contiguous = (16,), False
+    return array
+
+
+UNUSUAL = (CupyArray(size=4), CupyArray(dtype="f4"), CupyArray(device=1), strided(), np.ones(5))
+
+
+def test_usual_vectors_of_a_gpu_need_no_other_look(cupy: SimpleNamespace) -> None:
+    vectors, x, out = DeviceVectors(0), CupyArray(), CupyArray(8192)
+    cupy.cuda.driver.ctxSetCurrent(100)
+    assert vectors.target(x, 5, out, 5) is out
+    assert vectors.target(x, 5, x, 5) is None
+    for other in UNUSUAL:
+        assert vectors.target(other, 5, out, 5) is None
+        assert vectors.target(x, 5, other, 5) is None
+    cupy.cuda.driver.ctxSetCurrent(101)
+    assert vectors.target(x, 5, out, 5) is None
+
+
 @pytest.mark.parametrize(
     ("begin", "overlaps"), [(4096, True), (4096 + 32, True), (4096 + 40, False), (4096 - 40, False)]
 )
