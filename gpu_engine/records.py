@@ -297,8 +297,10 @@ class Measurement(Generic[D]):
         "Seconds: medians of the rounds in the order they were taken; only where they are asked for.", ()
     )
     max_s: float | None = described("Seconds: the slowest round; null in older records of five rounds or more.", None)
-    backend: Backend = described(  # noqa: RUF009 (a field)
-        "Backend of the device: which kernels ran, and by which limits times are judged.", cast(Backend, "")
+    # Empty until __post_init__ fills it in. Made by a factory: the schema of the API has no default that is no backend.
+    backend: Backend = field(
+        default_factory=lambda: cast(Backend, ""),
+        metadata={"description": "Backend of the device: which kernels ran, and by which limits times are judged."},
     )
 
     def __post_init__(self) -> None:

@@ -31,6 +31,7 @@ from tests.conftest import AddMatrix
 from tests.gpu_engine import hostile
 from tests.gpu_engine.hostile import (
     archives,
+    dimacs,
     edge_lists,
     graph_xml,
     harwell_boeing,
@@ -80,6 +81,7 @@ FILES: dict[str, dict[str, Make]] = {
     "GraphML": _contents(graph_xml.GRAPHML),
     "GEXF": _contents(graph_xml.GEXF),
     "Harwell-Boeing": _contents(harwell_boeing.BAD),
+    "DIMACS": _contents(dimacs.BAD),
     "edge list": _contents(edge_lists.BAD),
     "a limit": _made(COSTLY),
     "a limit, compressed": hostile.LARGE,

@@ -266,10 +266,10 @@ def generate(rng: random.Random) -> Iterator[Case]:
     while True:
         options = ReadOptions(
             directed=rng.choice([True, True, True, True, False, False, False, None]),
-            weights=rng.choice(["auto", "auto", "values", "ignore"]),
-            duplicates=rng.choice(["sum", "last", "refuse"]),
-            header=rng.choice(["ask", "ask", "edge", "edge", "sizes"]),
-            ids=rng.choice(["ask", "shared", "shared", "apart"]),
+            weights=rng.choice(["auto", "auto", "values", "values", "ignore"]),
+            duplicates=rng.choice(["sum", "sum", "last", "refuse"]),
+            header=rng.choice(["ask", "edge", "edge", "edge", "edge", "sizes"]),
+            ids=rng.choice(["ask", "shared", "shared", "shared", "shared", "apart"]),
         )
         content = written(rng)
         name = f"{'directed' if options.directed else 'undirected'}, duplicates {options.duplicates}"

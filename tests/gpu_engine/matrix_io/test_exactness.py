@@ -55,7 +55,7 @@ ROUNDED: dict[str, Callable[[list[str]], bytes]] = {
 def test_decimal_numbers_are_rounded_to_the_nearest(name: str, tmp_path: Path) -> None:
     tokens = [token for number in WHOLE for token in spellings(number)]
     (tmp_path / "file").write_bytes(ROUNDED[name](tokens))
-    options = ReadOptions(directed=True) if name == "edge list" else ReadOptions()
+    options = ReadOptions(directed=True, ids="shared") if name == "edge list" else ReadOptions()
     values = read_matrix(tmp_path / "file", options=options).matrix.values.tolist()
     expected = [float(Fraction(number)) for number in WHOLE for _ in spellings(number)]
     assert [pair for pair in zip(tokens, values, expected, strict=True) if pair[1] != pair[2]] == []

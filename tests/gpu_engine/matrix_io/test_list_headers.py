@@ -8,6 +8,7 @@ import pytest
 from gpu_engine.errors import MatrixFileError
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, ReadResult, read_matrix
 from gpu_engine.matrix_io.preview import preview
+from tests.gpu_engine.hostile import dimacs
 
 
 def read(folder: Path, content: bytes, **options: Any) -> ReadResult:
@@ -162,7 +163,7 @@ def test_a_preview_guesses_all_that_is_open(tmp_path: Path) -> None:
     assert preview(path, ReadLimits(), ReadOptions(directed=True, ids="shared"))["asks"] == []
 
 
-DIMACS = b"c tiny road\nc\np sp 4 3\na 1 2 5\nc between\na 2 3 7.5\na 3 1 -2\n"
+DIMACS = dimacs.DIMACS
 
 
 def test_dimacs_graphs_are_read(tmp_path: Path) -> None:
@@ -175,22 +176,7 @@ def test_dimacs_graphs_are_read(tmp_path: Path) -> None:
         assert dense(read_matrix(path)) == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (DIMACS.replace(b"sp 4 3", b"sp 4 4"), "promises 4 arcs, but the file has 3"),
-        (DIMACS.replace(b"a 1 2 5", b"a 1 5 5"), "The node 5 is outside 1 … 4"),
-        (DIMACS.replace(b"a 1 2 5", b"a 0 2 5"), "The node 0 is outside 1 … 4"),
-        (DIMACS.replace(b"a 1 2 5", b"1 2 5"), "Line 4: '1 2 5' does not begin with 'a'"),
-        (DIMACS.replace(b"a 1 2 5", b"a 1 2"), "Line 4: 'a 1 2' is not 'a source target weight'"),
-        (DIMACS.replace(b"a 1 2 5", b"a 1 2 x"), "Line 4: The value 'x' is not a decimal number"),
-        (DIMACS.replace(b"a 1 2 5", b"a 1 2 1e999"), "Line 4: The value '1e999' overflows"),
-        (DIMACS.replace(b"a 1 2 5", b"# 1 2 5"), "Line 4: '# 1 2 5' does not begin"),
-        (DIMACS.replace(b"a 1 2 5", b"e 1 2 5"), "Line 4: 'e 1 2 5' does not begin"),
-        (DIMACS.replace(b"p sp 4 3", b"p sp 4 3 1"), "Line 3: 'p sp 4 3 1' is no line"),
-        (b"p edge 3 2\ne 1 2 4\ne 2 3 4\n", "is not 'e node node'"),
-    ],
-)
+@pytest.mark.parametrize(("content", "words"), dimacs.BAD.values(), ids=dimacs.BAD)
 def test_bad_dimacs_graphs_are_refused(tmp_path: Path, content: bytes, words: str) -> None:
     (tmp_path / "road.gr").write_bytes(content)
     with pytest.raises(MatrixFileError, match=words):
