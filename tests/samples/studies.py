@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from gpu_engine.device import find_device
 from gpu_engine.measure import open_bench
-from gpu_engine.records import BandwidthPoint, DeviceProfile, MatrixInfo, Measurement, Trace
+from gpu_engine.records import Backend, BandwidthPoint, DeviceProfile, MatrixInfo, Measurement, Trace
 from gpu_engine.studies import study
 from tests.battery import BATTERY
 from tests.samples.batched import copies, mixed
@@ -38,7 +38,9 @@ def _measured(name: str, matrices: Sequence[str], device: str) -> Records:
     cases = tuple(chosen.cases(params, infos, here))
     with open_bench(here, FAST) as bench:
         found = list(chosen.run(params, cases, dict.fromkeys(matrices, host), bench))
-    own = [dataclasses.replace(m, device=device, samples_s=()) for m in found if isinstance(m, Measurement)]
+    backend: Backend = "cuda" if device.startswith("cuda") else "cpu"
+    measured = [m for m in found if isinstance(m, Measurement)]
+    own = [dataclasses.replace(m, device=device, backend=backend, samples_s=()) for m in measured]
     return own, [trace for trace in found if isinstance(trace, Trace)]
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from gpu_engine import recordings
 from gpu_engine.recordings import Recording
-from gpu_engine.records import measurement_from_json
+from gpu_engine.records import Backend, Measurement, measurement_from_json
 from gpu_engine.verdict import compare
 from server import import_recordings
 from server.db import Database
@@ -201,11 +201,12 @@ def test_what_a_caller_imports_is_kept_beside_the_release_and_forgotten_when_ask
 
 @pytest.mark.parametrize(("backend", "kind"), [("cpu", "same"), ("cuda", "slower")])
 def test_what_was_recorded_elsewhere_is_judged_by_the_limits_of_its_backend(
-    database: Database, folder: Path, backend: str, kind: str
+    database: Database, folder: Path, backend: Backend, kind: str
 ) -> None:
     """Neither the id nor the name of the device says what it is."""
     recording = sample()
     device = replace(recording.device, id="node7", backend=backend, name="AMD EPYC")
+    assert recording.profile is not None
     profile = replace(recording.profile, device="node7", name="AMD EPYC")
     times = {"csr/vector": 1e-3, "csr/scalar": 1.015e-3}
     found = [
@@ -224,6 +225,9 @@ def test_what_was_recorded_elsewhere_is_judged_by_the_limits_of_its_backend(
     import_recordings.run(database, folder)
     with database.read() as session:
         rows = session.scalars(select(RecordedResultsRow.measurements)).one()
-    stored = {m.kernel: m for m in map(measurement_from_json, rows)}
+    stored: dict[str, Measurement] = {}
+    for row in rows:
+        m: Measurement = measurement_from_json(row)
+        stored[m.kernel] = m
     assert {m.backend for m in stored.values()} == {backend}
     assert compare(stored["csr/vector"], stored["csr/scalar"]).kind == kind

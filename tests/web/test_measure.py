@@ -75,7 +75,7 @@ def test_the_page_of_a_matrix_has_the_form_of_it(client: TestClient, lab: Lab, a
     assert page.text.count('name="matrix_ids" id="with-') == 2
     assert [study.name for study in form.studies] == [study.name for study in STUDIES]
     # Jobs that are over took a minute: what the study expects, 7 and 10 s, is corrected by them.
-    assert study_form(page.context).outlook == "About 39\u202fs on cuda:0, 20\u202fs on cpu, with the default settings."
+    assert study_form(page.context).outlook == "About 42\u202fs on cuda:0, 26\u202fs on cpu, with the default settings."
     assert "on cpu" not in study_form(page.context, "products").outlook
     assert not form.open
     assert get(client, "/matrices/ingesting").context["form"] is None

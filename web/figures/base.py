@@ -32,12 +32,12 @@ Role = Literal[
     "density",
     "heat",
     "reason",
+    "beyond",
+    "busy",
     "profile",
     "gamma",
     "level",
     "histogram",
-    "beyond",
-    "busy",
 ]
 """What a trace is, in its `meta`: static/paint.js paints each in the theme of the page."""
 
