@@ -52,7 +52,7 @@ class Effort:
         return min(rounds * round_s, max(limit_s, FEWEST * round_s))
 
     def share(self, spent_s: float, groups: int) -> "Effort":
-        """That of the next group of an experiment: as much as each of so many has that are left."""
+        """Return the effort of the next group: an equal share of the seconds left, over the groups left."""
         if not self.experiment_s:
             return self
         return replace(self, budget_s=max(self.experiment_s - spent_s, SHORTEST_S) / groups)

@@ -76,7 +76,7 @@ LETTERS: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", f"This is a Parquet file. {EDGES}"),
     (b"RIFF", "This is a RIFF file (an image, sound or film), not a matrix. Upload the matrix file."),
 )
-"""The same of bytes that could begin a text, as PAR1 does, the name of a gene: a zero byte has to follow."""
+"""First bytes that could also begin a text, such as PAR1, a gene: they count only where a zero byte follows."""
 
 
 def _is_pickle(head: bytes) -> bool:

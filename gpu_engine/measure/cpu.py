@@ -23,7 +23,7 @@ SAMPLES = 3
 """Samples of a slice at most; a round keeps their median."""
 
 FLUSHES = 3
-"""Of so many flushes the quickest says what one takes: a neighbor may hold another up."""
+"""Flushes that are timed; the fastest counts, since a neighbor may hold another one up."""
 
 TURN_S = 3e-2
 """A slice has no further sample once they take so long together: flushing 300 MB takes longer than most products."""

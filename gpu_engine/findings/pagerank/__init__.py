@@ -141,12 +141,12 @@ def _on_kinds(group: RunGroup, right: Sequence[Run], n: int) -> tuple[str, ...]:
 def _gain(group: RunGroup, kind: str, best: Run) -> str:
     """Both ratios always: the gain over the same kernel alone would flatter."""
     plain, fastest = group.plain(best), group.fastest_full
-    said = f"The fastest run with {kind} is {group.label(best)}: "
+    begin = f"The fastest run with {kind} is {group.label(best)}: "
     if plain is not None and plain is fastest:
-        return f"{said}{_against(best, plain)}, the same kernel in fp64 and the fastest run in fp64."
+        return f"{begin}{_against(best, plain)}, the same kernel in fp64 and the fastest run in fp64."
     own = f"{_against(best, plain)}, the same kernel in fp64" if plain else "the same kernel has no time in fp64"
     all_ = f"{_against(best, fastest)}, the fastest run in fp64" if fastest else "no run in fp64 has a time"
-    return f"{said}{own}; {all_}."
+    return f"{begin}{own}; {all_}."
 
 
 def _against(run: Run, base: Run) -> str:
