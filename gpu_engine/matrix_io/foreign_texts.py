@@ -109,7 +109,7 @@ BEHIND_COMMENTS: Patterns = (
     (rb"[^\s#%][^\n]*[ \t]\{[^{}\n]*\}[ \t]*\r?(?:\n|\Z)", NETWORKX),
     (rb"\S+[ \t]+\d+[ \t]*\r?\n\S+[ \t]+\{[^{}\n]*\}", f"This is a multiline adjacency list of NetworkX. {NETWORKX}"),
 )
-"""The same of the first line that is no comment."""
+"""Patterns of the first line that is no comment, and what the file is."""
 
 _FIRST = tuple(
     (re.compile(pattern, re.IGNORECASE if pattern[:2] in (rb"dl", rb"\*", rb"(?") else 0), words)

@@ -29,7 +29,7 @@ class Verification:
     distance    ‖p − expected‖₁; None where nothing is expected
     overlap     share, 0 to 1, of the top pages of `expected` that are top pages of p, ranks within `slack` being equal;
                 None where nothing is expected, or the slack is as large as these ranks
-    slack       what two ranks may differ by for all that the residuals of p and `expected` say
+    slack       what two ranks may differ by for all that the residuals of p and `expected` say; None without damping
     """
 
     residual: float
@@ -62,6 +62,9 @@ class Verifier:
         if expected is None:
             return Verification(residual, mass_error)
         distance = float(np.abs(exact - np.asarray(expected, dtype=np.longdouble)).sum())
+        if self._params.damping == 1:
+            # G brings no two vectors closer then, so that a residual bounds no error.
+            return Verification(residual, mass_error, distance, overlap(p, expected, top))
         # G brings vectors closer by the damping, so ‖p − p*‖₁ ≤ residual / (1 − δ) for the exact ranks p*.
         slack = (residual + self._residual_of_expected(expected)) / (1 - self._params.damping)
         return Verification(residual, mass_error, distance, overlap(p, expected, top, slack), slack)

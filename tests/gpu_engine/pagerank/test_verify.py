@@ -260,3 +260,8 @@ def test_a_checked_vector_is_compared_with_what_is_expected() -> None:
     assert found.overlap == 1.0
     with pytest.raises(KernelError, match=r"it may be 1\.46e-11 at most"):
         verifier.check(off, 1e-11, mantissa_bits=40, expected=off)
+
+
+def test_without_damping_a_residual_bounds_no_error_and_equal_ranks_go_by_number() -> None:
+    found = verify(TRIANGLE, PageRankParams(damping=1.0), np.array([0.3, 0.3, 0.4]), np.array([0.2, 0.4, 0.4]), top=2)
+    assert (found.slack, found.overlap) == (None, 0.5)
