@@ -2,7 +2,7 @@
 
 from importlib import metadata
 
-from gpu_engine.caches import place_caches
+from gpu_engine.host.caches import place_caches
 
 # Numba reads its variable when it is imported, which only modules below this one do.
 place_caches()

@@ -11,27 +11,28 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from gpu_engine import recordings
 from gpu_engine.ab.command import main as ab
 from gpu_engine.contestants.sources import check_reference, parse_references
 from gpu_engine.csr_matrix import fingerprint
-from gpu_engine.device import DEVICE_HELP, find_device
 from gpu_engine.errors import ParameterError, SparsightError
-from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.tables import Table
-from gpu_engine.interrupts import heard_once
+from gpu_engine.host.device import DEVICE_HELP, find_device
+from gpu_engine.host.interrupts import heard_once
+from gpu_engine.host.whole_files import write_whole
 from gpu_engine.matrix_io.options import DIRECTIONS, ReadOptions, parse_options
 from gpu_engine.matrix_io.options import chosen as chosen_options
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.named_matrices import NamedMatrices, source_of
 from gpu_engine.parameters import assignments, parse_params
-from gpu_engine.recordings import Recording
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import Recording
+from gpu_engine.recordings.named_matrices import NamedMatrices, source_of
 from gpu_engine.records import MatrixInfo, Measurement, Progress, Record, Trace, dumps
-from gpu_engine.results import findings_of, results_document
 from gpu_engine.standalone.command import main as kernel
 from gpu_engine.studies import STUDIES, study
 from gpu_engine.studies.base import Study, check_device
+from gpu_engine.studies.results import findings_of, results_document
+from gpu_engine.text import units
+from gpu_engine.text.tables import Table
 
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {"ab": ab, "kernel": kernel}
 """What is no study, by its name: from arguments to an exit code."""
@@ -135,7 +136,7 @@ def _record(path: Path, study_name: str, bench: Bench, matrices: NamedMatrices, 
     found = Recording(
         study_name, now, bench.device, bench.profile, described, tuple(data.measurements), tuple(data.traces.values())
     )
-    path.write_bytes(recordings.dump(found, f"The recording {path.name}"))
+    write_whole(path, recordings.dump(found, f"The recording {path.name}"))
 
 
 def _values(chosen: Study, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -227,7 +228,7 @@ def _study(argv: Sequence[str]) -> int:
         if arguments.json == "-":
             sys.stdout.write(text + "\n")
         else:
-            Path(arguments.json).write_text(text, encoding="utf-8")
+            write_whole(Path(arguments.json), text)
     if any(m.state == "failed" for m in data.measurements):
         return 1
     if any(m.median_s is not None for m in data.measurements):

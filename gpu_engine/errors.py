@@ -12,6 +12,8 @@ SparsightError
 ├── ForbiddenError             whoever calls may not make this call
 ├── LimitError                 whoever calls has had as much as is allowed for now; try again later
 ├── UnavailableError           a part of the service does not answer; try again later
+│   ├── EngineUnavailableError the engine that runs studies does not start
+│   └── DiskFullError          a disk of the service is full
 ├── LayoutTooLargeError        a layout needs more memory than allowed: the case is skipped
 ├── KernelError                a kernel cannot be compiled or computes a wrong result: the case fails
 └── DeviceError                the device failed
@@ -24,9 +26,12 @@ A message says what was wrong, what was expected and what to do, and never quote
 and each tool has a table of its own words.
 """
 
+import re
 from typing import ClassVar, Literal
 
 QUOTE_LIMIT = 80
+GROUP = re.compile("(?<=[0-9])\u202f(?=[0-9]{3})")
+"""The narrow space between groups of three digits."""
 
 Hint = Literal[
     "choose_direction",
@@ -51,13 +56,18 @@ def quote(text: object) -> str:
     return shown if len(shown) <= QUOTE_LIMIT else shown[: QUOTE_LIMIT - 1] + "…"
 
 
+def plain(text: str) -> str:
+    """Return the text with `16,384` and `1 MB` where pages have narrow spaces, which some terminals leave out."""
+    return GROUP.sub(",", text).replace("\u202f", " ")
+
+
 class SparsightError(Exception):
     """The root of the tree; `code` is stable and names the kind of error to programs, `hint` what to do."""
 
     code: ClassVar[str] = "internal"
 
     def __init__(self, *message: str, hint: Hint | None = None) -> None:
-        super().__init__(*message)
+        super().__init__(*map(plain, message))
         self.hint = hint
 
     @property
@@ -148,6 +158,23 @@ class UnavailableError(SparsightError):
     """A part of the service does not answer now; the same call may go through later."""
 
     code = "unavailable"
+
+
+class EngineUnavailableError(UnavailableError):
+    """The engine that runs studies does not start; the message says why."""
+
+    code = "engine_unavailable"
+
+
+class DiskFullError(UnavailableError):
+    """A disk of the service is full; the same call goes through once there is room."""
+
+    code = "disk_full"
+
+    def __init__(self, message: str = "", hint: Hint | None = None) -> None:
+        super().__init__(
+            message or "The server's disk is full. Delete matrices, or have its administrator make room.", hint=hint
+        )
 
 
 class LayoutTooLargeError(SparsightError):

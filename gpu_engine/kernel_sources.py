@@ -8,9 +8,9 @@ from gpu_engine.errors import UnavailableError
 from gpu_engine.formats import FORMATS
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.operators import scaling
-from gpu_engine.pagerank import link_products
 from gpu_engine.pagerank.kernels import KERNELS
 from gpu_engine.pagerank.products import LAYOUTS
+from gpu_engine.studies.link_products import experiment as link_products
 
 
 def kernel_sources() -> tuple[CudaSource, ...]:

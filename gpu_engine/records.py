@@ -40,6 +40,9 @@ MIXTURE = "mixture"
 OP, TRANSPOSED = "op", "AT"
 """The axis of a case of Aᵀ, and its value; a case of A has none."""
 
+OPS = ("A", TRANSPOSED)
+"""What multiplies x."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

@@ -15,7 +15,16 @@ from server.roles import LOCAL, Caller, Role
 from server.tokens import digest
 
 GUESSES_PER_MINUTE = 20
-"""Wrong tokens that one address may send; after that the token of the settings, which a person chose, is not tried."""
+"""Wrong tokens that one address may send; after that a short token of the settings is not tried for it."""
+
+ALL_GUESSES_PER_MINUTE = 200
+"""The same of all addresses: a caller may have many, or say so to a proxy."""
+
+EVERYBODY = "everybody"
+
+UNGUESSABLE_CHARS = 32
+UNGUESSABLE_KINDS = 8
+"""A token of so many characters, so many of them different, was not chosen by a person: it is tried for everybody."""
 
 LOOK_S = 1.0
 """How soon a service without a token notices the first one."""
@@ -27,7 +36,9 @@ class Access:
     def __init__(self, database: Database, token: str) -> None:
         self._database = database
         self._bootstrap = digest(token) if token else ""
+        self._is_guessable = len(token) < UNGUESSABLE_CHARS or len(set(token)) < UNGUESSABLE_KINDS
         self._guesses = Rate(GUESSES_PER_MINUTE, "Too many wrong tokens came from this address. Wait a minute.")
+        self._all_guesses = Rate(ALL_GUESSES_PER_MINUTE, "Too many wrong tokens came. Wait a minute.")
         self._has_tokens = False
         self._looked_at = float("-inf")
 
@@ -74,7 +85,7 @@ class Access:
         with self._database.read() as session:
             caller = self._by_secret(session, secret, address)
         with self._database.write() as session:
-            return tokens.open_session(session, caller.digest, cookie), caller
+            return tokens.open_session(session, caller.digest, cookie, caller.role), caller
 
     def sign_out(self, caller: Caller) -> None:
         """Ends the session of a browser."""
@@ -82,10 +93,12 @@ class Access:
             tokens.close_session(session, caller.session)
 
     def _by_secret(self, session: Session, secret: str, address: str) -> Caller:
+        tried = not self._is_guessable or not (self._guesses.is_full(address) or self._all_guesses.is_full(EVERYBODY))
         try:
-            return self._by_digest(session, digest(secret), chosen=not self._guesses.is_full(address))
+            return self._by_digest(session, digest(secret), chosen=tried)
         except UnauthorizedError:
             self._guesses.take(address)
+            self._all_guesses.take(EVERYBODY)
             raise
 
     def _by_session(self, session: Session, value_hash: str) -> Caller | None:

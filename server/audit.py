@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 log.setLevel(logging.INFO)
 
 TEXT_MAX = 200
+ADDRESS_MAX = 60
+"""A proxy may pass on as an address whatever a caller has written into its header."""
 
 
 class Audit:
@@ -55,7 +57,7 @@ class Audit:
             who=caller.name if caller else "",
             action=_printable(f"{scope['method']} {scope['path']}"),
             target=_printable(target),
-            address=client_of(scope),
+            address=_printable(client_of(scope), ADDRESS_MAX),
             status=status,
         )
         said = {"who": row.who, "action": row.action, "target": row.target, "address": row.address, "status": status}
@@ -100,7 +102,7 @@ def audit_document(row: AuditRow) -> dict[str, Any]:
     }
 
 
-def _printable(text: str) -> str:
-    """The text on one line: a path may hold anything."""
+def _printable(text: str, most: int = TEXT_MAX) -> str:
+    """Return at most so many characters of the text, on one line: a path may hold anything."""
     shown = text if text.isprintable() else quote(text)
-    return shown[:TEXT_MAX]
+    return shown[:most]

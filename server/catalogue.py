@@ -145,12 +145,23 @@ def _after(key: ColumnElement[Any], descending: bool, value: Any, last: str) -> 
     return or_(key > value, and_(key == value, MatrixRow.id > last))
 
 
-def get_matrix(session: Session, matrix_id: str) -> MatrixRow:
-    """The matrix; raises NotFoundError."""
-    row = session.get(MatrixRow, matrix_id) if ID.fullmatch(matrix_id) else None
+def get_matrix(session: Session, matrix_id: str, lock: bool = False) -> MatrixRow:
+    """Return the matrix, locked for a change if asked to; raises NotFoundError."""
+    row = session.get(MatrixRow, matrix_id, with_for_update=lock) if ID.fullmatch(matrix_id) else None
     if row is None:
         raise NotFoundError(f"There is no matrix {quote(matrix_id)}.", hint="list_matrices")
     return row
+
+
+def find_matrices(session: Session, ids: Collection[str], lock: bool = False) -> dict[str, MatrixRow]:
+    """Return those of the matrices that are there, by id.
+
+    lock  whether none of them may be deleted before the transaction ends
+    """
+    possible = [matrix_id for matrix_id in ids if ID.fullmatch(matrix_id)]
+    query = select(MatrixRow).where(MatrixRow.id.in_(possible)).order_by(MatrixRow.id)
+    rows = session.scalars(query.with_for_update(read=True) if lock else query)
+    return {row.id: row for row in rows}
 
 
 def ready_twins(session: Session, row: MatrixRow) -> list[MatrixRow]:

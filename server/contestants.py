@@ -6,14 +6,14 @@ from typing import Any
 
 from gpu_engine.contestants.sources import in_folder, offered
 from gpu_engine.errors import ParameterError
-from server.folders import OTHERS_MAY_WRITE
+from gpu_engine.host.private_files import explain, exposures
 from server.settings import Settings
 
 
 def known_contestants(settings: Settings) -> tuple[str, ...]:
     """What jobs may name; files are read, and their code is not run."""
-    folder = _folder(settings)
-    return offered(folder) if folder and not _is_open(folder) else ()
+    folder = folder_of(settings)
+    return offered(folder) if folder and not refusal(folder) else ()
 
 
 def located(params: Any, settings: Settings) -> Any:
@@ -21,21 +21,23 @@ def located(params: Any, settings: Settings) -> Any:
 
     Raises ParameterError for a contestant that is not offered here, and where others can write the folder.
     """
-    named, folder = getattr(params, "contestants", ()), _folder(settings)
-    if named and folder and _is_open(folder):
+    named, folder = getattr(params, "contestants", ()), folder_of(settings)
+    if named and folder and refusal(folder):
         raise ParameterError(
             "The folder of contestants is missing, or other users can write it, who could run code as the service. "
-            "Its operator has to run `chmod -R go-w` on it."
+            "Its operator learns what to do from `sparsight doctor`."
         )
     return replace(params, contestants=in_folder(named, folder)) if named else params
 
 
-def _folder(settings: Settings) -> Path | None:
-    return Path(settings.contestants).expanduser().absolute() if settings.contestants else None
-
-
-def _is_open(folder: Path) -> bool:
-    """Whether others than its owner may change what is run; so is a folder that is not there."""
+def refusal(folder: Path) -> str:
+    """Return why code of a folder is not run, with the remedy; empty: no other user can change it."""
     if not folder.is_dir():
-        return True
-    return any(path.stat().st_mode & OTHERS_MAY_WRITE for path in (folder, *folder.glob("*.py")))
+        return f"{folder} is missing. Make it, or correct SPARSIGHT_CONTESTANTS."
+    found = next(exposures(folder), None)
+    return explain(found) if found else ""
+
+
+def folder_of(settings: Settings) -> Path | None:
+    """Return the folder that the operator names; None: none."""
+    return Path(settings.contestants).expanduser().absolute() if settings.contestants else None

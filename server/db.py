@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, Float, create_engine, event, text
+from sqlalchemy import Connection, Engine, Float, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.sql.functions import FunctionElement
 
 from gpu_engine.errors import InputError, UnavailableError
@@ -21,6 +21,14 @@ WAL_SAFE = (3, 51, 3)
 
 AWAY = (OperationalError, InterfaceError, InternalError)
 """What a lost connection, a restart, a deadlock or a lock that was not had in time raises: try the transaction anew."""
+
+CHECKED_BYTES = 2**30
+"""A larger file of SQLite is not read for damage: that would keep its writers waiting."""
+
+INDEXES_CHECKED_BYTES = 2**28
+"""In a larger one tables are not compared with their indexes."""
+
+DAMAGE_CHARS = 200
 
 BUSY_S = 30
 """How long a writer waits for its turn among those of this process, and then SQLite for a lock of another one's.
@@ -67,9 +75,11 @@ class Database:
         self._writing = threading.Lock()
         sqlite = url.startswith("sqlite")
         options = " ".join(f"-c {name}={value}" for name, value in POSTGRES.items())
-        limits = {"timeout": BUSY_S} if sqlite else {"connect_timeout": CONNECT_S, "options": options}
+        # Texts are UTF-8 whatever the database says of itself: what cannot be used is refused once it is connected.
+        postgres = {"connect_timeout": CONNECT_S, "options": options, "client_encoding": "utf8"}
+        arguments = {"timeout": BUSY_S} if sqlite else postgres
         try:
-            self.engine: Engine = create_engine(url, pool_pre_ping=not sqlite, connect_args=limits)
+            self.engine: Engine = create_engine(url, pool_pre_ping=not sqlite, connect_args=arguments)
         except (ArgumentError, ValueError, ImportError):
             raise InputError(
                 "SPARSIGHT_DATABASE_URL is not the URL of a database that Sparsight knows. Write it as in "
@@ -78,6 +88,8 @@ class Database:
         if self.engine.dialect.name == "sqlite":
             event.listen(self.engine, "connect", _configure_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
+        else:
+            event.listen(self.engine, "connect", _check_encoding)
         self._reader = self.engine.execution_options(sparsight_write=False)
         self._writer = self.engine.execution_options(sparsight_write=True)
 
@@ -127,6 +139,11 @@ class Database:
         with self.read() as session:
             return int(session.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
 
+    def check_whole(self) -> None:
+        """Raise UnavailableError as the function `check_whole`, and where the database cannot be used."""
+        with self.usable(), self.engine.connect() as connection:
+            check_whole(self, connection)
+
     @property
     def name(self) -> str:
         """Its URL as it may be shown."""
@@ -144,6 +161,34 @@ class Database:
     def close(self) -> None:
         """Closes every pooled connection."""
         self.engine.dispose()
+
+
+def lock_table(session: Session, table: type[DeclarativeBase]) -> None:
+    """Lets no other transaction change a table before this one ends; others read on. On SQLite there is one writer."""
+    if session.get_bind().dialect.name != "sqlite":
+        session.execute(text(f"LOCK TABLE {table.__tablename__} IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def check_whole(database: Database, connection: Connection) -> None:
+    """Raise UnavailableError where the file of SQLite is damaged; Postgres and large files are not looked at."""
+    if database.engine.dialect.name != "sqlite" or database.bytes() > CHECKED_BYTES:
+        return
+    pragma = "integrity_check" if database.bytes() <= INDEXES_CHECKED_BYTES else "quick_check"
+    found = str(connection.exec_driver_sql(f"PRAGMA {pragma}(1)").scalar()).replace("\n", " ")
+    if found != "ok":
+        raise UnavailableError(
+            f"The database {database.name} is damaged: {found[:DAMAGE_CHARS]}. Restore a backup into a new home with "
+            "`sparsight restore`. Without one, `sqlite3 OLD.db .recover | sqlite3 NEW.db` saves what can be read."
+        )
+
+
+def sqlite_file(url: str) -> str:
+    """Return the file of a SQLite database; empty: it is in memory, or the URL is of another database, or of none."""
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        return ""
+    return (parsed.database or "").replace(":memory:", "") if parsed.get_backend_name() == "sqlite" else ""
 
 
 def _remedy(error: SQLAlchemyError) -> str:
@@ -164,6 +209,15 @@ def _configure_sqlite(connection: sqlite3.Connection, _: Any) -> None:
     journal = "WAL" if sqlite3.sqlite_version_info >= WAL_SAFE else "DELETE"
     for pragma in (f"journal_mode={journal}", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _check_encoding(connection: Any, _: Any) -> None:
+    """Raise UnavailableError where a database of Postgres keeps bytes instead of texts."""
+    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+        raise UnavailableError(
+            "The database has the encoding SQL_ASCII, which does not know what characters its bytes are. Make another "
+            "one with `createdb --encoding=UTF8 --template=template0 NAME`, and name it in SPARSIGHT_DATABASE_URL."
+        )
 
 
 def _begin_sqlite(connection: Any) -> None:

@@ -11,6 +11,7 @@ from server.access import Access
 from server.collection.fetcher import Fetcher
 from server.db import Database
 from server.ingest import Ingestor
+from server.session_cookie import SessionCookie
 from server.settings import Settings
 from server.store import Store
 
@@ -23,6 +24,11 @@ async def _settings(request: Request) -> Settings:
 async def _access(request: Request) -> Access:
     access: Access = request.app.state.access
     return access
+
+
+async def _cookie(request: Request) -> SessionCookie:
+    cookie: SessionCookie = request.app.state.cookie
+    return cookie
 
 
 async def _database(request: Request) -> Database:
@@ -47,6 +53,7 @@ async def _fetcher(request: Request) -> Fetcher:
 
 SettingsDep = Annotated[Settings, Depends(_settings)]
 AccessDep = Annotated[Access, Depends(_access)]
+CookieDep = Annotated[SessionCookie, Depends(_cookie)]
 DatabaseDep = Annotated[Database, Depends(_database)]
 StoreDep = Annotated[Store, Depends(_store)]
 FetcherDep = Annotated[Fetcher, Depends(_fetcher)]

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Update, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import ConflictError, UnavailableError, UnknownDeviceError, quote
+from gpu_engine.errors import ConflictError, EngineUnavailableError, UnavailableError, UnknownDeviceError, quote
 from gpu_engine.records import DeviceInfo, DeviceProfile, as_json, profile_from_json
+from server import engine_faults
 from server.db import Database, clock
 from server.models import DeviceRow
 
@@ -34,7 +35,7 @@ def register(database: Database, devices: Sequence[DeviceInfo], owner: str = "",
     """
     with database.write() as session:
         now = session.execute(select(clock())).scalar_one()
-        for device in devices:
+        for device in sorted(devices, key=lambda device: device.id):
             row = session.get(DeviceRow, device.id, with_for_update=True)
             row = row or DeviceRow(id=device.id, profile={}, owner="", seen_at=0.0)
             if row.owner not in ("", owner, *dead) and abs(now - row.seen_at) < ALIVE_S:
@@ -47,7 +48,8 @@ def register(database: Database, devices: Sequence[DeviceInfo], owner: str = "",
 
 def touch(session: Session, device_ids: Sequence[str], owner: str = "") -> None:
     """Notes that the dispatcher of these devices lives; raises ConflictError where another has taken one over."""
-    ours = session.scalars(_offered(device_ids, owner).values(seen_at=clock()).returning(DeviceRow.id)).all()
+    ours = _lock_offered(session, device_ids, owner)
+    session.execute(update(DeviceRow).where(DeviceRow.id.in_(ours)).values(seen_at=clock()))
     for device_id in device_ids:
         if device_id not in ours:
             raise _taken(device_id)
@@ -56,7 +58,8 @@ def touch(session: Session, device_ids: Sequence[str], owner: str = "") -> None:
 def withdraw(database: Database, device_ids: Sequence[str], owner: str = "") -> None:
     """Notes that the dispatcher of these devices has stopped; they stay known."""
     with database.write() as session:
-        session.execute(_offered(device_ids, owner).values(seen_at=0.0))
+        ours = _lock_offered(session, device_ids, owner)
+        session.execute(update(DeviceRow).where(DeviceRow.id.in_(ours)).values(seen_at=0.0))
 
 
 def list_devices(session: Session) -> list[DeviceRow]:
@@ -68,7 +71,24 @@ def list_devices(session: Session) -> list[DeviceRow]:
 def alive(session: Session, rows: Sequence[DeviceRow]) -> set[str]:
     """The ids of those of the devices on which a queued job would run now."""
     now = session.execute(select(clock())).scalar_one()
-    return {row.id for row in rows if abs(now - row.seen_at) < ALIVE_S}
+    faulty = engine_faults.by_device(session)
+    return {row.id for row in rows if abs(now - row.seen_at) < ALIVE_S and row.id not in faulty}
+
+
+def waiting_reasons(session: Session, ids: Collection[str]) -> dict[str, str]:
+    """Return why queued jobs of these devices do not come to their turn; a device that runs jobs is not among them."""
+    rows = session.scalars(select(DeviceRow).where(DeviceRow.id.in_(ids))).all()
+    faulty, offered_now = engine_faults.by_device(session), alive(session, rows)
+    silent = {i: f"No worker offers the device {i} now. Start the worker of its host." for i in ids}
+    told = {i: engine_faults.describe(faulty[i]) for i in ids if i in faulty}
+    return {i: text for i, text in (silent | told).items() if i not in offered_now}
+
+
+def none_offered(session: Session) -> UnavailableError:
+    """Return the error that says why no device is offered."""
+    if faults := engine_faults.list_faults(session):
+        return EngineUnavailableError(" ".join(map(engine_faults.describe, faults)))
+    return UnavailableError("No worker offers a device now. Start one with `sparsight worker`, then try again.")
 
 
 def device_info(row: DeviceRow) -> DeviceInfo:
@@ -84,13 +104,13 @@ def offered(session: Session) -> list[DeviceInfo]:
 
 
 def fresh_profile(session: Session, device_id: str) -> DeviceProfile | None:
-    """The bandwidth measured within the last day, None where there is none."""
+    """The bandwidth measured within a day of now, None where there is none: a clock may have been put back."""
     row = session.get(DeviceRow, device_id)
     if row is None or not row.profile:
         return None
     profile = profile_from_json(row.profile)
     age = datetime.now(UTC) - datetime.fromisoformat(profile.measured_at)
-    return profile if age < PROFILE_AGE else None
+    return profile if abs(age) < PROFILE_AGE else None
 
 
 def store_profile(session: Session, profile: DeviceProfile) -> None:
@@ -112,7 +132,7 @@ def resolve(session: Session, name: str, several: bool = False) -> DeviceInfo:
         raise UnknownDeviceError(f"{quote(name)} has recorded results only, nothing runs on it; devices: {known}.")
     found = offered(session) if name == AUTO else [device_info(row) for row in rows]
     if not found:
-        raise UnavailableError("No worker offers a device now. Start one with `sparsight worker`, then try again.")
+        raise none_offered(session)
     if name == AUTO:
         return next(
             (d for d in found if several and d.is_several and not d.hosts), next(d for d in found if not d.is_several)
@@ -123,9 +143,10 @@ def resolve(session: Session, name: str, several: bool = False) -> DeviceInfo:
     raise UnknownDeviceError(f"There is no device {quote(name)}; known devices: {known}.")
 
 
-def _offered(device_ids: Sequence[str], owner: str) -> Update:
-    """An update of the devices of these ids that nobody but this owner offers."""
-    return update(DeviceRow).where(DeviceRow.id.in_(device_ids), DeviceRow.owner.in_(("", owner)))
+def _lock_offered(session: Session, device_ids: Sequence[str], owner: str) -> Sequence[str]:
+    """Return those of the devices that nobody but this owner offers; their rows are locked."""
+    mine = DeviceRow.id.in_(device_ids), DeviceRow.owner.in_(("", owner))
+    return session.scalars(select(DeviceRow.id).where(*mine).order_by(DeviceRow.id).with_for_update()).all()
 
 
 def _taken(device_id: str) -> ConflictError:

@@ -193,7 +193,11 @@ class JobProgress(TypedDict):
 
 
 class Job(TypedDict):
-    """A queued study; `queue_position` counts from 1, `estimate_s` is the time until it is done."""
+    """A queued study; `queue_position` counts from 1, `estimate_s` is the time until it is done.
+
+    `waiting_reason`: why nothing runs a queued job now, a sentence for people; null where it only waits for its turn.
+    `lease_expired`: it is running, and its worker has been silent for longer than its lease.
+    """
 
     id: str
     study: str
@@ -202,8 +206,10 @@ class Job(TypedDict):
     device: str
     state: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     attempt: int
+    lease_expired: bool
     progress: JobProgress
     queue_position: int | None
+    waiting_reason: str | None
     estimate_s: float | None
     error: dict[str, Any] | None
     retry_of: str | None
@@ -218,8 +224,9 @@ class Job(TypedDict):
 class Device(TypedDict):
     """What can be measured on; `alive`: a worker offers it now. `profile` is its measured bandwidth.
 
-    `seen_at`: when its worker was last heard of, null once that has stopped. `recorded`: results of it were recorded
-    elsewhere, and nothing runs on it; its memory and cache are null where nobody says. `hosts`: of a cluster, how many
+    `fault`: why its worker cannot run jobs, a sentence for people; null where it can. `seen_at`: when its worker was
+    last heard of, null once that has stopped. `recorded`: results of it were recorded elsewhere, and nothing runs on
+    it; its memory and cache are null where nobody says. `hosts`: of a cluster, how many
     devices each of its hosts gives.
     """
 
@@ -233,6 +240,7 @@ class Device(TypedDict):
     hosts: list[int]
     recorded: bool
     alive: bool
+    fault: str | None
     seen_at: Time | None
     profile: Annotated[dict[str, Any], record_schema(records.DeviceProfile)] | None
 

@@ -15,9 +15,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from gpu_engine import errors
-from gpu_engine.errors import Hint, LimitError, MatrixFileError, SparsightError, quote
+from gpu_engine.errors import Hint, LimitError, MatrixFileError, SparsightError, plain, quote
 from gpu_engine.matrix_io.options import QUESTIONS
 from server.db import AWAY
+from server.disk import is_full
 from server.methods import allowed
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ STATUS: tuple[tuple[type[SparsightError], int], ...] = (
     (errors.NotFoundError, 404),
     (errors.ConflictError, 409),
     (errors.LimitError, 429),
+    (errors.DiskFullError, 507),
     (errors.UnavailableError, 503),
     (SparsightError, 500),
 )
@@ -74,7 +76,6 @@ TITLES: Mapping[int, str] = {
 EXTRA: Mapping[int, dict[str, str]] = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "5"}}
 """Headers of every answer with this status."""
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
 CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 """What the system says of a folder that cannot be written, such as one on a disk that failed."""
 
@@ -118,7 +119,7 @@ def problem(status: int, code: str, detail: str, hint: Hint | None = None, **mem
         "title": title_of(status),
         "status": status,
         "code": code,
-        "detail": detail,
+        "detail": plain(detail),
         **hints,
         **members,
     }
@@ -144,7 +145,10 @@ def error_response(error: SparsightError) -> JSONResponse:
 
 
 def database_response(error: Exception) -> JSONResponse:
-    """The answer while the database is away."""
+    """The answer while the database is away, or cannot write because its disk is full."""
+    if is_full(error):
+        log.error("the disk of the database is full: %s", error)
+        return error_response(errors.DiskFullError())
     log.warning("database: %s", error)
     return problem_response(problem(503, "unavailable", "The database does not answer now. Try again shortly."))
 
@@ -190,10 +194,9 @@ def install_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(OSError)
     async def _disk(request: Request, error: OSError) -> JSONResponse:
-        if error.errno in FULL:
+        if is_full(error):
             log.error("the disk is full: %s", error)
-            detail = "The server's disk is full. Delete matrices, or have its administrator make room."
-            return problem_response(problem(507, "disk_full", detail))
+            return error_response(errors.DiskFullError())
         if error.errno in CLOSED:
             log.error("the home cannot be written: %s", error)
             detail = "The server cannot write its files now; its log says why. Tell its administrator, and try again."

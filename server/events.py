@@ -2,25 +2,38 @@
 
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 from sqlalchemy.orm import Session
 
 from server.db import clock
 from server.models import EventCounterRow, EventRow
 
+PENDING = "events"
+"""Where a session keeps the events that its commit will append."""
 
-def emit(session: Session, topic: str, kind: str, data: dict[str, Any]) -> int:
-    """Appends an event inside the caller's transaction and returns its id.
+
+def emit(session: Session, topic: str, kind: str, data: dict[str, Any]) -> None:
+    """Appends an event when the caller's transaction commits.
 
     topic  `job:ID` or `matrix:ID`; kind  `progress`, `measurement`, `trace` or `state`.
-    The counter's row lock is held until commit, so ids become visible in ascending order on Postgres too.
+    The row of the counter is locked last of all, so that no transaction that holds it waits for another row. It stays
+    locked until the commit, so that ids become visible in ascending order on Postgres too.
     """
-    session.execute(update(EventCounterRow).values(value=EventCounterRow.value + 1))
-    number = session.execute(select(EventCounterRow.value)).scalar_one()
-    now = session.execute(select(clock())).scalar_one()
-    session.add(EventRow(id=number, topic=topic, kind=kind, data=data, created_at=now))
+    pending = session.info.setdefault(PENDING, [])
+    if not pending:
+        event.listen(session, "before_commit", _append, once=True)
+    pending.append((topic, kind, data))
+
+
+def _append(session: Session) -> None:
+    """Writes the events of a session behind everything else that it writes."""
     session.flush()
-    return number
+    pending = session.info.pop(PENDING)
+    session.execute(update(EventCounterRow).values(value=EventCounterRow.value + len(pending)))
+    last = session.execute(select(EventCounterRow.value)).scalar_one()
+    now = session.execute(select(clock())).scalar_one()
+    for number, (topic, kind, data) in enumerate(pending, last - len(pending) + 1):
+        session.add(EventRow(id=number, topic=topic, kind=kind, data=data, created_at=now))
 
 
 def newest_id(session: Session) -> int:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
-from gpu_engine.results import results_document
+from gpu_engine.studies.formats.experiment import ProductDetails
+from gpu_engine.studies.results import results_document
 from server import documents, history_documents, result_documents
 
 MATRIX_ID, JOB_ID = "9f86d081884c7d65", "5f0c6a1e2b4d4f0e8a9b7c6d5e4f3a2b"
@@ -132,6 +132,8 @@ EXAMPLES: dict[Any, Any] = {
         "attempt": 0,
         "progress": {"done": 0.0, "total": 14, "message": "", "interim": []},
         "queue_position": 1,
+        "waiting_reason": None,
+        "lease_expired": False,
         "estimate_s": 12.5,
         "error": None,
         "retry_of": None,
@@ -171,6 +173,7 @@ EXAMPLES: dict[Any, Any] = {
                 "min_s": 2.05e-5,
                 "max_s": 2.31e-5,
                 "level_s": 2.1e-5,
+                "busy": False,
                 "changed": [{"name": "driver", "before": "580.1", "after": "590.2"}],
             }
         ],
@@ -188,6 +191,7 @@ EXAMPLES: dict[Any, Any] = {
         "hosts": [],
         "recorded": False,
         "alive": True,
+        "fault": None,
         "seen_at": CREATED_AT,
         "profile": None,
     },

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError, quote
-from gpu_engine.recordings import MatrixRecord, Recording, collected, generated, kind_of, uploaded
+from gpu_engine.recordings.files import MatrixRecord, Recording, collected, generated, kind_of, uploaded
 from gpu_engine.records import Trace, profile_from_json, trace_from_json
 from gpu_engine.studies import parse_measurement, study
 from server import devices

@@ -78,10 +78,10 @@ class ForkServer:
             self._process.kill()
 
 
-def serve(work: Callable[[Any], None], warm_up: Callable[[], None] = lambda: None) -> None:
+def serve(work: Callable[[Any], int | None], warm_up: Callable[[], None] = lambda: None) -> None:
     """The fork server: forks a process for each task of stdin, until that ends.
 
-    work  does a task in its folder; warm_up: what all tasks need, done once, here
+    work  does a task in its folder and returns its exit code, None for 0; warm_up: what all tasks need, done once, here
     """
     if not end_with_parent(int(sys.argv[1]), signal.SIGKILL):
         sys.exit("the parent is gone")
@@ -114,7 +114,7 @@ def _lead(pid: int) -> None:
         return
 
 
-def _run(work: Callable[[Any], None], server: int, document: Any, folder: str) -> None:
+def _run(work: Callable[[Any], int | None], server: int, document: Any, folder: str) -> None:
     """The fork: nothing of the server's pipes is left to it, and it never returns."""
     code = 1
     try:
@@ -126,8 +126,7 @@ def _run(work: Callable[[Any], None], server: int, document: Any, folder: str) -
         null, said = os.open(os.devnull, os.O_RDWR), os.open(STDERR, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         for source, target in ((null, 0), (null, 1), (said, 2)):
             os.dup2(source, target)
-        work(document)
-        code = 0
+        code = work(document) or 0
     except BaseException:
         traceback.print_exc()
     finally:

@@ -2,7 +2,6 @@
 
 import ipaddress
 import re
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote as escape
 from urllib.parse import urlencode
 
@@ -14,10 +13,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpu_engine.errors import InputError, LimitError, UnauthorizedError, quote
 from server.access import Access
+from server.connection import HEAD_BYTES
 from server.db import AWAY
 from server.errors import database_response, error_response, problem, problem_response
 from server.rates import Rate
 from server.roles import LOCAL, Caller
+from server.session_cookie import SessionCookie
 from server.settings import Settings
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -26,9 +27,11 @@ OPEN_PATHS = ("/healthz", "/readyz", SIGN_IN)
 OPEN_FOLDER = "/static/"
 """Styles and scripts of the product, which the page that asks for the token needs; they hold nothing of a user."""
 
-COOKIE = "sparsight_session"
 TOKEN_CHARS_MIN = 16
 """A person may choose the token of the settings, and others may guess it."""
+
+HEADER_EXTRA_BYTES = 4
+"""What a header has beside its name and its value: a colon, a space and the end of the line."""
 
 HOST = re.compile(r"(?P<name>[a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
 HEADERS = {
@@ -70,9 +73,10 @@ def _is_loopback(host: str) -> bool:
 class Guard:
     """Middleware: refuses foreign host names (DNS rebinding), foreign origins (forged calls) and unknown callers."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, access: Access) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, access: Access, cookie: SessionCookie) -> None:
         self.app = app
         self._access = access
+        self._cookie = cookie
         self._calls = Rate(settings.requests_per_minute, "This token has made as many calls as a minute allows.")
         named = (name.strip().lower() for name in settings.hosts.split(","))
         self.hosts = {"localhost", settings.host.lower(), *filter(None, named)}
@@ -97,6 +101,8 @@ class Guard:
     async def _refusal(self, scope: Scope) -> Response | None:
         """Why the request does not go through, as an answer; None lets `state.caller` in."""
         headers = Headers(scope=scope)
+        if refusal := _refuse_head(scope, headers):
+            return refusal
         if not self._knows(headers.getlist("host")):
             detail = "This host name is not one of the service's. Add it to SPARSIGHT_HOSTS, or use its address."
             return problem_response(problem(400, "unknown_host", detail))
@@ -104,7 +110,7 @@ class Guard:
         caller: Caller | None = None
         if not is_open(scope["path"]):
             try:
-                caller = await self._identify(secret, scope, headers)
+                caller = await self._identify(secret, scope)
                 if caller != LOCAL:
                     self._calls.take(caller.name)
             except UnauthorizedError as error:
@@ -120,11 +126,11 @@ class Guard:
             return problem_response(problem(403, "foreign_origin", detail))
         return None
 
-    async def _identify(self, secret: str, scope: Scope, headers: Headers) -> Caller:
+    async def _identify(self, secret: str, scope: Scope) -> Caller:
         """As `Access.identify`; without a thread, which has to be waited for, where nothing has to be read."""
         if self._access.is_known_open():
             return LOCAL
-        return await run_in_threadpool(self._access.identify, secret, cookie_of(headers), client_of(scope))
+        return await run_in_threadpool(self._access.identify, secret, self._cookie.read(scope), client_of(scope))
 
     def _knows(self, hosts: list[str]) -> bool:
         """Whether the Host header names the service; an address always does, since no name can be rebound to it."""
@@ -147,7 +153,7 @@ def is_open(path: str) -> bool:
 
 
 def client_of(scope: Scope) -> str:
-    """The address of the caller, as the nearest proxy on this machine tells it."""
+    """The address of the caller, as a proxy of the settings tells it."""
     return str(scope["client"][0]) if scope.get("client") else ""
 
 
@@ -163,6 +169,19 @@ def _sign_in(scope: Scope) -> Response:
     return RedirectResponse(f"{SIGN_IN}?{urlencode({'next': wanted})}", 303)
 
 
+def _refuse_head(scope: Scope, headers: Headers) -> Response | None:
+    """Refuse a head that is too long, or that leaves open where its body ends; the connection is not used again."""
+    size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+    size += sum(len(name) + len(value) + HEADER_EXTRA_BYTES for name, value in scope["headers"])
+    if size > HEAD_BYTES:
+        detail = f"The address and the headers have {size:,} bytes; at most {HEAD_BYTES:,} are read. Send fewer."
+        return problem_response(problem(431, "request_header_fields_too_large", detail), {"Connection": "close"})
+    if "transfer-encoding" in headers and "content-length" in headers:
+        detail = "The request has both Content-Length and Transfer-Encoding. Send one of them."
+        return problem_response(problem(400, "bad_request", detail), {"Connection": "close"})
+    return None
+
+
 def _is_foreign(headers: Headers) -> bool:
     """Whether a browser says that a page of another site makes the call; programs other than browsers say nothing."""
     site = headers.get("sec-fetch-site")
@@ -176,12 +195,3 @@ def _bearer(headers: Headers) -> str:
     """The token of an Authorization header, whose scheme may be in any case."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
-
-
-def cookie_of(headers: Headers) -> str:
-    """The session id of a browser; empty: none."""
-    try:
-        cookies = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return cookies[COOKIE].value if COOKIE in cookies else ""

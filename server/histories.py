@@ -7,10 +7,12 @@ from typing import Any
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
+from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.history.change_points import History, history
 from gpu_engine.findings.history.records import Taken
-from gpu_engine.records import TIMED
+from gpu_engine.records import TIMED, Measurement
 from gpu_engine.studies import parse_measurement
+from gpu_engine.studies.results import busy_measurements
 from server.models import JobRow, MeasurementRow
 
 NEWEST = 500
@@ -28,6 +30,26 @@ class Place:
 
 def histories(session: Session, place: Place, cache: str, kernels: Sequence[str] = ()) -> list[History]:
     """The history of every case of a place in one cache state; kernels: of these alone, where there are any."""
+    return [history(taken) for taken in _taken(session, place, cache, kernels)]
+
+
+def busy(
+    session: Session, place: Place, cache: str, known: Sequence[History], kernels: Sequence[str] = ()
+) -> dict[str, list[Measurement]]:
+    """Return by job the measurements that do not count because the machine was busy.
+
+    known  the histories of the place, of these kernels alone where there are any: of a busy machine all of them tell
+    """
+    by_job: dict[str, list[Measurement]] = {}
+    for own in _taken(session, place, cache) if kernels else [each.taken for each in known]:
+        for taken in own:
+            by_job.setdefault(taken.job_id, []).append(taken.measurement)
+    doubtful = {job_id: busy_measurements(StudyData(own)) for job_id, own in by_job.items()}
+    return {job_id: own for job_id, own in doubtful.items() if own}
+
+
+def _taken(session: Session, place: Place, cache: str, kernels: Sequence[str] = ()) -> list[list[Taken]]:
+    """Return the newest measurements of each case, the oldest first."""
     number = func.row_number().over(
         partition_by=MeasurementRow.case_key, order_by=(MeasurementRow.created_at.desc(), MeasurementRow.id.desc())
     )
@@ -44,7 +66,7 @@ def histories(session: Session, place: Place, cache: str, kernels: Sequence[str]
     found: dict[str, list[Taken]] = {}
     for key, job_id, at, record in rows:
         found.setdefault(key, []).append(Taken(job_id, at, parse_measurement({**record, "samples_s": ()})))
-    return [history(taken) for taken in found.values()]
+    return list(found.values())
 
 
 def kernels_of(session: Session, place: Place, cache: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The documents of histories as types, and a history as one; see documents.py."""
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 # Pydantic reads TypedDict from here before Python 3.12.
@@ -22,7 +23,7 @@ class HistoryMeasurement(TypedDict):
     """A measurement of a case: its time in seconds, and what had changed underneath.
 
     `ci_low_s`, `ci_high_s`: the 95 % interval, null of fewer than five rounds; `min_s`, `max_s`: the quickest and the
-    slowest round.
+    slowest round. `busy`: whether the machine was too busy for the time to count.
     """
 
     job_id: str
@@ -34,6 +35,7 @@ class HistoryMeasurement(TypedDict):
     min_s: float | None
     max_s: float | None
     level_s: float
+    busy: bool
     changed: list[EnvironmentChange]
 
 
@@ -70,8 +72,8 @@ class CaseHistory(TypedDict):
     measurements: list[HistoryMeasurement]
 
 
-def document(history: History) -> dict[str, Any]:
-    """A history as CaseHistory."""
+def document(history: History, busy: Collection[tuple[str, str]] = ()) -> dict[str, Any]:
+    """Return a history as CaseHistory; busy: (job id, case) of what does not count."""
     changed = {each.taken.job_id: each.changes for each in history.underneath}
     return {
         "case": history.case.key,
@@ -81,7 +83,7 @@ def document(history: History) -> dict[str, Any]:
         "searched": history.searched,
         "change_points": [_change_point(point) for point in history.points],
         "measurements": [
-            _measurement(taken, period.level_s, changed.get(taken.job_id, ()))
+            _measurement(taken, period.level_s, (taken.job_id, history.case.key) in busy, changed.get(taken.job_id, ()))
             for period in history.periods
             for taken in period.taken
         ],
@@ -101,7 +103,7 @@ def _change_point(point: ChangePoint) -> dict[str, Any]:
     }
 
 
-def _measurement(taken: Taken, level_s: float, changed: tuple[Change, ...]) -> dict[str, Any]:
+def _measurement(taken: Taken, level_s: float, is_busy: bool, changed: tuple[Change, ...]) -> dict[str, Any]:
     m = taken.measurement
     return {
         "job_id": taken.job_id,
@@ -113,6 +115,7 @@ def _measurement(taken: Taken, level_s: float, changed: tuple[Change, ...]) -> d
         "min_s": m.min_s,
         "max_s": m.max_s,
         "level_s": level_s,
+        "busy": is_busy,
         "changed": [_change(change) for change in changed],
     }
 

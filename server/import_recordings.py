@@ -18,12 +18,14 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from gpu_engine import ginkgo, recordings
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, SparsightError, quote
-from gpu_engine.recordings import DEVICE, DEVICE_MAX, ENDING, MatrixRecord, Recording
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings import ginkgo
+from gpu_engine.recordings.files import DEVICE, DEVICE_MAX, ENDING, MatrixRecord, Recording
 from gpu_engine.records import as_json
 from server import named_matrices
-from server.db import AWAY, Database
+from server.catalogue import clean_name
+from server.db import AWAY, Database, lock_table
 from server.devices import RECORDED
 from server.ingest import emit_state
 from server.models import UNREAD, MatrixRow, MatrixState, RecordedResultsRow, RecordingRow
@@ -58,7 +60,7 @@ def run(database: Database, folder: Path = recordings.RECORDED) -> None:
         if gone := known.keys() - files.keys():
             with database.write() as session:
                 _forget(session, gone)
-                _sweep(session)
+                _sweep(session, _lock_matrices(session))
     except AWAY as error:
         log.warning("Not all recordings are imported, the database does not answer; the next start goes on: %s", error)
     finally:
@@ -145,7 +147,7 @@ def delete(database: Database, recording_id: str) -> None:
         if not row.imported:
             raise ConflictError(f"{quote(recording_id)} came with this release, and comes again at the next start.")
         _forget(session, [recording_id])
-        _sweep(session)
+        _sweep(session, _lock_matrices(session))
 
 
 def _imports(session: Session) -> int:
@@ -161,12 +163,16 @@ def keep(
     session.add(row)
     session.flush()
     session.add_all(results)
-    for matrix in matrices:
-        _keep(session, matrix, row)
-    _sweep(session)
+    brought = {_matrix_id(matrix): matrix for matrix in matrices}
+    orphans = _lock_matrices(session, brought)
+    for matrix_id, matrix in sorted(brought.items()):
+        _keep(session, matrix_id, matrix, row)
+    _sweep(session, orphans)
 
 
 def _forget(session: Session, ids: Collection[str]) -> None:
+    """Deletes recordings with their results; from now on no other transaction imports or forgets any."""
+    lock_table(session, RecordingRow)
     session.execute(sqlalchemy.delete(RecordingRow).where(RecordingRow.id.in_(ids)))
 
 
@@ -200,14 +206,26 @@ def _results(recording_id: str, recording: Recording) -> list[RecordedResultsRow
     return list(rows.values())
 
 
-def _keep(session: Session, matrix: MatrixRecord, recording: RecordingRow) -> None:
+def _matrix_id(matrix: MatrixRecord) -> str:
+    return f"recorded-{matrix.fingerprint.removeprefix(UNREAD)[:16]}"
+
+
+def _lock_matrices(session: Session, brought: Collection[str] = ()) -> list[MatrixRow]:
+    """Return the recorded matrices that no recording has any more; they and those of these ids are locked."""
+    session.flush()
+    recorded, known = MatrixRow.state == MatrixState.RECORDED, select(RecordedResultsRow.fingerprint)
+    concerned = recorded & (MatrixRow.fingerprint.not_in(known) | MatrixRow.id.in_(brought))
+    rows = session.scalars(select(MatrixRow).where(concerned).order_by(MatrixRow.id).with_for_update()).all()
+    return [row for row in rows if row.id not in brought]
+
+
+def _keep(session: Session, matrix_id: str, matrix: MatrixRecord, recording: RecordingRow) -> None:
     """The row of a recorded matrix, which recordings of several devices share: what is imported leaves it as it is."""
-    matrix_id = f"recorded-{matrix.fingerprint.removeprefix(UNREAD)[:16]}"
     row = session.get(MatrixRow, matrix_id)
     if row is not None and recording.imported:
         return
     row = row or MatrixRow(id=matrix_id, created_at=recording.created_at or time.time())
-    row.name, row.state, row.fingerprint = matrix.name, MatrixState.RECORDED, matrix.fingerprint
+    row.name, row.state, row.fingerprint = clean_name(matrix.name), MatrixState.RECORDED, matrix.fingerprint
     # Not the digest of the generator's call: that is for the matrix which the call makes here.
     row.sha256 = hashlib.sha256(f"recorded {matrix.fingerprint}".encode()).hexdigest()
     row.n_rows, row.n_cols, row.nnz = matrix.n_rows, matrix.n_cols, matrix.nnz
@@ -217,13 +235,8 @@ def _keep(session: Session, matrix: MatrixRecord, recording: RecordingRow) -> No
     emit_state(session, row)
 
 
-def _sweep(session: Session) -> None:
+def _sweep(session: Session, orphans: Iterable[MatrixRow]) -> None:
     """Removes the recorded matrices that no recording has any more."""
-    session.flush()
-    orphans = select(MatrixRow).where(
-        MatrixRow.state == MatrixState.RECORDED,
-        MatrixRow.fingerprint.not_in(select(RecordedResultsRow.fingerprint)),
-    )
-    for row in session.scalars(orphans).all():
+    for row in orphans:
         emit_state(session, row, "deleted")
         session.delete(row)

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import logging
+import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -12,17 +13,19 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from sqlalchemy import ColumnElement, exists, or_, select
+from sqlalchemy import ColumnElement, exists, func, or_, select
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import SparsightError, UnavailableError
+from gpu_engine.errors import DiskFullError, SparsightError, UnavailableError
 from gpu_engine.matrix_io import ReadLimits, ReadOptions
 from server import events, logs, sandbox
 from server.db import AWAY, Database, clock
+from server.disk import is_full
 from server.errors import problem_of
 from server.forks import Fork
 from server.models import EventRow, MatrixRow, MatrixState
+from server.outage import Outage
 from server.settings import Settings
 from server.store import Store
 
@@ -116,8 +119,7 @@ class Ingestor:
             self._end(matrix_id, error)
             raise
         except Exception as error:
-            log.exception("the matrix cannot be stored")
-            unavailable = UnavailableError("The matrix cannot be stored now; the log says why. Try again later.")
+            unavailable = _explain(error)
             self._end(matrix_id, unavailable)
             raise unavailable from error
 
@@ -178,21 +180,33 @@ class Ingestor:
                 # An ingest whose row was lost may have left some.
                 self.store.delete(matrix_id)
                 self.store.commit(matrix_id, folder)
-            self._written(lambda: self._finish(matrix_id))
+            self._written(lambda: self._finish(matrix_id), though_full=False)
         # Only now: what a row waits for that nobody could write is found by this file at the next start.
         (self.uploads / matrix_id).unlink(missing_ok=True)
 
     def _end(self, matrix_id: str, error: SparsightError) -> None:
+        if isinstance(error, DiskFullError):
+            # What takes the room goes first: the row has to be written too. The file itself still says whose it was.
+            self.store.delete(matrix_id)
+            with suppress(OSError):
+                os.truncate(self.uploads / matrix_id, 0)
         self._written(lambda: self._fail(matrix_id, error))
         (self.uploads / matrix_id).unlink(missing_ok=True)
 
-    def _written(self, write: Callable[[], None]) -> None:
-        """Writes; while the database does not take it, it is tried again, until the service stops."""
+    def _written(self, write: Callable[[], None], though_full: bool = True) -> None:
+        """Writes; while the database does not take it, it is tried again, until the service stops.
+
+        though_full  also where its disk is full
+        """
+        outage = Outage(log, "the database does not take the end of an ingest")
         while True:
             try:
-                return write()
+                write()
+                return outage.succeeded()
             except (*AWAY, PoolTimeoutError) as error:
-                log.warning("the database does not take the end of an ingest: %s", error)
+                outage.failed(error)
+                if is_full(error) and not though_full:
+                    raise
                 if self._closing.wait(RETRY_S):
                     raise
 
@@ -253,10 +267,22 @@ def _locked(session: Session, matrix_id: str) -> MatrixRow | None:
     return session.scalar(select(MatrixRow).where(MatrixRow.id == matrix_id).with_for_update())
 
 
+def _explain(error: Exception) -> UnavailableError:
+    """Return what a caller is told of an error that is not his."""
+    if is_full(error):
+        log.error("the disk is full: %s", error)
+        return DiskFullError()
+    log.error("the matrix cannot be stored", exc_info=error)
+    return UnavailableError("The matrix cannot be stored now; the log says why. Try again later.")
+
+
 def is_silent() -> ColumnElement[bool]:
-    """Whether nothing was said of an ingesting row for LOST_S: no server reads it."""
+    """Whether nothing was said of an ingesting row for LOST_S: no server reads it.
+
+    An event of later than now was written before the clock was put back.
+    """
     topic = "matrix:" + MatrixRow.id
-    return ~exists().where(EventRow.topic == topic, EventRow.created_at > clock() - LOST_S)
+    return ~exists().where(EventRow.topic == topic, func.abs(clock() - EventRow.created_at) < LOST_S)
 
 
 def fail(session: Session, row: MatrixRow, error: SparsightError) -> None:
@@ -283,7 +309,7 @@ def recover(database: Database, store: Store, uploads: Path) -> None:
     if not alone:
         lost = lost.where(or_(MatrixRow.id.in_([file.name for file in files]), is_silent()))
     with database.write() as session:
-        rows = session.scalars(lost.with_for_update()).all()
+        rows = session.scalars(lost.order_by(MatrixRow.id).with_for_update()).all()
         for row in rows:
             fail(session, row, UnavailableError(INTERRUPTED))
         ready = set(session.scalars(select(MatrixRow.id).where(MatrixRow.state == MatrixState.READY)))

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import hashlib
+import logging
 import re
 import secrets
 from collections.abc import Mapping
@@ -16,10 +17,10 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from gpu_engine.errors import ConflictError, NotFoundError
+from gpu_engine.errors import ConflictError, NotFoundError, UnavailableError
 from gpu_engine.generators import allowed_params, generator
 from gpu_engine.matrix_io.options import chosen
-from gpu_engine.recordings import collected
+from gpu_engine.recordings.files import collected
 from gpu_engine.records import dumps
 from server import recorded_results
 from server.catalogue import clean_name, get_matrix
@@ -27,7 +28,7 @@ from server.collection.entries import Entry
 from server.collection.fetcher import Fetcher
 from server.db import clock
 from server.ingest import Ingestor, emit_state
-from server.jobs.queue import list_jobs
+from server.jobs.queue import delete_jobs, list_jobs
 from server.models import (
     TERMINAL,
     MatrixRow,
@@ -37,8 +38,13 @@ from server.models import (
 )
 from server.upload import Upload
 
+log = logging.getLogger(__name__)
+
 ANSWER_S = 10.0
 """An ingest that takes longer than this is answered with 202."""
+
+RACES = 2
+"""How often a call may lose against another one that brings the same matrix at the same moment."""
 
 ENTRY_BYTES = 12
 """A column of 4 bytes and a value of 8."""
@@ -102,8 +108,13 @@ def _generated_name(family: str, params: Mapping[str, Any]) -> str:
     return clean_name(f"{family} " + " ".join(f"{name}={value}" for name, value in params.items()))
 
 
-def _claim(ingestor: Ingestor, digest: str, name: str, source: dict[str, Any]) -> tuple[MatrixRow, bool, bool]:
-    """The row of a source, whether it is new, and whether the caller has to fill it."""
+def _claim(
+    ingestor: Ingestor, digest: str, name: str, source: dict[str, Any], again: int = RACES
+) -> tuple[MatrixRow, bool, bool]:
+    """The row of a source, whether it is new, and whether the caller has to fill it.
+
+    again  how often it is tried again where another call makes the same row at the same moment
+    """
     owned = ""
     try:
         with ingestor.database.write() as session:
@@ -127,8 +138,14 @@ def _claim(ingestor: Ingestor, digest: str, name: str, source: dict[str, Any]) -
             ingestor.disown(owned)
         if not isinstance(error, IntegrityError):
             raise
-        # The same source at the same moment: the other call made the row, so that it is there now (or gone again).
-        return _claim(ingestor, digest, name, source)
+        if again:
+            # The same source at the same moment: the other call made the row, so that it is there now (or gone again).
+            return _claim(ingestor, digest, name, source, again - 1)
+        log.error("the database refuses the row of a matrix: %s", error.orig)
+        raise UnavailableError(
+            "The database refuses the row of this matrix and may be damaged. Try again; if that does not help, tell "
+            "its administrator: `sparsight doctor` looks at the database."
+        ) from error
 
 
 async def settle(ingestor: Ingestor, added: Added) -> MatrixRow:
@@ -160,7 +177,7 @@ def _conclude(ingestor: Ingestor, added: Added, ingest: Future[None]) -> MatrixR
     """The row after its ingest, or what went wrong."""
     error = None if ingest.cancelled() else ingest.exception()
     with ingestor.database.write() as session:
-        row = session.get(MatrixRow, added.row.id)
+        row = session.get(MatrixRow, added.row.id, with_for_update=True)
         if error is None and row is not None:
             return row
         if added.created and row is not None and row.state == MatrixState.FAILED:
@@ -175,7 +192,8 @@ def delete_matrix(ingestor: Ingestor, matrix_id: str, with_results: bool = False
     Raises NotFoundError, and ConflictError for a recorded matrix, one with jobs, and one with jobs that are not done.
     """
     with ingestor.database.write() as session:
-        row = get_matrix(session, matrix_id)
+        # Locked: no job is queued of it from now on.
+        row = get_matrix(session, matrix_id, lock=True)
         if row.state == MatrixState.RECORDED:
             raise recorded_results.refusal(row)
         _delete_jobs(session, row.id, with_results)
@@ -192,8 +210,6 @@ def _delete_jobs(session: Session, matrix_id: str, with_results: bool) -> None:
         raise ConflictError("Jobs of this matrix are queued or running. Cancel them, then delete it.")
     if jobs and not with_results:
         raise ConflictError(f"{len(jobs)} jobs measured this matrix.", hint="delete_with_results")
-    session.execute(delete(TraceRow).where(TraceRow.case_key.startswith(f"{matrix_id}|", autoescape=True)))
+    delete_jobs(session, [job.id for job in jobs if set(job.matrix_ids) == {matrix_id}])
     session.execute(delete(MeasurementRow).where(MeasurementRow.matrix_id == matrix_id))
-    for job in jobs:
-        if set(job.matrix_ids) == {matrix_id}:
-            session.delete(job)
+    session.execute(delete(TraceRow).where(TraceRow.case_key.startswith(f"{matrix_id}|", autoescape=True)))

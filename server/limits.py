@@ -3,8 +3,8 @@
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gpu_engine.findings import units
-from gpu_engine.recordings import BYTES_MAX
+from gpu_engine.recordings.files import BYTES_MAX
+from gpu_engine.text import units
 from server.errors import problem, problem_response
 
 BODY_BYTES = 2**20

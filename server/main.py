@@ -34,8 +34,10 @@ from server.routes import (
     sets,
     studies,
 )
+from server.session_cookie import SessionCookie, service_id
 from server.settings import Settings
 from server.store import Store
+from server.turns import Turns
 from web import api as figures
 from web import pages
 
@@ -58,6 +60,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.metrics = metrics = Metrics()
     app.state.database = Database(settings.resolved_database_url, metrics.observe_transaction)
     app.state.access = Access(app.state.database, settings.token)
+    app.state.cookie = SessionCookie(service_id(settings.home))
     app.state.store = Store(settings.resolved_store)
     app.state.ingestor = Ingestor(settings, app.state.database, app.state.store)
     app.state.fetcher = Fetcher(settings, app.state.ingestor)
@@ -65,8 +68,9 @@ def create_app(settings: Settings) -> FastAPI:
     metrics.watch(app.state.database, app.state.ingestor, app.state.streams)
     install_error_handlers(app)
     app.add_middleware(BodyLimit, upload_bytes=settings.upload_bytes)
+    app.add_middleware(Turns)
     app.add_middleware(Audit, database=app.state.database)
-    app.add_middleware(Guard, settings=settings, access=app.state.access)
+    app.add_middleware(Guard, settings=settings, access=app.state.access, cookie=app.state.cookie)
     app.add_middleware(Measured, metrics=metrics)
     # It leaves event streams as they are. Level 9 takes three times as long for a tenth less.
     app.add_middleware(GZipMiddleware, compresslevel=5)

@@ -4,9 +4,12 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 
+from gpu_engine.errors import NotFoundError, quote
 from server.store import Store
 
 BLOCK = 2**20
@@ -20,20 +23,30 @@ def file_name(name: str) -> str:
 
 
 def npz_blocks(store: Store, matrix_id: str) -> Iterator[bytes]:
-    """The bytes of the file, a block at a time; raises NotFoundError where the store has no values, at the first."""
+    """Return the bytes of the file, a block at a time.
+
+    Raises NotFoundError where the store has no values. Its files are open from here on: a matrix that is deleted
+    meanwhile is sent to its end.
+    """
     meta = store.meta(matrix_id)
+    with ExitStack() as stack:
+        try:
+            sources = {name: stack.enter_context(store.open(matrix_id, f"{MEMBERS[name]}.npy")) for name in MEMBERS}
+        except FileNotFoundError:
+            raise NotFoundError(f"The values of matrix {quote(matrix_id)} were deleted just now.") from None
+        return _blocks(stack.pop_all(), meta, sources)
+
+
+def _blocks(stack: ExitStack, meta: dict[str, Any], sources: dict[str, Any]) -> Iterator[bytes]:
     small = {"format": np.array(b"csr"), "shape": np.array((meta["n_rows"], meta["n_cols"]))}
     sent = _Sink()
     # Numbers hardly get smaller by what a zip can do, and SciPy maps nothing: stored as they are.
-    with zipfile.ZipFile(sent, "w") as file:
+    with stack, zipfile.ZipFile(sent, "w") as file:
         for name, array in small.items():
             with file.open(f"{name}.npy", "w") as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
-        for name, kept in MEMBERS.items():
-            with (
-                store.open(matrix_id, f"{kept}.npy") as source,
-                file.open(f"{name}.npy", "w", force_zip64=True) as member,
-            ):
+        for name, source in sources.items():
+            with file.open(f"{name}.npy", "w", force_zip64=True) as member:
                 while block := source.read(BLOCK):
                     member.write(block)
                     yield sent.taken()

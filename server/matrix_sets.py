@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError, ParameterError, quote
 from gpu_engine.records import dumps
-from server.catalogue import clean_name, get_matrix
+from server.catalogue import clean_name, find_matrices
 from server.db import Database
 from server.documents import MATRICES_MAX
 from server.models import MatrixRow, MatrixSetRow
@@ -33,12 +33,14 @@ def save(database: Database, matrix_ids: Sequence[str], name: str = "") -> tuple
     digest = hashlib.sha256(dumps(ids).encode()).hexdigest()[:ID_DIGITS]
     try:
         with database.write() as session:
-            known = session.get(MatrixSetRow, digest)
+            there = find_matrices(session, ids, lock=True)
+            known = session.get(MatrixSetRow, digest, with_for_update=True)
             if known is not None:
                 known.name = clean_name(name) or known.name
                 return known, False
             for matrix_id in ids:
-                get_matrix(session, matrix_id)
+                if matrix_id not in there:
+                    raise NotFoundError(f"There is no matrix {quote(matrix_id)}.", hint="list_matrices")
             if (session.scalar(select(func.count(MatrixSetRow.id))) or 0) >= SETS_MAX:
                 raise ParameterError(f"There are {SETS_MAX} sets, as many as are kept; delete one first.")
             called = clean_name(name) or f"{len(ids)} matrices"
@@ -51,9 +53,10 @@ def save(database: Database, matrix_ids: Sequence[str], name: str = "") -> tuple
             return get_set(session, digest), False
 
 
-def get_set(session: Session, set_id: str) -> MatrixSetRow:
-    """The set; raises NotFoundError."""
-    row = session.get(MatrixSetRow, set_id) if len(set_id) == ID_DIGITS and set_id.isalnum() else None
+def get_set(session: Session, set_id: str, lock: bool = False) -> MatrixSetRow:
+    """Return the set, locked for a change if asked to; raises NotFoundError."""
+    is_id = len(set_id) == ID_DIGITS and set_id.isalnum()
+    row = session.get(MatrixSetRow, set_id, with_for_update=lock) if is_id else None
     if row is None:
         raise NotFoundError(f"There is no set {quote(set_id)}; GET /api/v1/sets lists them.")
     return row
@@ -75,7 +78,7 @@ def members(session: Session, row: MatrixSetRow) -> tuple[str, ...]:
 def delete_set(database: Database, set_id: str) -> None:
     """Forgets a set; its matrices stay."""
     with database.write() as session:
-        session.delete(get_set(session, set_id))
+        session.delete(get_set(session, set_id, lock=True))
 
 
 def set_document(row: MatrixSetRow) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client import (
     CollectorRegistry,
@@ -28,7 +28,6 @@ from server.db import Database, clock
 from server.ingest import Ingestor
 from server.methods import METHODS
 from server.models import TERMINAL, CaseDeathRow, JobRow, JobState, MatrixRow, MatrixState, MeasurementRow
-from server.routes.events import STREAMS_MAX, Streams
 
 # A second series for each of ours that says when it began.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -37,6 +36,20 @@ API = "/api/v1"
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS_S = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0)
 BEGUN = (JobState.RUNNING, *TERMINAL)
+
+
+class CountedStreams(Protocol):
+    """The open event streams, as far as they are counted."""
+
+    @property
+    def number(self) -> int:
+        """How many are open."""
+        ...
+
+    @property
+    def most(self) -> int:
+        """How many may be open."""
+        ...
 
 
 class Metrics:
@@ -72,7 +85,7 @@ class Metrics:
         self._requests.labels(method, route, status).inc()
         self._request_s.labels(route).observe(seconds)
 
-    def watch(self, database: Database, ingestor: Ingestor, streams: Streams) -> None:
+    def watch(self, database: Database, ingestor: Ingestor, streams: CountedStreams) -> None:
         """Asks these whenever somebody looks."""
         self._registry.register(_State(database, ingestor, streams))
 
@@ -115,7 +128,7 @@ def _route(scope: Scope) -> str:
 class _State(Collector):
     """What is asked when somebody looks; `sparsight_database_up` is 0, and its rows are missing, where it is away."""
 
-    def __init__(self, database: Database, ingestor: Ingestor, streams: Streams) -> None:
+    def __init__(self, database: Database, ingestor: Ingestor, streams: CountedStreams) -> None:
         self._database = database
         self._ingestor = ingestor
         self._streams = streams
@@ -128,7 +141,7 @@ class _State(Collector):
         """Everything, in gauges: it is counted anew each time, and what was deleted is gone from it."""
         yield _labelled("info", "The release of this server.", {(release(),): 1}, "version")
         yield _plain("event_streams", "Open event streams of this server.", self._streams.number)
-        yield _plain("event_streams_max", "As many event streams as there can be.", STREAMS_MAX)
+        yield _plain("event_streams_max", "As many event streams as there can be.", self._streams.most)
         yield _plain("ingests", "Matrices that this server reads, or has waiting to be read.", self._ingestor.number)
         yield _labelled("disk_free_bytes", "Free space where a folder lies.", self._free(), "folder")
         try:
@@ -167,7 +180,7 @@ def _jobs(session: Session) -> Iterator[Metric]:
     none = {(study.name,): 0.0 for study in STUDIES}
     yield _labelled("case_deaths", "Deaths of processes in cases.", none | {(row[0],): row[1] for row in rows}, "study")
     yield _labelled("case_losses", "Ends of dispatchers in cases.", none | {(row[0],): row[2] for row in rows}, "study")
-    spent = func.sum(func.coalesce(JobRow.finished_at, clock()) - JobRow.started_at)
+    spent = func.sum(_positive(func.coalesce(JobRow.finished_at, clock()) - JobRow.started_at))
     begun = and_(JobRow.state.in_(BEGUN), JobRow.started_at.is_not(None))
     seconds = select(JobRow.device, JobRow.study, spent).where(begun).group_by(JobRow.device, JobRow.study)
     yield _labelled(
@@ -186,7 +199,7 @@ def _devices(session: Session) -> Iterator[Metric]:
     offered = {(device,): int(device in alive) for device in ids}
     yield _labelled("device_alive", "1 while a worker offers the device.", offered, "device")
     queued, running = JobRow.state == JobState.QUEUED, JobRow.state == JobState.RUNNING
-    waits = func.coalesce(clock() - func.min(case((queued, JobRow.created_at))), 0.0)
+    waits = _positive(clock() - func.min(case((queued, JobRow.created_at))))
     left = func.sum(JobRow.estimate_s * (1.0 - JobRow.progress / func.nullif(JobRow.cases_total, 0)))
     columns: dict[str, tuple[str, ColumnElement[float]]] = {
         "device_busy": ("Jobs that run on the device.", _number(running)),
@@ -203,6 +216,11 @@ def _devices(session: Session) -> Iterator[Metric]:
 
 def _number(condition: ColumnElement[bool]) -> ColumnElement[float]:
     return func.sum(case((condition, 1), else_=0))
+
+
+def _positive(seconds: ColumnElement[float]) -> ColumnElement[float]:
+    """Return these seconds, 0.0 where there are none or the clock was put back meanwhile."""
+    return case((seconds > 0.0, seconds), else_=0.0)
 
 
 def _counts(session: Session, column: InstrumentedAttribute[str]) -> dict[str, int]:

@@ -11,25 +11,34 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, func, inspect, select
 
 from gpu_engine.errors import ConflictError, UnavailableError, quote
-from server.db import POSTGRES, Database
-from server.models import Base
+from server.db import POSTGRES, Database, check_whole, clock
+from server.devices import ALIVE_S
+from server.models import Base, DeviceRow
 
 LOCK = 0x5350_4152  # "SPAR": any number that other programs of the same Postgres do not lock
 NEWEST = "head"
+OWNERS = "0004"
+"""The revision from which on devices say whose they are."""
 
 
-def migrate(url: str, revision: str = NEWEST) -> None:
+def migrate(url: str, revision: str = NEWEST, check_workers: bool = True) -> None:
     """Upgrades the database to a revision.
 
-    Raises ConflictError where a newer release or another program has written it, UnavailableError where it cannot be
-    used.
+    check_workers  False where its rows came from a backup, and what they say of workers is of another day
+
+    Raises ConflictError where a newer release or another program has written it, it is new and not in UTF8, or a worker
+    of the release before is still running, and UnavailableError where it cannot be used.
     """
     with _locked(url) as (connection, config):
         _refuse_newer(connection)
-        _refuse_foreign(connection)
+        if not MigrationContext.configure(connection).get_current_heads():
+            _refuse_foreign(connection)
+            _refuse_encoding(connection)
+        if check_workers:
+            _refuse_worker(connection)
         command.upgrade(config, revision)
 
 
@@ -69,6 +78,7 @@ def _locked(url: str) -> Iterator[tuple[Connection, Config]]:
                 if not sqlite:
                     wait_for_ever(connection)
                     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+                check_whole(database, connection)
                 yield connection, _config(folder, connection)
                 if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall():
                     raise ConflictError("The migration would leave rows that refer to nothing; nothing was changed.")
@@ -111,13 +121,41 @@ def _newer(found: tuple[str, ...]) -> str:
 
 def _refuse_foreign(connection: Connection) -> None:
     """Raises ConflictError where tables that no migration has made have the names of ours."""
-    if MigrationContext.configure(connection).get_current_heads():
-        return
     foreign = sorted(set(inspect(connection).get_table_names()) & set(Base.metadata.tables))
     if foreign:
         raise ConflictError(
             f"The database holds tables of another program: {', '.join(foreign)}. Give Sparsight a database of its own "
             "with SPARSIGHT_DATABASE_URL."
+        )
+
+
+def _refuse_encoding(connection: Connection) -> None:
+    """Raises ConflictError for a database of Postgres that does not hold every character."""
+    if connection.dialect.name != "postgresql":
+        return
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    if encoding != "UTF8":
+        raise ConflictError(
+            f"The database has the encoding {encoding}; names and results need UTF8. Create it anew: "
+            "`createdb --encoding=UTF8 --template=template0 NAME`."
+        )
+
+
+def _refuse_worker(connection: Connection) -> None:
+    """Raises ConflictError where the schema will change under a worker, which would go on to write records of its own.
+
+    A worker looks at the schema when it starts, and no more.
+    """
+    found = MigrationContext.configure(connection).get_current_heads()
+    if found in ((), (_known()[0],)) or found[0] in _known()[_known().index(OWNERS) + 1 :]:
+        return
+    offered = select(DeviceRow.id).where(DeviceRow.owner != "", func.abs(clock() - DeviceRow.seen_at) < ALIVE_S)
+    device = connection.scalar(offered.order_by(DeviceRow.id).limit(1))
+    if device is not None:
+        raise ConflictError(
+            f"A worker of another release still offers {quote(device)}; nothing was changed. Stop all workers "
+            "(`docker compose stop worker`, or their systemd units), then try again. "
+            f"After a worker was killed, wait {ALIVE_S:.0f} s."
         )
 
 

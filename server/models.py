@@ -54,6 +54,29 @@ TERMINAL = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
 """States that nothing leaves."""
 
 
+LOCK_ORDER = (
+    "recordings",
+    "recorded_results",
+    "matrices",
+    "matrix_sets",
+    "tokens",
+    "sessions",
+    "jobs",
+    "case_deaths",
+    "measurements",
+    "traces",
+    "devices",
+    "engine_faults",
+    "event_counter",
+    "events",
+)
+"""The order in which a transaction locks rows: by table as here, those of one table by their key.
+
+Two transactions that keep to it never wait for each other in a circle. Events keep to it by themselves (events.py).
+Rows of `audit` are added alone, and nobody waits for them.
+"""
+
+
 class Base(DeclarativeBase):
     """The declarative base; every constraint has a name, so that migrations can alter it on SQLite."""
 
@@ -151,7 +174,7 @@ class CaseDeathRow(Base):
 
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
-    case_key: Mapped[str] = mapped_column(String(400))
+    case_key: Mapped[str] = mapped_column(Text)
     deaths: Mapped[int] = mapped_column(Integer, default=0)
     losses: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
 
@@ -167,10 +190,10 @@ class MeasurementRow(Base):
 
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
-    case_key: Mapped[str] = mapped_column(String(400))
+    case_key: Mapped[str] = mapped_column(Text)
     matrix_id: Mapped[str] = mapped_column(ForeignKey("matrices.id", ondelete="CASCADE"))
     device: Mapped[str] = mapped_column(String(60))
-    kernel: Mapped[str] = mapped_column(String(80))
+    kernel: Mapped[str] = mapped_column(Text)
     cache: Mapped[str] = mapped_column(String(8))
     state: Mapped[str] = mapped_column(String(16))
     #: the whole record as JSON, without the samples
@@ -187,7 +210,7 @@ class TraceRow(Base):
 
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
-    case_key: Mapped[str] = mapped_column(String(400))
+    case_key: Mapped[str] = mapped_column(Text)
     record: Mapped[dict[str, Any]] = mapped_column()
 
 
@@ -204,6 +227,26 @@ class DeviceRow(Base):
     #: uuid of the dispatcher process that offers it, or did last
     owner: Mapped[str] = mapped_column(String(36), default="", server_default="")
     #: when its dispatcher was last heard of
+    seen_at: Mapped[float] = mapped_column(Float)
+
+
+class EngineFaultRow(Base):
+    """A worker that cannot run jobs, because its engine does not start; the row goes when it does."""
+
+    __tablename__ = "engine_faults"
+
+    #: names the worker: the sha256 of its host and home
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    #: name of its host, for people
+    host: Mapped[str] = mapped_column(Text)
+    #: ids of the devices that it would offer, as far as it knows them
+    devices: Mapped[list[Any]] = mapped_column(default=list)
+    #: a sentence for people: what failed, and what to do
+    reason: Mapped[str] = mapped_column(Text)
+    #: starts in a row that have failed
+    tries: Mapped[int] = mapped_column(Integer)
+    #: when the first of them failed, and the last
+    since: Mapped[float] = mapped_column(Float)
     seen_at: Mapped[float] = mapped_column(Float)
 
 

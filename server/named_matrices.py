@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from gpu_engine.recordings import MatrixRecord, kind_of
+from gpu_engine.recordings.files import MatrixRecord, kind_of
 from server.intake import ENDINGS
 from server.models import UNREAD, MatrixRow, MatrixState
 

@@ -18,7 +18,6 @@ from gpu_engine.studies import STUDIES
 from server import documents, result_documents
 from server.errors import problem
 from server.examples import EXAMPLES
-from server.guard import COOKIE
 from server.roles import every_route, role_of
 
 Responses = dict[int | str, dict[str, Any]]
@@ -55,9 +54,9 @@ PROBLEMS: Mapping[int, tuple[str, str, str]] = {
 }
 """Status → code, meaning, detail of its example."""
 
-SECURITY_SCHEMES = {
+SECURITY_SCHEMES: dict[str, dict[str, str]] = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "A token, where the server has one."},
-    "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": "Of a browser that has signed in."},
+    "cookie": {"type": "apiKey", "in": "cookie", "description": "Of a browser that has signed in."},
 }
 """How a caller shows the token; a call asks for either of them where the server has one."""
 
@@ -177,7 +176,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     for model, example in EXAMPLES.items():
         if model.__name__ in schemas:
             schemas[model.__name__]["examples"] = [example]
-    document["components"]["securitySchemes"] = SECURITY_SCHEMES
+    named = {"cookie": SECURITY_SCHEMES["cookie"] | {"name": app.state.cookie.name("http")}}
+    document["components"]["securitySchemes"] = SECURITY_SCHEMES | named
     if app.state.settings.token:
         document["security"] = [{name: []} for name in SECURITY_SCHEMES]
         _name_roles(app, document["paths"])

@@ -13,8 +13,8 @@ from gpu_engine.advisor.evaluation import calibrate
 from gpu_engine.advisor.gpus import FITTED, Gpu, gpu_named
 from gpu_engine.advisor.model import MODELS
 from gpu_engine.advisor.work import Features
-from gpu_engine.products import ProductDetails
 from gpu_engine.records import Cache, Case, Measurement
+from gpu_engine.studies.formats.experiment import ProductDetails
 from server import devices
 from server.models import JobRow, JobState, MatrixRow, MeasurementRow
 

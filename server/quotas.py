@@ -4,7 +4,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import LimitError
-from gpu_engine.findings import units
+from gpu_engine.text import units
 from server.db import Database, clock
 from server.models import TERMINAL, DeviceRow, JobRow, JobState, TokenRow
 from server.roles import Caller

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
 from gpu_engine.errors import ConflictError, quote
-from gpu_engine.recordings import kind_of
+from gpu_engine.recordings.files import kind_of
 from gpu_engine.records import Case, Measurement, dumps, trace_from_json
 from gpu_engine.studies import parse_measurement
 from server.devices import RECORDED

@@ -44,7 +44,7 @@ def restore(settings: Settings, path: Path) -> Manifest:
             connection = connection.execution_options(sparsight_write=True)
             with connection.begin():
                 _restore_rows(tar, connection)
-        migrate(url)
+        migrate(url, check_workers=False)
         return manifest
 
 

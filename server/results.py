@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.records import MIXTURE, Case, Measurement, Trace, as_json, trace_from_json
-from gpu_engine.results import busy_cases
 from gpu_engine.studies import parse_measurement
+from gpu_engine.studies.results import busy_cases
 from server.models import JobRow, MatrixRow, MeasurementRow, TraceRow
 from server.responses import flatten, to_csv
 

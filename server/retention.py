@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from gpu_engine.errors import ConflictError, NotFoundError
 from server import intake
 from server.db import AWAY, Database, clock
 from server.ingest import Ingestor
+from server.jobs.queue import delete_jobs
 from server.models import TERMINAL, JobRow, MatrixRow, MatrixState
 from server.settings import Settings
 
@@ -18,6 +20,9 @@ log = logging.getLogger(__name__)
 
 PERIOD_S = 3600.0
 DAY_S = 86400.0
+JUMP_S = 3600.0
+"""A clock that gained more than this since the last sweep was set, and may be wrong."""
+
 OURS = (MatrixState.READY, MatrixState.FAILED)
 """Recorded matrices come with the product, and those that are ingesting are somebody's."""
 
@@ -34,18 +39,45 @@ def run(ingestor: Ingestor, settings: Settings, stopping: threading.Event) -> No
     """Sweeps at once and every hour until told to stop; returns where the settings keep everything."""
     if not settings.keep_days and not settings.keep_bytes:
         return
+    watch = ClockWatch(ingestor.database)
     while True:
         try:
-            sweep(ingestor, settings)
+            sweep(ingestor, settings, by_age=watch.is_trusted())
         except AWAY as error:
             log.warning("retention: the database does not answer: %s", error)
         if stopping.wait(PERIOD_S):
             return
 
 
-def sweep(ingestor: Ingestor, settings: Settings) -> None:
-    """Deletes what is older than `keep_days`, then matrices with their jobs until the store holds `keep_bytes`."""
-    if settings.keep_days:
+class ClockWatch:
+    """Notices that the database's clock was put forward: what seems old then is deleted after a day, if it stays so."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._gain_s: float | None = None
+        self._trusted_at = 0.0
+
+    def is_trusted(self) -> bool:
+        """Return whether the clock went on as time did since the last call, or was put forward a day ago or longer."""
+        passed_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+        with self._database.read() as session:
+            gain_s = session.execute(select(clock())).scalar_one() - passed_s
+        is_over = 0 < self._trusted_at <= passed_s
+        if self._gain_s is None or gain_s < self._gain_s + JUMP_S or is_over:
+            self._gain_s, self._trusted_at = gain_s, 0.0
+        elif not self._trusted_at:
+            self._trusted_at = passed_s + DAY_S
+            ahead_s = gain_s - self._gain_s
+            log.warning("retention: the clock was put forward by %.0f s; nothing goes for its age for a day", ahead_s)
+        return not self._trusted_at
+
+
+def sweep(ingestor: Ingestor, settings: Settings, by_age: bool = True) -> None:
+    """Deletes what is older than `keep_days`, then matrices with their jobs until the store holds `keep_bytes`.
+
+    by_age  False: nothing is deleted for its age now
+    """
+    if settings.keep_days and by_age:
         _sweep_age(ingestor, settings.keep_days * DAY_S)
     if settings.keep_bytes:
         _sweep_size(ingestor, settings.keep_bytes)
@@ -54,10 +86,11 @@ def sweep(ingestor: Ingestor, settings: Settings) -> None:
 def _sweep_age(ingestor: Ingestor, age_s: float) -> None:
     with ingestor.database.write() as session:
         oldest = session.execute(select(clock())).scalar_one() - age_s
-        old = select(JobRow).where(JobRow.state.in_(TERMINAL), JobRow.finished_at < oldest)
-        for job in session.scalars(old):
-            log.info("retention: the job %s of %s is deleted", job.id, job.study)
-            session.delete(job)
+        over = select(JobRow.id, JobRow.study).where(JobRow.state.in_(TERMINAL), JobRow.finished_at < oldest)
+        jobs = session.execute(over).all()
+        delete_jobs(session, [job.id for job in jobs])
+    for job in jobs:
+        log.info("retention: the job %s of %s is deleted", job.id, job.study)
     for use in _uses(ingestor.database):
         if use.used_at < oldest:
             _delete(ingestor, use.matrix_id, "old")

@@ -42,9 +42,9 @@ class Caller:
     session: str = ""
 
     def check_owner(self, token_id: str) -> None:
-        """Raises ForbiddenError unless this caller, or an admin, ends what that token has begun."""
+        """Raises ForbiddenError unless this caller has begun what that token has, or is an admin."""
         if self.role is not Role.ADMIN and self.token_id != token_id:
-            raise ForbiddenError("Another token has begun this; its holder may end it, or an admin.")
+            raise ForbiddenError("Another token has begun this; its holder may change or end it, or an admin.")
 
 
 LOCAL = Caller("local", Role.ADMIN)

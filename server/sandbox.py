@@ -6,6 +6,7 @@
 
 import atexit
 import dataclasses
+import errno
 import json
 import logging
 import math
@@ -21,6 +22,7 @@ from typing import Any
 
 from gpu_engine.csr_matrix import CsrMatrix, fingerprint
 from gpu_engine.errors import (
+    DiskFullError,
     InputError,
     MatrixFileError,
     ParameterError,
@@ -28,10 +30,11 @@ from gpu_engine.errors import (
     TooLargeError,
     UnavailableError,
 )
-from gpu_engine.features import features, row_length_histogram, spy
 from gpu_engine.generators import generate
+from gpu_engine.matrices.features import features, row_length_histogram, spy
 from gpu_engine.matrix_io import ReadLimits, ReadOptions, ReadResult, read_matrix
 from gpu_engine.matrix_io.preview import preview
+from server.disk import is_full
 from server.forks import STDERR, Fork, ForkServer, serve
 from server.store import write_matrix
 
@@ -41,10 +44,14 @@ PROBLEM = "problem.json"
 PREVIEW = "preview.json"
 SPY_SIZE = 256
 SECRETS = "SPARSIGHT_"
+VMSTAT = Path("/proc/vmstat")
 STDERR_LOGGED = 2000
 ERRORS: dict[str, type[SparsightError]] = {
     kind.code: kind for kind in (InputError, MatrixFileError, ParameterError, TooLargeError, UnavailableError)
 }
+
+DISK_FULL = errno.ENOSPC
+"""The exit code of a process that found no room; it has none to write that down either."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +80,9 @@ def run(task: SandboxTask, folder: Path, started: Callable[[Fork], None]) -> Non
 
     started  is called with the process, to kill it from elsewhere
 
-    Raises InputError and its kinds, whatever the process died of; UnavailableError when the disk is full.
+    Raises InputError and its kinds, whatever the process died of; DiskFullError; UnavailableError when it was killed.
     """
+    kills = oom_kills()
     with _forked(task, folder) as (server, process):
         try:
             started(process)
@@ -91,7 +99,7 @@ def run(task: SandboxTask, folder: Path, started: Callable[[Fork], None]) -> Non
         raise _restore(json.loads(problem.read_bytes()))
     if code != 0:
         log.warning("the reading process ended with %d: %r", code, stderr)
-        raise _explain_exit(code, task)
+        raise _explain_exit(code, task, oom_kills() > kills)
 
 
 @contextmanager
@@ -139,12 +147,28 @@ def _environment() -> dict[str, str]:
     return {**inherited, **threads, "PYTHONPATH": packages}
 
 
-def _explain_exit(code: int, task: SandboxTask) -> InputError:
-    """The error behind an exit that the process had no time to explain."""
+def oom_kills() -> int:
+    """Return how many processes the kernel has killed because memory ran out; 0 where it does not say."""
+    try:
+        lines = VMSTAT.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def _explain_exit(code: int, task: SandboxTask, out_of_memory: bool) -> SparsightError:
+    """Return the error behind an exit that the process had no time to explain.
+
+    out_of_memory  whether the kernel has killed a process meanwhile because memory ran out
+    """
+    if code == DISK_FULL:
+        return DiskFullError()
     if code == -signal.SIGXCPU:
         return TooLargeError(_too_long(task))
-    if code == -signal.SIGKILL:
+    if code == -signal.SIGKILL and out_of_memory:
         return TooLargeError(_too_much_memory(task))
+    if code == -signal.SIGKILL:
+        return UnavailableError(f"{_work(task)} was stopped from outside (signal 9). Try again.")
     how = f"crashed (signal {-code})" if code < 0 else "failed"
     if task.path:
         return MatrixFileError(f"The reader {how} on this file. Check that it is a whole, valid matrix file.")
@@ -161,16 +185,18 @@ def _restore(problem: dict[str, Any]) -> SparsightError:
 
 
 def _too_long(task: SandboxTask) -> str:
-    work = "Reading the file" if task.path else "Generating the matrix"
-    return f"{work} took more than {task.seconds:g} s. Try a smaller matrix, or raise SPARSIGHT_INGEST_SECONDS."
+    return f"{_work(task)} took more than {task.seconds:g} s. Try a smaller matrix, or raise SPARSIGHT_INGEST_SECONDS."
 
 
 def _too_much_memory(task: SandboxTask) -> str:
-    work = "Reading the file" if task.path else "Generating the matrix"
     return (
-        f"{work} needs more memory than the {task.memory_bytes / 2**30:.3g} GiB allowed. "
+        f"{_work(task)} needs more memory than the {task.memory_bytes / 2**30:.3g} GiB allowed. "
         "Try a smaller matrix, or raise SPARSIGHT_INGEST_MEMORY_BYTES."
     )
+
+
+def _work(task: SandboxTask) -> str:
+    return "Reading the file" if task.path else "Generating the matrix"
 
 
 def warm_up() -> None:
@@ -182,22 +208,27 @@ def warm_up() -> None:
         describe(read_matrix(Path(f"/proc/self/fd/{file.fileno()}"), ReadLimits(), ReadOptions()).matrix)
 
 
-def work(document: dict[str, Any]) -> None:
-    """The process: limits itself, does the task in the current folder, writes down what went wrong."""
+def work(document: dict[str, Any]) -> int:
+    """The process: limits itself, does the task in the current folder, writes down what went wrong.
+
+    Returns its exit code.
+    """
     limits, options = ReadLimits(**document["limits"]), ReadOptions(**document["options"])
     task = SandboxTask(**{**document, "limits": limits, "options": options})
     _limit(task)
     try:
-        _produce(task, Path.cwd())
-    except (InputError, UnavailableError) as error:
-        _write_down(error.code, error.message, getattr(error, "line", None), error.hint)
-    except MemoryError:
-        _write_down(TooLargeError.code, _too_much_memory(task))
+        try:
+            _produce(task, Path.cwd())
+        except (InputError, UnavailableError) as error:
+            _write_down(error.code, error.message, getattr(error, "line", None), error.hint)
+        except MemoryError:
+            _write_down(TooLargeError.code, _too_much_memory(task))
     except OSError as error:
+        if is_full(error):
+            return DISK_FULL
         log.exception("disk")
-        _write_down(
-            UnavailableError.code, f"The matrix cannot be stored: {error.strerror}. Free space, then try again."
-        )
+        _write_down(UnavailableError.code, f"The matrix cannot be stored: {error.strerror or error}. Try again later.")
+    return 0
 
 
 def _limit(task: SandboxTask) -> None:
@@ -209,8 +240,10 @@ def _limit(task: SandboxTask) -> None:
         (resource.RLIMIT_CPU, math.ceil(task.seconds)),
     ):
         _, hard = resource.getrlimit(limit)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(limit, (most, most))
+        # At the hard limit of time the kernel kills, as others do; a second before that it says why.
+        spare = 1 if limit == resource.RLIMIT_CPU else 0
+        highest = most + spare if hard == resource.RLIM_INFINITY else min(most + spare, hard)
+        resource.setrlimit(limit, (min(most, highest), highest))
 
 
 def _produce(task: SandboxTask, folder: Path) -> None:

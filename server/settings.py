@@ -1,11 +1,12 @@
 """Settings: every option of the service, read once from SPARSIGHT_* variables."""
 
+from ipaddress import ip_network
 from pathlib import Path
 
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from gpu_engine.caches import HOME
+from gpu_engine.host.caches import HOME
 from server.logs import Form
 
 GIB = 2**30
@@ -56,6 +57,10 @@ class Settings(BaseSettings):
     hosts: str = Field(
         default="", description="Further host names that the server answers to, comma-separated; *: any."
     )
+    proxy: str = Field(
+        default="",
+        description="Addresses of proxies, comma-separated, that are believed who called and how; empty: none.",
+    )
     port: int = Field(default=8000, ge=0, le=65535, description="Port that the server binds.")
     upload_bytes: int = Field(default=2 * GIB, gt=0, description="Largest upload, in bytes as sent.")
     decompressed_bytes: int = Field(default=16 * GIB, gt=0, description="Largest matrix file after decompression.")
@@ -95,6 +100,13 @@ class Settings(BaseSettings):
     def _absolute(cls, home: Path) -> Path:
         # Processes of the service work in other folders.
         return home.expanduser().absolute()
+
+    @field_validator("proxy")
+    @classmethod
+    def _addresses(cls, proxy: str) -> str:
+        for address in filter(None, map(str.strip, proxy.split(","))):
+            ip_network(address)
+        return proxy
 
     @field_validator("database_url")
     @classmethod

@@ -141,9 +141,16 @@ class Store:
 def write_matrix(folder: Path, matrix: CsrMatrix, meta: dict[str, Any]) -> None:
     """Writes the files of a matrix into an empty local folder; `meta` gains its shape."""
     for name in ARRAYS:
-        np.save(folder / f"{name}.npy", getattr(matrix, name), allow_pickle=False)
+        _write_array(folder / f"{name}.npy", getattr(matrix, name))
     document = {"n_rows": matrix.n_rows, "n_cols": matrix.n_cols, "nnz": matrix.nnz, **meta}
     (folder / META).write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
+
+
+def _write_array(path: Path, array: np.ndarray[Any, Any]) -> None:
+    """Write a .npy file as NumPy does, whose own writing tells of a full disk without saying that it is one."""
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.write(np.ascontiguousarray(array).data)
 
 
 def read_matrix(folder: Path) -> CsrMatrix:

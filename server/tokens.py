@@ -24,7 +24,11 @@ PREFIX = "sps_"
 
 SECRET_BYTES = 32
 SESSION_S = 12 * 3600.0
-"""A browser signs in again after this long."""
+ADMIN_SESSION_S = 2 * 3600.0
+
+CLOCK_SLACK_S = 60.0
+"""So far a clock may be put back, as hosts that follow a time server do, without ending the sessions of browsers."""
+"""A browser signs in again after this long; that of an admin sooner: every port of the host is sent its cookie."""
 
 BOOTSTRAP = "SPARSIGHT_TOKEN"
 """What the token of the settings is called."""
@@ -117,11 +121,16 @@ def _note(session: Session, at: float, action: str) -> None:
     session.add(AuditRow(at=at, who=HOST, action=action, target="", address="", status=200))
 
 
-def open_session(session: Session, token_hash: str, replaced: str) -> str:
+def session_s(role: Role) -> float:
+    """Return how many seconds a browser stays signed in."""
+    return ADMIN_SESSION_S if role is Role.ADMIN else SESSION_S
+
+
+def open_session(session: Session, token_hash: str, replaced: str, role: Role) -> str:
     """A new session id for a browser; the one that it had before, and any that is over, are gone."""
     session.execute(delete(SessionRow).where((SessionRow.hash == digest(replaced)) | (SessionRow.expires_at < clock())))
     value = secrets.token_urlsafe(SECRET_BYTES)
-    session.add(SessionRow(hash=digest(value), token_hash=token_hash, expires_at=clock() + SESSION_S))
+    session.add(SessionRow(hash=digest(value), token_hash=token_hash, expires_at=clock() + session_s(role)))
     return value
 
 
@@ -131,6 +140,9 @@ def close_session(session: Session, value_hash: str) -> None:
 
 
 def token_of_session(session: Session, value_hash: str) -> str | None:
-    """The hash of the token that the browser of this session signed in with; None: there is no such session now."""
-    found = select(SessionRow.token_hash).where(SessionRow.hash == value_hash, SessionRow.expires_at > clock())
-    return session.scalar(found)
+    """The hash of the token that the browser of this session signed in with; None: there is no such session now.
+
+    One that ends later than any that begins now was begun before the clock was put back, and is over.
+    """
+    valid = SessionRow.expires_at > clock(), SessionRow.expires_at < clock() + SESSION_S + CLOCK_SLACK_S
+    return session.scalar(select(SessionRow.token_hash).where(SessionRow.hash == value_hash, *valid))

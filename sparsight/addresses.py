@@ -1,21 +1,11 @@
 """Address: how the command line names a job or a matrix: by its id, by how the id begins, or by its URL."""
 
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
 
-from gpu_engine.errors import InputError, NotFoundError, quote
-
-if TYPE_CHECKING:
-    from server.documents import Job, Matrix
-    from sparsight.client import Client
-
-D = TypeVar("D", bound="Job | Matrix")
+from gpu_engine.errors import InputError, quote
 
 URL = re.compile(r"(https?://[^/]+)/(?:api/v1/)?(\w+)/([^/?#]+)/?(?:[?#].*)?")
-PREFIX_LEAST = 4
-"""Fewest characters of an id that stand for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +39,6 @@ def with_scheme(server: str) -> str:
     return (server if "://" in server else f"http://{server}").rstrip("/")
 
 
-def find_job(client: "Client", address: Address) -> "Job":
-    """The job of an address; raises NotFoundError, and InputError where several ids begin so."""
-    return _find(client.job, client.jobs, address.id)
-
-
-def find_matrix(client: "Client", address: Address) -> "Matrix":
-    """The matrix of an address; raises NotFoundError, and InputError where several ids begin so."""
-    return _find(client.matrix, lambda: client.matrices(address.id, recorded=True), address.id)
-
-
 def _address(text: str, kind: str) -> Address:
     if "://" not in text:
         return Address(text)
@@ -66,19 +46,3 @@ def _address(text: str, kind: str) -> Address:
     if match is None or match[2] != kind:
         raise InputError(f"{quote(text)} is not the address of one of the {kind}; expected http://…/{kind}/ID.")
     return Address(match[3], match[1])
-
-
-def _find(get: Callable[[str], D], everything: Callable[[], Iterable[D]], start: str) -> D:
-    if not start:
-        raise InputError("The id is empty.")
-    try:
-        return get(start)
-    except NotFoundError:
-        if len(start) < PREFIX_LEAST:
-            raise
-        found = [entry for entry in everything() if entry["id"].startswith(start)]
-        if not found:
-            raise
-    if len(found) > 1:
-        raise InputError(f"{len(found)} ids begin with {quote(start)}; give more of it.")
-    return found[0]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpu_engine.findings import units
+from gpu_engine.text import units
 from server import logs
 from sparsight.terminal import read_settings, say
 
@@ -33,12 +33,12 @@ def backup(file: File) -> None:
 
 def restore(file: File) -> None:
     """Fill an empty database and store from a backup; stop server and workers first."""
-    from server.folders import open_home
+    from server.folders import open_service
     from server.restore import restore as run_restore
 
     settings = read_settings()
     logs.configure(settings.log_format)
-    open_home(settings.home)
+    open_service(settings)
     say(f"Restored {_held(run_restore(settings, file))}. Start the service.")
 
 

@@ -109,7 +109,8 @@ def worker(
 ) -> None:
     """Run queued jobs on the devices of this machine, until Ctrl-C."""
     from server.db import Database
-    from server.folders import open_home
+    from server.folders import open_service
+    from server.jobs.failed_starts import FailedStarts
     from server.jobs.worker import supervise
     from server.migrate import check_current
     from sparsight.worker_process import end_with
@@ -118,21 +119,24 @@ def worker(
     logs.configure(settings.log_format)
     if parent is not None:
         end_with(parent)
-    open_home(settings.home)
+    open_service(settings)
     with closing(Database(settings.resolved_database_url)) as database:
         check_current(database)
-    supervise(drain_s=settings.drain_seconds)
+        database.check_whole()
+    failed_starts = FailedStarts(settings)
+    supervise(drain_s=settings.drain_seconds, on_failed_start=failed_starts.report)
+    failed_starts.clear()
 
 
 @app.command()
 def migrate() -> None:
     """Bring the database to the schema of this release, making it if need be."""
-    from server.folders import open_home
+    from server.folders import open_service
     from server.migrate import migrate as run_migrations
 
     settings = read_settings()
     logs.configure(settings.log_format)
-    open_home(settings.home)
+    open_service(settings)
     run_migrations(settings.resolved_database_url)
     say("The database is up to date.")
 

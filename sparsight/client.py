@@ -4,17 +4,14 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote as escape
 
-import httpx
-
-from gpu_engine.differences import compare_kernels, compare_results
-from gpu_engine.errors import InputError, NotFoundError, UnavailableError, quote
+from gpu_engine.errors import NotFoundError, UnavailableError
+from gpu_engine.verdicts.differences import compare_kernels, compare_results
 from server.documents import (
     AuditEntry,
     CollectionEntry,
@@ -28,8 +25,8 @@ from server.documents import (
     Study,
 )
 from server.result_documents import Results
-from sparsight.addresses import with_scheme
-from sparsight.problems import PYTHON, Hints, error_of
+from sparsight.connection import OUTAGE_S, PATIENCE_S, Connection
+from sparsight.problems import error_of
 from sparsight.tables import Differences, frame
 from sparsight.uploads import Counted, fields_of, opened
 
@@ -37,63 +34,24 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 POLL_S = 0.3
-RETRY_S = 1.0
-PATIENCE_S = 30.0
-"""A job is offered again this long while the server says that it cannot take it now."""
-
 ENDED = ("succeeded", "failed", "cancelled")
 """States of a job that nothing leaves."""
 
-# A slow disk or a full queue may hold an answer back; an upload is answered within seconds of its last byte.
-TIMEOUT = httpx.Timeout(120, connect=5)
 
-
-class Client:
-    """A connection to one server; use it as a context manager.
-
-    server  address, `http://127.0.0.1:8000`; the scheme may be left out
-    token   bearer token, empty where the server asks for none
-    http    the HTTP client to use instead of an own one
-    hints   what errors say to do
-
-    Raises InputError for an address that is none. Every call raises UnavailableError where no server answers, and
-    otherwise the error that the server names.
-    """
-
-    def __init__(self, server: str, token: str = "", http: httpx.Client | None = None, hints: Hints = PYTHON) -> None:
-        self.server = with_scheme(server)
-        self._hints = hints
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        try:
-            self._http = http or httpx.Client(
-                base_url=self.server, headers=headers, timeout=TIMEOUT, transport=httpx.HTTPTransport(retries=2)
-            )
-        except httpx.InvalidURL as error:
-            raise InputError(f"{quote(server)} is not the address of a server: {error}.") from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._http.close()
+class Client(Connection):
+    """The calls of the REST API of one server; takes what Connection takes."""
 
     def studies(self) -> list[Study]:
         """What the server can study."""
-        return list(self._call("GET", "/studies")["items"])
+        return list(self._get("/studies")["items"])
 
     def devices(self) -> list[Device]:
         """What can be measured on, and devices with recorded results."""
-        return list(self._call("GET", "/devices")["items"])
+        return list(self._get("/devices")["items"])
 
     def formats(self) -> list[StorageFormat]:
         """The storage formats and their kernels, and the libraries that they are measured against."""
-        return list(self._call("GET", "/formats")["items"])
+        return list(self._get("/formats")["items"])
 
     def kernels(self, backend: str = "") -> list[str]:
         """The names of all kernels, of libraries too; backend: of those that run on `cpu` or `cuda` alone."""
@@ -137,7 +95,7 @@ class Client:
 
     def collection_index(self) -> CollectionIndex:
         """Where the server's list of the collection comes from."""
-        return cast(CollectionIndex, self._call("GET", "/collection/index"))
+        return cast(CollectionIndex, self._get("/collection/index"))
 
     def fetch_collection_index(self) -> CollectionIndex:
         """Has the server fetch the list of all matrices; raises UnavailableError where it reaches nobody."""
@@ -149,7 +107,7 @@ class Client:
 
     def matrix(self, matrix_id: str) -> Matrix:
         """The matrix of that id."""
-        return cast(Matrix, self._call("GET", f"/matrices/{escape(matrix_id, safe='')}"))
+        return cast(Matrix, self._get(f"/matrices/{escape(matrix_id, safe='')}"))
 
     def download(self, matrix_id: str, target: str | Path) -> Path:
         """Writes the matrix as a .npz file that `scipy.sparse.load_npz` reads; raises ConflictError without values."""
@@ -157,7 +115,7 @@ class Client:
 
     def recordings(self) -> list[Recording]:
         """Results of devices that are not there, imported or of the release."""
-        return list(self._call("GET", "/recordings")["items"])
+        return list(self._get("/recordings")["items"])
 
     def record(self, device: str, study: str, target: str | Path) -> Path:
         """Writes what a device of the server has measured as a recording, which other servers import.
@@ -187,7 +145,7 @@ class Client:
 
     def sets(self) -> list[MatrixSet]:
         """Every set of matrices, the newest first."""
-        return list(self._call("GET", "/sets")["items"])
+        return list(self._get("/sets")["items"])
 
     def delete_matrix(self, matrix_id: str, with_results: bool = False) -> None:
         """Deletes a matrix; raises ConflictError where it has jobs, unless they go with it."""
@@ -198,9 +156,9 @@ class Client:
             self._document(answer)
 
     def wait_matrix(self, matrix_id: str) -> Matrix:
-        """Waits until a matrix is read; raises the error that its file failed with."""
+        """Waits until a matrix is read, over a restart of the server; raises the error that its file failed with."""
         while True:
-            matrix = self.matrix(matrix_id)
+            matrix = cast(Matrix, self._get(f"/matrices/{escape(matrix_id, safe='')}", OUTAGE_S))
             if matrix["state"] == "failed":
                 raise error_of(matrix.get("error") or {}, 422, self._hints)
             if matrix["state"] != "ingesting":
@@ -223,13 +181,17 @@ class Client:
         ids = [matrix if isinstance(matrix, str) else matrix["id"] for matrix in matrices]
         body: dict[str, Any] = {"study": study, "matrix_ids": ids, "params": dict(params or {}), "device": device}
         body |= {name: value for name, value in (("tags", list(tags)), ("note", note)) if value}
+        # By its key the server knows a job that it has taken before.
         headers = {"Idempotency-Key": uuid.uuid4().hex}
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
+
+        def post() -> dict[str, Any]:
             answer = self._send("POST", "/jobs", json=body, headers=headers)
-            if answer.status_code != 503 or time.monotonic() > deadline:
-                return cast(Job, self._document(answer))
-            time.sleep(RETRY_S)
+            # It is there; its worker may still be starting.
+            self._has_answered |= answer.status_code == 503
+            return self._document(answer)
+
+        # A quota is an answer.
+        return cast(Job, self._patiently(post, PATIENCE_S, (UnavailableError,)))
 
     def jobs(self, state: str = "", study: str = "", matrix_id: str = "", tag: str = "") -> Iterator[Job]:
         """Jobs, the newest first, page by page; empty: of every state, study, matrix and tag."""
@@ -237,7 +199,7 @@ class Client:
 
     def job(self, job_id: str) -> Job:
         """The job of that id."""
-        return cast(Job, self._call("GET", f"/jobs/{escape(job_id, safe='')}"))
+        return cast(Job, self._get(f"/jobs/{escape(job_id, safe='')}"))
 
     def cancel(self, job_id: str) -> Job:
         """Asks for the end of a job."""
@@ -259,13 +221,20 @@ class Client:
     def wait(
         self, job_id: str, on_progress: Callable[[Job], None] | None = None, timeout_s: float | None = None
     ) -> Job:
-        """Waits for the end of a job and returns it; raises TimeoutError after `timeout_s` seconds, the job goes on.
+        """Waits for the end of a job, over a restart of the server, and returns it.
 
         on_progress  is told the job each time that it is looked at
+        Raises TimeoutError after `timeout_s` seconds; the job goes on.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
-            job = self.job(job_id)
+            left_s = OUTAGE_S if deadline is None else min(OUTAGE_S, deadline - time.monotonic())
+            try:
+                job = cast(Job, self._get(f"/jobs/{escape(job_id, safe='')}", left_s))
+            except UnavailableError as error:
+                if deadline is None or time.monotonic() < deadline or not self._has_answered:
+                    raise
+                raise TimeoutError(f"No server answers after {timeout_s:g} s; job {job_id} goes on.") from error
             if on_progress is not None:
                 on_progress(job)
             if job["state"] in ENDED:
@@ -277,14 +246,18 @@ class Client:
     def results(self, job_id: str, samples: bool = False) -> Results:
         """The results document of a job: measurements, traces, summary; partial while it runs."""
         parameters = {"samples": "true"} if samples else {}
-        return cast(Results, self._call("GET", f"/jobs/{escape(job_id, safe='')}/results", params=parameters))
+        return cast(Results, self._get(f"/jobs/{escape(job_id, safe='')}/results", params=parameters))
 
     def results_csv(self, job_id: str) -> str:
         """The measurements of a job as CSV."""
-        answer = self._send("GET", f"/jobs/{escape(job_id, safe='')}/results", headers={"Accept": "text/csv"})
-        if answer.is_error:
-            self._document(answer)
-        return answer.text
+
+        def ask() -> str:
+            answer = self._send("GET", f"/jobs/{escape(job_id, safe='')}/results", headers={"Accept": "text/csv"})
+            if answer.is_error:
+                self._document(answer)
+            return answer.text
+
+        return self._patiently(ask, PATIENCE_S)
 
     def to_pandas(self, *job_ids: str) -> Any:
         """The measurements of jobs as a pandas DataFrame, one row each, with job, matrix by name and environment.
@@ -305,7 +278,7 @@ class Client:
         """A figure of the pages, such as `figure("formats", job=…, cache="warm")`; a list chooses several values."""
         import plotly.io
 
-        return plotly.io.from_json(json.dumps(self._call("GET", f"/figures/{escape(name, safe='')}", params=selection)))
+        return plotly.io.from_json(json.dumps(self._get(f"/figures/{escape(name, safe='')}", params=selection)))
 
     def audit(self, who: str = "") -> Iterator[AuditEntry]:
         """Who did what, the newest first, page by page; who: the name of a token. Needs a token of an admin."""
@@ -319,52 +292,3 @@ class Client:
         if job_id:
             return Differences(compare_kernels(self.results(job_id, samples=True), baseline, other))
         return Differences(compare_results(self.results(baseline, samples=True), self.results(other, samples=True)))
-
-    def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Any]:
-        parameters = {name: value for name, value in query.items() if value}
-        while True:
-            page = self._call("GET", path, params=parameters)
-            yield from page["items"]
-            if page["next"] is None:
-                return
-            parameters["cursor"] = page["next"]
-
-    def _saved(self, path: str, query: Mapping[str, str], target: str | Path) -> Path:
-        """What the server answers, as a file."""
-        target = Path(target)
-        with self._reaching(), self._http.stream("GET", f"/api/v1{path}", params=query) as answer:
-            if answer.is_error:
-                answer.read()
-                self._document(answer)
-            with target.open("wb") as file:
-                for block in answer.iter_bytes():
-                    file.write(block)
-        return target
-
-    def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        return self._document(self._send(method, path, **options))
-
-    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        with self._reaching():
-            return self._http.request(method, f"/api/v1{path}", **options)
-
-    @contextmanager
-    def _reaching(self) -> Iterator[None]:
-        try:
-            yield
-        except httpx.TransportError as error:
-            raise UnavailableError(
-                f"No Sparsight server answers at {self.server} ({error or type(error).__name__}). "
-                f"{self._hints['name_server']}"
-            ) from error
-
-    def _document(self, answer: httpx.Response) -> dict[str, Any]:
-        try:
-            document = answer.json()
-        except json.JSONDecodeError as error:
-            raise UnavailableError(
-                f"{self.server} answered {answer.status_code}, but not as Sparsight does."
-            ) from error
-        if answer.is_error:
-            raise error_of(document, answer.status_code, self._hints)
-        return dict(document)

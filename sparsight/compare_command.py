@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from gpu_engine.differences import Difference, DifferenceKind
 from gpu_engine.errors import InputError, quote
-from sparsight.addresses import Address, find_job, job_address
+from gpu_engine.verdicts.differences import Difference, DifferenceKind
+from sparsight.addresses import Address, job_address
 from sparsight.exits import Exit
+from sparsight.lookups import find_job
 from sparsight.report import duration, times
 from sparsight.terminal import (
     AsJson,

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from gpu_engine.caches import INSTALLED_KERNELS, kernel_folder
 from gpu_engine.errors import InputError, ParameterError, quote
+from gpu_engine.host.caches import INSTALLED_KERNELS, kernel_folder
 from sparsight.exits import Exit
 from sparsight.terminal import read_settings, say
 
@@ -87,8 +87,8 @@ def _archs(named: Sequence[str]) -> tuple[str, ...]:
 
 def _gpus() -> Mapping[str, str]:
     """The architectures of the GPUs of this machine, and a device of each."""
-    from gpu_engine import device
     from gpu_engine.cuda.compiler import architecture
+    from gpu_engine.host import device
 
     gpus = [found for found in device.list_devices() if found.backend == "cuda" and not found.is_several]
     if not gpus:

@@ -17,16 +17,16 @@ from typing import Literal
 from sqlalchemy import text
 
 import gpu_engine
-from gpu_engine.caches import CACHE_FOLDERS
-from gpu_engine.device import list_devices
 from gpu_engine.errors import SparsightError
+from gpu_engine.host.caches import CACHE_FOLDERS
+from gpu_engine.host.device import list_devices
 from gpu_engine.records import DeviceInfo
 from server.db import WAL_SAFE, Database
-from server.folders import exposure
 from server.migrate import check_current
 from server.settings import GIB, Settings
 from server.store import Store
 from sparsight.checks import Check
+from sparsight.privacy_checks import examine_privacy
 from sparsight.service_checks import check_worker_folders, examine_service
 
 DISK_LOW_BYTES = 5 * GIB
@@ -46,7 +46,14 @@ program = nvrtc.createProgram('extern "C" __global__ void probe(double *y) { y[0
 nvrtc.compileProgram(program, ("--gpu-architecture=sm_90",))
 print(cupy.__version__, ".".join(map(str, nvrtc.getVersion())))
 """
-RAY_PROBE = "import ray; print(ray.__version__)"
+RAY_PROBE = """
+import os, ray
+from ray._private import services
+for program in (services.GCS_SERVER_EXECUTABLE, services.RAYLET_EXECUTABLE):
+    if not os.access(program, os.X_OK):
+        raise SystemExit(f"{program} cannot be run")
+print(ray.__version__)
+"""
 
 
 def examine(settings: Settings) -> Iterator[Check]:
@@ -54,6 +61,7 @@ def examine(settings: Settings) -> Iterator[Check]:
     devices = list_devices()
     yield _python()
     yield from _folders(settings)
+    yield from examine_privacy(settings)
     yield _disk(settings)
     yield _database(settings)
     yield _sqlite(settings)
@@ -80,8 +88,7 @@ def _folders(settings: Settings) -> Iterator[Check]:
                 continue
             tried.add(place)
             with tempfile.TemporaryFile(dir=place):
-                finding = exposure(folder) if folder == settings.home and folder.exists() else ""
-            yield _split(name, "warn", finding) if finding else Check(name, "ok", f"{folder} is writable")
+                yield Check(name, "ok", f"{folder} is writable")
         except OSError as error:
             found = f"{folder} cannot be written: {error.strerror or error}"
             yield Check(name, "fail", found, f"Set {variable} to a folder that you may write.")
@@ -186,7 +193,7 @@ def _is_ours(settings: Settings) -> bool:
 def _ray() -> Check:
     version, reason = _probe(RAY_PROBE)
     if reason:
-        return Check("Ray", "fail", f"cannot be imported: {reason}", "Install Sparsight anew; studies need Ray.")
+        return Check("Ray", "fail", f"cannot be used: {reason}", "Install Sparsight again; studies need Ray.")
     return Check("Ray", "ok", version)
 
 

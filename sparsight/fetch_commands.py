@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpu_engine.errors import InputError, SparsightError, UnavailableError
-from gpu_engine.findings import units
+from gpu_engine.text import units
 from server.documents import CollectionEntry, CollectionIndex, Matrix
 from sparsight.exits import exit_of
 from sparsight.frozen import FrozenCollection, read_frozen

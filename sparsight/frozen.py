@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_engine.errors import InputError, quote
+from gpu_engine.host.whole_files import whole_file
 from gpu_engine.parameters import parse_params
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -43,7 +44,7 @@ class FrozenCollection:
     def write(self, path: Path) -> None:
         """Writes the file; raises InputError where there is one already, or it cannot be written."""
         try:
-            with path.open("x", encoding="utf-8") as file:
+            with whole_file(path, "utf-8", new=True) as file:
                 file.write(json.dumps(asdict(self), indent=1) + "\n")
         except FileExistsError:
             raise InputError(f"{quote(path)} is there already; name the collection otherwise.") from None

@@ -8,8 +8,9 @@ import typer
 
 from gpu_engine.errors import InputError
 from server.documents import Job
-from sparsight.addresses import Address, find_job, find_matrix, job_address, matrix_address
+from sparsight.addresses import Address, job_address, matrix_address
 from sparsight.lists import Limit, moment, print_list
+from sparsight.lookups import find_job, find_matrix
 from sparsight.terminal import (
     AsJson,
     Column,
@@ -76,6 +77,7 @@ def show(job: JobId, server: Server = None, as_json: AsJson = False) -> None:
         del facts["matrix"]
         facts |= {f"matrix {place}": f"{entry}  {name(entry)}" for place, entry in enumerate(found["matrix_ids"], 1)}
     facts |= {"place in the queue": found["queue_position"]} if found["queue_position"] else {}
+    facts |= {"waits because": found["waiting_reason"]} if found.get("waiting_reason") else {}
     facts |= {"retry of": found["retry_of"]} if found["retry_of"] else {}
     facts |= {"error": found["error"].get("detail", "")} if found["error"] else {}
     facts |= found["params"]
@@ -141,7 +143,7 @@ def _columns(name: Callable[[str], str]) -> tuple[Column[Job], ...]:
         Column("job", lambda job: job["id"][:SHORT_ID]),
         Column("matrix", lambda job: _names(job, name), is_name=True),
         Column("study", lambda job: job["study"]),
-        Column("state", lambda job: job["state"]),
+        Column("state", lambda job: "running, worker silent" if job["lease_expired"] else job["state"]),
         Column("queued (UTC)", lambda job: moment(job["created_at"])),
         Column("took", _took, right=True),
         Column("cases", lambda job: f"{job['progress']['done']:.0f} of {job['progress']['total']:.0f}", right=True),

@@ -9,8 +9,9 @@ import typer
 
 from gpu_engine.errors import InputError, quote
 from server.documents import Advice, Matrix
-from sparsight.addresses import Address, find_matrix, matrix_address
+from sparsight.addresses import Address, matrix_address
 from sparsight.lists import Limit, moment, print_list
+from sparsight.lookups import find_matrix
 from sparsight.read_options import ReadOptionsCommand
 from sparsight.report import duration
 from sparsight.sources import parse_call

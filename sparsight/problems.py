@@ -14,7 +14,10 @@ STATUS_ERRORS: Mapping[int, type[SparsightError]] = {
     413: errors.TooLargeError,
     422: InputError,
     429: errors.LimitError,
+    502: UnavailableError,
     503: UnavailableError,
+    504: UnavailableError,
+    507: errors.DiskFullError,
 }
 
 

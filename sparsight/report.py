@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from gpu_engine.verdict import factor
+from gpu_engine.verdicts.verdict import factor
 from sparsight.terminal import Column, print_table, say
 
 if TYPE_CHECKING:
     # What stands behind a finding takes seconds to import.
     from gpu_engine.findings.finding import Finding, Row
-    from gpu_engine.findings.tables import Head
+    from gpu_engine.text.tables import Head
 
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError, quote
-from gpu_engine.findings import units
+from gpu_engine.text import units
 from server.documents import Job, Matrix
 from server.result_documents import Results
-from sparsight.addresses import find_matrix
 from sparsight.client import ENDED, Client
 from sparsight.exits import JOB_STATES, Exit
+from sparsight.lookups import find_matrix
 from sparsight.report import print_findings
 from sparsight.sources import Call, Source, naming
 from sparsight.terminal import print_json, say, say_left_out
@@ -156,8 +156,8 @@ class Task:
     def _findings(self, results: Results) -> "tuple[Finding, ...]":
         # The studies take seconds to import.
         from gpu_engine.findings.data import MatrixFeatures, StudyData
-        from gpu_engine.results import findings_of
         from gpu_engine.studies import parse_measurement
+        from gpu_engine.studies.results import findings_of
 
         measurements = [parse_measurement(entry) for entry in results["measurements"]]
         known = {}
@@ -233,6 +233,7 @@ def _progress_of(job: Job) -> tuple[float, float, str]:
     """(done, total, message) of a job document."""
     progress = job["progress"]
     if job["state"] == "queued":
-        ahead = job.get("queue_position")
-        return 0, progress["total"], "queued" if ahead is None else f"queued, position {ahead}"
+        ahead, reason = job.get("queue_position"), job.get("waiting_reason")
+        place = "queued" if ahead is None else f"queued, position {ahead}"
+        return 0, progress["total"], f"{place}: {reason}" if reason else place
     return progress["done"], progress["total"], progress["message"] or job["state"]

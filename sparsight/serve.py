@@ -12,7 +12,7 @@ import uvicorn
 
 from gpu_engine.errors import UnavailableError
 from server import connection, first_start, import_recordings, retention
-from server.folders import open_home
+from server.folders import open_service
 from server.guard import check_access
 from server.main import create_app
 from server.migrate import migrate
@@ -69,7 +69,7 @@ def serve(settings: Settings, with_worker: bool, announce: Callable[[str], None]
     """
     check_access(settings)
     signal.signal(signal.SIGTERM, _interrupt)
-    open_home(settings.home)
+    open_service(settings)
     with listen(settings.host, settings.port) as listener:
         migrate(settings.resolved_database_url)
         _run(settings, listener, with_worker, announce)
@@ -98,6 +98,8 @@ def _run(settings: Settings, listener: socket.socket, with_worker: bool, announc
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=GRACE_S,
+        proxy_headers=bool(settings.proxy),
+        forwarded_allow_ips=settings.proxy,
         **connection.OPTIONS,
     )
     # What was imported stays, and is most of what a full collection would look at, while every thread stands still.

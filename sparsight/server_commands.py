@@ -7,7 +7,18 @@ import typer
 from gpu_engine.errors import NotFoundError, quote
 from server.documents import Device, FormatKernel, StorageFormat
 from sparsight.lists import print_list
-from sparsight.terminal import AsJson, Column, Server, connect, out, print_json, print_pairs, print_table, say_left_out
+from sparsight.terminal import (
+    AsJson,
+    Column,
+    Server,
+    connect,
+    out,
+    print_json,
+    print_pairs,
+    print_table,
+    say,
+    say_left_out,
+)
 
 DEVICES: tuple[Column[Device], ...] = (
     Column("device", lambda device: device["id"]),
@@ -28,7 +39,10 @@ KERNELS: tuple[Column[tuple[FormatKernel, StorageFormat]], ...] = (
 def devices(server: Server = None, as_json: AsJson = False) -> None:
     """List what can be measured on, and devices with recorded results."""
     with connect(server) as client:
-        print_list(client.devices(), 0, DEVICES, "No worker has offered a device yet; start one.", as_json)
+        listed = client.devices()
+    print_list(listed, 0, DEVICES, "No worker has offered a device yet; start one.", as_json)
+    for fault in dict.fromkeys(device["fault"] for device in listed if device.get("fault")):
+        say(str(fault))
 
 
 def kernels(server: Server = None, as_json: AsJson = False) -> None:
@@ -69,6 +83,8 @@ def _size(size: int | None, exponent: int, unit: str) -> str:
 def _state(device: Device) -> str:
     if device["recorded"]:
         return "recorded"
+    if device.get("fault"):
+        return "faulty"
     return "ready" if device["alive"] else "away"
 
 

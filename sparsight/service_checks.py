@@ -10,18 +10,17 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from gpu_engine.errors import SparsightError
-from server import devices
-from server.db import Database
-from server.folders import OTHERS_MAY, PREFIX
+from gpu_engine.errors import SparsightError, UnavailableError
+from gpu_engine.host.private_files import OTHERS_MAY
+from server import devices, engine_faults
+from server.db import CHECKED_BYTES, Database
+from server.folders import PREFIX, check_temporary_folder
 from server.ingest import is_silent
+from server.jobs.failed_starts import STARTS_MAX
 from server.migrate import check_current
 from server.models import JobRow, JobState, MatrixRow, MatrixState
 from server.settings import GIB, Settings
 from sparsight.checks import Check
-
-INTEGRITY_BYTES = GIB
-"""A larger file of SQLite is not read: that would keep its writers waiting."""
 
 
 def examine_service(settings: Settings) -> Iterator[Check]:
@@ -33,7 +32,7 @@ def examine_service(settings: Settings) -> Iterator[Check]:
             check_current(database)
             checks = [_integrity(database)]
             with database.read() as session:
-                checks += [_queue(session), _uploads(session)]
+                checks += [_engine(session), _queue(session), _uploads(session)]
     except (SparsightError, SQLAlchemyError, OSError):
         return
     yield from checks
@@ -42,13 +41,24 @@ def examine_service(settings: Settings) -> Iterator[Check]:
 def _integrity(database: Database) -> Check:
     if database.engine.dialect.name != "sqlite":
         return Check("Integrity", "ok", "is Postgres' own")
-    if database.bytes() > INTEGRITY_BYTES:
+    if database.bytes() > CHECKED_BYTES:
         return Check("Integrity", "ok", f"not looked at: {database.bytes() / GIB:.1f} GiB")
-    with database.engine.connect() as connection:
-        found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
-    if found != "ok":
-        return Check("Integrity", "fail", f"the database is damaged: {found}", "Restore a backup: `sparsight restore`.")
+    try:
+        database.check_whole()
+    except UnavailableError as error:
+        found, _, advice = error.message.partition(". ")
+        return Check("Integrity", "fail", found, advice)
     return Check("Integrity", "ok", "the database is whole")
+
+
+def _engine(session: Session) -> Check:
+    """Whether the workers can start what runs jobs."""
+    if faults := engine_faults.list_faults(session):
+        advice = (
+            f"Jobs of its devices fail after {STARTS_MAX} tries; once it starts, `sparsight jobs retry` repeats them."
+        )
+        return Check("Engine", "fail", " ".join(map(engine_faults.describe, faults)), advice)
+    return Check("Engine", "ok", "no worker has failed to start it")
 
 
 def _queue(session: Session) -> Check:
@@ -75,7 +85,12 @@ def _uploads(session: Session) -> Check:
 
 
 def check_worker_folders() -> Check:
-    """Whether other users can enter a temporary folder of our workers."""
+    """Whether a worker has a place for its temporary folder, and no other user can enter it."""
+    try:
+        check_temporary_folder()
+    except UnavailableError as error:
+        found, _, advice = error.message.rpartition(". ")
+        return Check("Worker folders", "fail", found, advice)
     ours = [path for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*") if path.lstat().st_uid == os.geteuid()]
     opened = [path for path in ours if path.is_dir() and path.stat().st_mode & OTHERS_MAY]
     if opened:

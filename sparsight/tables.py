@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
-from gpu_engine.differences import Difference
 from gpu_engine.errors import InputError
-from gpu_engine.findings import units
+from gpu_engine.text import units
+from gpu_engine.verdicts.differences import Difference
 
 
 class Differences(list[Difference]):

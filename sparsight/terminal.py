@@ -56,7 +56,11 @@ def connect(server: str | None, *addresses: Address) -> "Client":
     settings = read_settings()
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     named = server_of(server, *addresses)
-    return Client(named or f"http://{host}:{settings.port}", settings.token, hints=COMMAND)
+    return Client(named or f"http://{host}:{settings.port}", settings.token, hints=COMMAND, on_outage=_say_outage)
+
+
+def _say_outage(message: str) -> None:
+    say(f"{message} Sparsight goes on trying.")
 
 
 def messages() -> Console:

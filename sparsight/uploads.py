@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpu_engine.errors import InputError, quote
-from gpu_engine.foreign import INDICES, parts
+from gpu_engine.matrices.foreign import INDICES, parts
 
 
 @contextmanager

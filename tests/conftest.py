@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Before anything imports Numba: what the tests and their processes compile is shared, and lies in nobody's home.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba"))
+# A service loads nothing from there that a group may write.
+os.umask(os.umask(0o022) | 0o022)
 # Threads of OpenMP spin while they wait for each other, for minutes where several processes share the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -99,7 +101,7 @@ def changed_since(root: Path, commit: str | None) -> Callable[..., bool]:
 
 @functools.cache
 def _has_gpu() -> bool:
-    from gpu_engine.device import list_devices
+    from gpu_engine.host.device import list_devices
 
     return any(device.backend == "cuda" for device in list_devices())
 
@@ -176,11 +178,14 @@ def store(settings: Settings) -> Store:
 
 
 @pytest.fixture
-def app(settings: Settings) -> FastAPI:
+def app(settings: Settings) -> Iterator[FastAPI]:
     """The application; it runs while `client` is in use."""
     from server.main import create_app
 
-    return create_app(settings)
+    made = create_app(settings)
+    yield made
+    # A test without `client` may have used what it opened.
+    made.state.database.close()
 
 
 @pytest.fixture

@@ -259,7 +259,12 @@ class Host:
     def environment(self, name: str) -> dict[str, str]:
         """What the image and the compose file set, with the database of this host, and nothing of this process."""
         image = dict(re.findall(r"(SPARSIGHT_\w+)=(\S+)", read("Dockerfile")))
-        given = {**image, **self.services[name]["environment"], "SPARSIGHT_DATABASE_URL": self.postgres}
+        # What a variable that nobody has set stands for.
+        composed = {
+            key: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", str(value))
+            for key, value in self.services[name]["environment"].items()
+        }
+        given = {**image, **composed, "SPARSIGHT_DATABASE_URL": self.postgres}
         own = {"PATH": os.environ["PATH"], "HOME": "/home/sparsight", "PYTHONUNBUFFERED": "1"}
         return own | given | {"SPARSIGHT_PORT": "0"}
 

@@ -23,6 +23,7 @@ from server.settings import Settings
 from sparsight.cli import app
 from sparsight.exits import Exit
 from web.selection import NAMES
+from web.studies import page_parameters
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("gpu_engine", "server", "web", "sparsight")
@@ -117,7 +118,7 @@ def test_every_field_of_a_measurement_has_its_row_in_the_words_of_the_record() -
 
 def test_every_parameter_of_figures_has_its_row() -> None:
     cells = " ".join(re.findall(r"^\| (`.+?) \|", section("docs/api.md", "## Figures"), re.M))
-    assert tuple(re.findall(r"`(\w+)`", cells)) == NAMES
+    assert tuple(re.findall(r"`(\w+)`", cells)) == (*NAMES, *page_parameters())
 
 
 def test_every_call_has_its_row(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The arrows web → server → gpu_engine, and what the API process must never load."""
+"""The arrows web → server → gpu_engine, the floors inside packages, and what the API process must never load."""
 
 import ast
 import subprocess
@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.floors import FLOORS, arrows, circles, rooms, upward
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("gpu_engine", "server", "web", "sparsight")
@@ -51,6 +53,41 @@ def test_imports_are_found_wherever_they_stand() -> None:
     assert imports(source) == {"a", "d", "h"}
 
 
+@pytest.mark.parametrize("package", FLOORS)
+def test_imports_go_down_the_floors(package: str) -> None:
+    assert upward(package, arrows(package)) == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_modules_and_no_rooms_import_each_other_in_a_circle(package: str) -> None:
+    between = arrows(package)
+    assert len(between) > 30
+    assert circles(between) == []
+    assert circles(rooms(package, between)) == []
+
+
+def test_an_import_that_goes_up_a_room_on_no_floor_and_circles_are_seen() -> None:
+    top = "gpu_engine.studies.formats"
+    between = {"gpu_engine.formats.csr": {top}, top: {"gpu_engine.new.x"}, "gpu_engine.new.x": {"gpu_engine.records"}}
+    assert upward("gpu_engine", between) == [
+        "gpu_engine.formats.csr -> gpu_engine.studies.formats",
+        "new could stand on floor 2",
+    ]
+    assert upward("gpu_engine", {top: {"gpu_engine.studies.base", "gpu_engine.findings.data"}}) == []
+    assert upward("gpu_engine", {"gpu_engine.errors": {"gpu_engine.rounds"}}) == [
+        "gpu_engine.errors -> gpu_engine.rounds"
+    ]
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"f"}, "f": {"e"}}) == [
+        ["a", "b", "c"],
+        ["e", "f"],
+    ]
+    found = arrows("gpu_engine")
+    # Of types alone, inside a function, and of a package's own module.
+    assert "gpu_engine.pagerank.converging" in found["gpu_engine.studies.pagerank.runs"]
+    assert "gpu_engine.measure.cuda" in found["gpu_engine.measure.bench"]
+    assert "gpu_engine.studies.formats" in found["gpu_engine.studies"]
+
+
 @pytest.mark.parametrize("module", ["server.main", "sparsight.cli", "sparsight.client", "sparsight.serve"])
 def test_the_api_process_starts_without_what_takes_long_to_load(module: str) -> None:
     program = f"import {module}, sys; print(*sorted({{'ray', 'cupy', 'ruptures'}} & set(sys.modules)))"
@@ -72,8 +109,8 @@ def test_who_imports_sparsight_loads_what_is_used(program: str, heavy: str) -> N
 def test_the_engine_is_importable_without_cupy() -> None:
     program = (
         "import sys; sys.modules['cupy'] = None\n"
-        "import gpu_engine.studies, gpu_engine.formats, gpu_engine.device, gpu_engine.measure, gpu_engine.__main__\n"
-        "import gpu_engine.operators"
+        "import gpu_engine.studies, gpu_engine.formats, gpu_engine.host.device, gpu_engine.measure\n"
+        "import gpu_engine.__main__, gpu_engine.operators"
     )
     ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

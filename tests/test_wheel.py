@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_engine import recordings
+from gpu_engine.recordings import files as recordings
 from tests.samples.recording import sample
 
 ROOT = Path(__file__).parent.parent

@@ -15,13 +15,13 @@ from unittest import mock
 import numpy as np
 from scipy.optimize import least_squares
 
-from gpu_engine import recordings
 from gpu_engine.advisor import can_advise, model
 from gpu_engine.advisor.evaluation import calibrate
 from gpu_engine.advisor.gpus import GPUS, Gpu
 from gpu_engine.advisor.model import MODELS, Costs
 from gpu_engine.advisor.work import Features
 from gpu_engine.gpu_bench.subjects import SUBJECTS
+from gpu_engine.recordings import files as recordings
 from gpu_engine.records import Cache
 
 JUDGED = ("collection", "held out")

@@ -15,11 +15,11 @@ from statistics import fmean
 
 from tabulate import tabulate
 
-from gpu_engine import recordings
 from gpu_engine.advisor.evaluation import calibrate, evaluate
 from gpu_engine.advisor.model import MODELS
 from gpu_engine.advisor.work import Features
 from gpu_engine.findings.formats.groups import of_matrices
+from gpu_engine.recordings import files as recordings
 from gpu_engine.records import Measurement
 
 SPREADS = (0.0, 0.1, 0.2)

@@ -22,15 +22,18 @@ from pathlib import Path
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import select
 
-from server import devices, matrix_sets, tokens
+from server import devices, first_start, matrix_sets, tokens
 from server.db import Database
 from server.jobs.queue import JobRequest, submit
 from server.main import create_app
+from server.models import JobRow
 from server.roles import Role, every_route, role_of
 from server.settings import Settings
 from server.tokens import Quotas
 from sparsight import Client
+from tests.server.jobs.conftest import wait_for
 from tests.server.test_fuzz import CPU, ENDLESS, contents, is_kept
 from tools.service import MATRIX, Service
 
@@ -87,17 +90,23 @@ class Target:
         # Wrong tokens make the service try that of its settings no longer, for a minute.
         own = tokens.add(self.database, "operator", Role.ADMIN, None, Quotas()) if admin else ""
         self._headers = {"authorization": f"Bearer {own}"} if admin else {}
+        devices.register(self.database, [CPU])
+        # What a first start adds by itself is there before what callers change is looked at.
+        wait_for(self._has_started, "the samples of the first start")
         with Client(url, own) as client:
             (folder / "a.mtx").write_text(MATRIX)
             self.matrix_id = client.wait_matrix(client.upload(folder / "a.mtx")["id"])["id"]
         self.set_id = matrix_sets.save(self.database, [self.matrix_id])[0].id
-        devices.register(self.database, [CPU])
         self.job_id = submit(self.database, self.settings, JobRequest("formats", (self.matrix_id,)))[0].id
 
     def offer(self, stopped: threading.Event) -> None:
         """Says that there is a device, as a worker would, until that is over."""
         while not stopped.wait(BEAT_S):
             devices.register(self.database, [CPU])
+
+    def _has_started(self) -> bool:
+        with self.database.read() as session:
+            return session.scalar(select(JobRow.id).where(JobRow.idempotency_key == first_start.KEY)) is not None
 
     def text(self, path: str) -> str:
         """What the service answers an admin."""

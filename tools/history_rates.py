@@ -19,8 +19,8 @@ import numpy as np
 
 from gpu_engine.findings.history.change_points import CHANGED, PERIOD_MIN, History, history
 from gpu_engine.findings.history.records import Taken
-from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
+from gpu_engine.studies.formats.experiment import ProductDetails
 from tools.verdict_rates import MACHINES, Machine, measured, with_reference
 
 RECORDED = Path(__file__).parents[1] / "tests/gpu_engine/repeated_jobs.json"

@@ -22,8 +22,8 @@ from playwright.sync_api import Browser, sync_playwright
 from sqlalchemy import insert
 from tabulate import tabulate
 
-from gpu_engine import recordings
-from gpu_engine.recordings import MatrixRecord, Recording
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import MatrixRecord, Recording
 from gpu_engine.records import Case, as_json
 from server import devices, import_recordings
 from server.db import Database

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_engine.recordings import RECORDED, read
+from gpu_engine.recordings.files import RECORDED, read
 from gpu_engine.records import CPU, Measurement
-from gpu_engine.settling import Sampled, gap_of, open_cases
+from gpu_engine.sampling.settling import Sampled, gap_of, open_cases
 from gpu_engine.studies import parse_measurement
-from gpu_engine.verdict import FEWEST, compare
+from gpu_engine.verdicts.verdict import FEWEST, compare
 from tools.verdict_rates import MACHINES, Machine, measured
 from tools.verdict_rates import RECORDED as IDENTICAL
 

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_engine.measure import Timing
-from gpu_engine.noise import noise
-from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.studies.formats.experiment import ProductDetails
+from gpu_engine.verdicts.noise import noise
+from gpu_engine.verdicts.verdict import compare
 
 RECORDED = Path(__file__).parents[1] / "tests/gpu_engine/identical_kernels.json"
 """Nanoseconds of the rounds of kernels that each entered the same rounds seven times."""

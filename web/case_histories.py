@@ -1,5 +1,6 @@
 """Which cases the page of histories shows: those of a study of one matrix on one device, in one cache state."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings.history.change_points import LOOKED_FROM, History
-from gpu_engine.records import CACHES
+from gpu_engine.records import CACHES, Measurement
 from gpu_engine.studies import study as find_study
 from server import catalogue, histories, recorded_results
 from server.histories import Place
@@ -27,6 +28,7 @@ class Shown:
 
     recorded  whether the results came with a recording, so that no job took them
     device    by name
+    busy      as `server.histories.busy` has it
     """
 
     selection: Selection
@@ -37,6 +39,7 @@ class Shown:
     recorded: bool
     kernels: tuple[str, ...]
     histories: tuple[History, ...]
+    busy: Mapping[str, Sequence[Measurement]]
 
     @cached_property
     def drawn(self) -> tuple[History, ...]:
@@ -74,6 +77,7 @@ def shown(session: Session, selection: Selection) -> Shown:
         _is_recorded(session, place, bool(found)),
         histories.kernels_of(session, place, cache),
         tuple(found),
+        histories.busy(session, place, cache, found, selection.kernel),
     )
 
 

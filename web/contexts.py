@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpu_engine.findings.tables import Table
-from web.documents import Document
+from gpu_engine.text.tables import Table
+from web.documents import Document, Head
 from web.papers.base import Paper
 from web.papers.parts import ExhibitPart, TrialForm
 from web.parts import (
@@ -150,10 +150,11 @@ class TablePage:
 
 @dataclass(frozen=True, slots=True)
 class DevicesPage:
-    """`/devices`: what can be measured on, and how fast its memory is."""
+    """`/devices`: what can be measured on, and how fast its memory is; faults: why workers cannot run jobs."""
 
     title: str
     topics: str
+    faults: tuple[str, ...]
     devices: tuple[DeviceLine, ...]
 
 
@@ -205,7 +206,7 @@ class DocumentsPage:
 
     title: str
     topics: str
-    documents: tuple[Document, ...]
+    documents: tuple[Head, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 
 from gpu_engine.errors import NotFoundError, quote
 from web.parts import Link
+from web.single_flight import SingleFlightCache
 
 GLOSSARY = "glossary"
 
@@ -28,12 +29,20 @@ FILE = re.compile(r"docs/[\w-]+\.md")
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A document: its title and first sentence as text, its HTML, and links to its headings of the second level."""
+class Head:
+    """A document's title and first sentence as text."""
 
     name: str
     title: str
     lead: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document: its title, its HTML, and links to its headings of the second level."""
+
+    name: str
+    title: str
     body: Markup
     contents: tuple[Link, ...]
 
@@ -69,10 +78,22 @@ def linked(text: str) -> Markup:
 
 
 @cache
+def head(name: str) -> Head:
+    """Read what stands before the second heading of a document; raises NotFoundError naming the known ones."""
+    tokens = MARKDOWN.parse(_text(name).partition("\n## ")[0])
+    first = {token.type: _plain(inside) for token, inside in reversed(tuple(pairwise(tokens)))}
+    lead = first.get("paragraph_open", "").partition(". ")[0]
+    return Head(name, first.get("heading_open", name), lead.rstrip(".:") + ".")
+
+
 def document(name: str) -> Document:
-    """The document of that name; raises NotFoundError naming the known ones."""
-    tokens = _tokens(name)
-    title, contents = name, []
+    """Return the document of that name; raises NotFoundError naming the known ones."""
+    return _documents.get(name, None, lambda: _document(name))
+
+
+def _document(name: str) -> Document:
+    tokens = MARKDOWN.parse(_text(name))
+    contents = []
     anchors, heading = Counter[str](), ""
     # The last token has none after it, and may be a block of code.
     for token, inside in pairwise((*tokens, Token("end", "", 0))):
@@ -81,7 +102,6 @@ def document(name: str) -> Document:
             anchor = slug(heading)
             token.attrSet("id", f"{anchor}-{anchors[anchor]}" if anchors[anchor] else anchor)
             anchors[anchor] += 1
-            title = heading if token.tag == "h1" else title
             contents += [Link(heading, f"#{token.attrGet('id')}")] if token.tag == "h2" else []
         elif token.type in ("table_open", "fence", "code_block"):
             anchors[token.type] += 1
@@ -93,16 +113,18 @@ def document(name: str) -> Document:
         _anchor_words(tokens, anchors)
     for token in tokens:
         _lead_links(token, _paths()[name])
-    lead = next((_plain(inside) for t, inside in pairwise(tokens) if t.type == "paragraph_open"), "")
     body = Markup(MARKDOWN.renderer.render(tokens, MARKDOWN.options, {}))
-    return Document(name, title, lead.partition(". ")[0].rstrip(".:") + ".", body, tuple(contents))
+    return Document(name, head(name).title, body, tuple(contents))
 
 
-@cache
 def terms() -> Mapping[str, Term]:
-    """Every word and symbol of the glossary."""
+    """Return every word and symbol of the glossary."""
+    return _terms.get(GLOSSARY, None, _read_terms)
+
+
+def _read_terms() -> Mapping[str, Term]:
     found: dict[str, Term] = {}
-    for cells in _rows(_tokens(GLOSSARY)):
+    for cells in _rows(MARKDOWN.parse(_text(GLOSSARY))):
         for word in _words(cells):
             found.setdefault(word, Term(word, slug(word), _plain(cells[2])))
     return found
@@ -127,10 +149,10 @@ def _paths() -> Mapping[str, str]:
     return {posixpath.basename(path).removesuffix(".md").lower(): path for path in paths}
 
 
-def _tokens(name: str) -> list[Token]:
+def _text(name: str) -> str:
     if name not in _paths():
         raise NotFoundError(f"There is no document {quote(name)}; the documents are {', '.join(_paths())}.")
-    return MARKDOWN.parse((_folder() / _paths()[name]).read_text(encoding="utf-8"))
+    return (_folder() / _paths()[name]).read_text(encoding="utf-8")
 
 
 def _plain(inline: Token) -> str:
@@ -210,3 +232,6 @@ def _markdown() -> MarkdownIt:
 
 
 MARKDOWN = _markdown()
+
+_documents: SingleFlightCache[Document] = SingleFlightCache(100)
+_terms: SingleFlightCache[Mapping[str, Term]] = SingleFlightCache(1)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from tabulate import LATEX_ESCAPE_RULES, tabulate
 
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, THIN
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, THIN
 from server.responses import to_csv
 from web.parts import TitledTable
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from gpu_engine.findings import units
 from gpu_engine.parameters import plain_value
+from gpu_engine.text import units
 from web.parts import Choice, Field, Group
 
 Names = Mapping[str, Mapping[str, Sequence[str]]]

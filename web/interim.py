@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from gpu_engine.advisor import ADVISED, can_advise, rank
 from gpu_engine.advisor.gpus import Gpu
 from gpu_engine.advisor.work import Features
-from gpu_engine.findings import units
+from gpu_engine.findings.finding import interval_head
 from gpu_engine.records import Cache, Case
 from gpu_engine.rounds import has_interval
+from gpu_engine.text import units
 from web.palette import style
 
 WIDTH, HEIGHT = 220, 14
@@ -40,10 +41,14 @@ class InterimBar:
 
 @dataclass(frozen=True, slots=True)
 class InterimBars:
-    """The picture: bars of one matrix in one cache state, the shortest first; those only predicted come last."""
+    """The picture: bars of one matrix in one cache state, the shortest first; those only predicted come last.
+
+    head  of the column of intervals
+    """
 
     caption: str
     scale: str
+    head: str
     width: int
     height: int
     forecast: bool
@@ -77,10 +82,11 @@ def bars(
     times_s = [float(so_far[n]["median_s"] or 0.0) for n in names if n in so_far]
     times_s += [predicted[n] for n in names if n in predicted]
     end = SLOWEST * min(times_s)
-    caption = _caption(name, cache, bool(so_far), bool(first), len(every) - len(names))
+    head = interval_head(_rounds(so_far[n]) for n in names if n in so_far)
+    caption = _caption(name, cache, head if so_far else "", bool(first), len(every) - len(names))
     found = tuple(_bar(n, so_far.get(n), predicted.get(n), end) for n in names)
     scale = f"up to {SLOWEST:g}{units.THIN}× the shortest"
-    return InterimBars(caption, scale, WIDTH, HEIGHT, bool(first), found)
+    return InterimBars(caption, scale, head, WIDTH, HEIGHT, bool(first), found)
 
 
 def _predicted(features: Features, gpu: Gpu | None, cache: Cache) -> dict[str, float]:
@@ -90,10 +96,9 @@ def _predicted(features: Features, gpu: Gpu | None, cache: Cache) -> dict[str, f
     return {kernel: prediction.seconds for kernel, prediction in rank(features, gpu, cache)}
 
 
-def _caption(name: str, cache: Cache, measured: bool, forecast: bool, left: int) -> str:
-    said = (
-        f"{name}, {cache}: provisional medians of the rounds so far, 95 % intervals" if measured else f"{name}, {cache}"
-    )
+def _caption(name: str, cache: Cache, spread: str, forecast: bool, left: int) -> str:
+    said = f"{name}, {cache}"
+    said += f": provisional medians of the rounds so far, {spread}" if spread else ""
     said += "; hollow is what was predicted" if forecast else ""
     return f"{said}; {left} slower ones are not shown." if left else f"{said}."
 

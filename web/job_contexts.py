@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpu_engine.findings.tables import Table
+from gpu_engine.text.tables import Table
 from web.forms import MeasureForm
 from web.interim import InterimBars
 from web.parts import Chart, Choice, FindingLine, FoldedTable, JobLine, Link, LinkSwitch
@@ -40,6 +40,7 @@ class JobPage:
 
     can_settle  whether it can be told that what it has measured is enough
     settings  every parameter; again: the form with them
+    error     why the job has failed, or why nothing runs it now
     counts    how many cases have a time; why: reasons of those that have none
     interim   what the rounds say so far, and what was predicted; None where the job is over or nothing is known
     page      that of the study with these results; earlier: jobs that it can be compared with
@@ -70,7 +71,7 @@ class JobPage:
 
 @dataclass(frozen=True, slots=True)
 class ChangedCase:
-    """A case of two jobs; place: cache state and axes; ratio: before over after."""
+    """A case of two jobs; place: cache state and axes; ratio: before over after; busy: the machine was in one."""
 
     matrix: Link
     kernel: str
@@ -80,6 +81,7 @@ class ChangedCase:
     before: str
     after: str
     reason: str
+    busy: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def drawn(study: StudyPage, answers: Sequence[Answer], selection: Selection) -> 
 def data_of(study: StudyPage, figure: Figure[Any], data: StudyData, kernels: Sequence[str]) -> StudyData:
     """What a figure is drawn from, with these kernels where it shows a few."""
     # A figure of the paper names its formats itself.
-    if not kernels or figure.name not in (*study.named, *study.alone) or data.series not in ("", "all"):
+    if not kernels or figure.name not in (*study.named, *study.alone) or data.choice("series") not in ("", "all"):
         return data
     if figure.name in study.named:
         return replace(data, kernels=tuple(kernels))

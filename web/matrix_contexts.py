@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpu_engine.findings.tables import Table
+from gpu_engine.text.tables import Table
 from web.forms import MeasureForm
 from web.parts import Chart, Choice, Choices, Column, Field, FindingLine, JobLine, Link, LinkSwitch, MatrixLine
 

@@ -1,9 +1,6 @@
 """Pages of studies, and their parts of other pages, as they were made, until something that they show has changed."""
 
-from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
-from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import func, or_, select
@@ -20,46 +17,26 @@ from server.models import (
     RecordingRow,
 )
 from web.selection import Selection
+from web.single_flight import SingleFlightCache
 from web.studies.base import StudyPage
 
 PAGES_MAX = 64
 
 Shown = TypeVar("Shown")
 Make = Callable[[Session, StudyPage, Selection], Shown]
-Key = tuple[Make[Any], str, Selection]
 
 
 class PageCache:
     """What was asked for last of studies, each with the state of the database that it was made of."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._pages: OrderedDict[Key, tuple[Any, Future[Any]]] = OrderedDict()
+        self._pages: SingleFlightCache[Any] = SingleFlightCache(PAGES_MAX)
 
     def kept(self, session: Session, make: Make[Shown], study: StudyPage, asked: Selection) -> Shown:
         """What `make` shows of a study and a selection, made once however many ask for it meanwhile; raises as it."""
-        key, state = (make, study.name, asked), _state(session, study.name, asked)
-        made: Future[Shown]
-        with self._lock:
-            known, made = self._pages.get(key, (None, Future()))
-            # Who asks for another state waits for nobody: each state is made once.
-            if known != state:
-                self._pages[key] = state, (made := Future())
-            self._pages.move_to_end(key)
-            while len(self._pages) > PAGES_MAX:
-                self._pages.popitem(last=False)
-        if known != state:
-            try:
-                made.set_result(make(session, study, asked))
-            except BaseException as error:
-                self._forget(key, made)
-                made.set_exception(error)
-        return made.result()
-
-    def _forget(self, key: Key, made: Future[Any]) -> None:
-        with self._lock:
-            if self._pages.get(key, (None, None))[1] is made:
-                del self._pages[key]
+        state = _state(session, study.name, asked)
+        shown: Shown = self._pages.get((make, study.name, asked), state, lambda: make(session, study, asked))
+        return shown
 
 
 def _state(session: Session, study: str, asked: Selection) -> tuple[Any, ...]:

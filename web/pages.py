@@ -28,7 +28,7 @@ from web.posts import local_path
 from web.rendering import render
 from web.results import Results, results_of, with_set, with_traces
 from web.selection import Selection, parse_options, parse_selection
-from web.studies import PAGES
+from web.studies import PAGES, page_parameters
 from web.studies.base import StudyPage
 from web.thumbnails import thumbnail
 from web.views import (
@@ -74,7 +74,7 @@ def reading(request: Request, database: Database) -> Iterator[Session]:
 
 def selected(request: Request, session: Session) -> Selection:
     """What the address of a study's page chooses."""
-    return with_set(session, parse_selection(request.query_params.multi_items()))
+    return with_set(session, parse_selection(request.query_params.multi_items(), own=page_parameters()))
 
 
 @router.get("/")

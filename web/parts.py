@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from gpu_engine.findings.finding import Finding
-from gpu_engine.findings.tables import Table
+from gpu_engine.text.tables import Table
 from web.strips import Strips
 
 
@@ -113,7 +113,7 @@ class JobLine:
 class DeviceLine:
     """A device and its measured bandwidth; points: (footprint, copy rate, read rate), drawn in the chart.
 
-    state  `alive` or `silent` as its worker is, `recorded` where the device is elsewhere
+    state  `alive`, `faulty` or `silent` as its worker is, `recorded` where the device is elsewhere
     """
 
     id: str

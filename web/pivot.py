@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import partial
 
-from gpu_engine.findings import units
 from gpu_engine.findings.answer import Answer
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web import sorting
 from web.parts import TitledTable
 

@@ -11,20 +11,19 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generator
 from gpu_engine.studies import STUDIES, study
 from server import matrix_sets
-from server.deps import AccessDep, DatabaseDep, FetcherDep, IngestorDep, SettingsDep
+from server.deps import AccessDep, CookieDep, DatabaseDep, FetcherDep, IngestorDep, SettingsDep
 from server.devices import AUTO
-from server.guard import COOKIE, SIGN_IN, client_of, cookie_of
+from server.guard import SIGN_IN, client_of
 from server.jobs import queue
 from server.roles import READ, SUBMIT, CallerDep
 from server.routes.collection import take_fetch
 from server.routes.matrices import take_call, take_upload
 from server.routes.recordings import take_recording
-from server.tokens import SESSION_S
+from server.tokens import session_s
 from web.forms import values_of
-from web.selection import Selection
+from web.selection import Selection, study_url
 from web.studies.formats import FORMATS
 from web.views.catalogue import all_devices, measured_on
-from web.views.lines import study_url
 
 router = APIRouter(include_in_schema=False, dependencies=[READ])
 open_router = APIRouter(include_in_schema=False)
@@ -95,10 +94,10 @@ def compare(request: Request, database: DatabaseDep) -> Response:
 
 
 @router.post("/jobs/{job_id}/annotations", dependencies=[SUBMIT])
-def annotate(job_id: str, fields: FieldsDep, database: DatabaseDep) -> Response:
+def annotate(job_id: str, fields: FieldsDep, database: DatabaseDep, caller: CallerDep) -> Response:
     """Gives a job other `tags`, apart by spaces, and another `note`, and shows it."""
     given = {"tags": "", "note": ""} | dict(fields)
-    queue.annotate(database, job_id, given["tags"].split(), given["note"])
+    queue.annotate(database, job_id, given["tags"].split(), given["note"], caller)
     return to(f"/jobs/{job_id}")
 
 
@@ -125,25 +124,24 @@ def to(url: str) -> Response:
 
 
 @open_router.post("/sign-in")
-def sign_in(request: Request, fields: FieldsDep, access: AccessDep) -> Response:
+def sign_in(request: Request, fields: FieldsDep, access: AccessDep, cookie: CookieDep) -> Response:
     """Signs a browser in with a `token`, and goes on at the path `next` of the query."""
     answer = to(local_path(request.query_params.get("next", "")))
     if access.is_open():
         return answer
-    secret, cookie = dict(fields).get("token", "").strip(), cookie_of(request.headers)
-    value, request.state.caller = access.sign_in(secret, cookie, client_of(request.scope))
-    # Lax: a link from elsewhere finds its reader signed in. What changes something is never a GET.
-    secure = request.url.scheme == "https"
-    answer.set_cookie(COOKIE, value, max_age=int(SESSION_S), httponly=True, samesite="lax", secure=secure)
+    secret = dict(fields).get("token", "").strip()
+    value, caller = access.sign_in(secret, cookie.read(request.scope), client_of(request.scope))
+    request.state.caller = caller
+    cookie.give(answer, value, session_s(caller.role), request.url.scheme)
     return answer
 
 
 @router.post("/sign-out")
-def sign_out(caller: CallerDep, access: AccessDep) -> Response:
+def sign_out(request: Request, caller: CallerDep, access: AccessDep, cookie: CookieDep) -> Response:
     """Ends the session of a browser."""
     access.sign_out(caller)
     answer = to(SIGN_IN)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="lax")
+    cookie.take(answer, request.url.scheme)
     return answer
 
 

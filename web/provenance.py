@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from gpu_engine.findings import units
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
 from server.devices import list_devices
 from server.models import RecordingRow
 from web.results import Results, device_names

@@ -12,6 +12,7 @@ from server.models import RecordingRow
 from web.figures import headline
 from web.results import device_names, results_of
 from web.selection import Selection
+from web.single_flight import SingleFlightCache
 from web.studies.formats import FORMATS
 
 
@@ -31,7 +32,7 @@ class Recorded:
     leaders: Mapping[str, str]
 
 
-_known: dict[str, Recorded] = {}
+_made: SingleFlightCache[Recorded] = SingleFlightCache(1)
 
 
 def recorded_formats(session: Session) -> Recorded | None:
@@ -41,10 +42,7 @@ def recorded_formats(session: Session) -> Recorded | None:
         return None
     asked = select(RecordingRow.sha256).where(RecordingRow.device == devices[0], RecordingRow.study == FORMATS.name)
     version = session.scalars(asked).one()
-    if version not in _known:
-        _known.clear()
-        _known[version] = _read(session, devices[0], version)
-    return _known[version]
+    return _made.get(devices[0], version, lambda: _read(session, devices[0], version))
 
 
 def _read(session: Session, device: str, version: str) -> Recorded:

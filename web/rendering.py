@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from gpu_engine.findings import units
+from gpu_engine.text import units
 from server import import_recordings
 from server.roles import LOCAL
 from web import assets

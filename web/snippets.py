@@ -1,10 +1,10 @@
 """What to write to multiply by the kernel that a finding of `formats` puts first, in one's own code."""
 
-from gpu_engine.findings import units
 from gpu_engine.findings.finding import Finding
 from gpu_engine.formats import kernel_names
 from gpu_engine.records import Measurement
 from gpu_engine.studies.formats import FormatsStudy
+from gpu_engine.text import units
 
 ON_CPU = """\
 import numpy as np

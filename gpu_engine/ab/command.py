@@ -8,11 +8,12 @@ from pathlib import Path
 from gpu_engine.ab.contest import Gate, Pair, kernels_of
 from gpu_engine.ab.report import report
 from gpu_engine.ab.trees import opened
-from gpu_engine.device import DEVICE_HELP, find_device
+from gpu_engine.host.device import DEVICE_HELP, find_device
+from gpu_engine.host.whole_files import write_whole
 from gpu_engine.measure import open_bench
-from gpu_engine.named_matrices import NamedMatrices
-from gpu_engine.products import SamplingPlan
+from gpu_engine.recordings.named_matrices import NamedMatrices
 from gpu_engine.records import CACHES, Progress, Record
+from gpu_engine.studies.formats.experiment import SamplingPlan
 
 SLOWER = 7
 """The exit code of a gate that found something slower, or without a time that base has."""
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     text = report(pairs, device)
     sys.stdout.write(text)
     if asked.markdown:
-        asked.markdown.write_text(text, encoding="utf-8")
+        write_whole(asked.markdown, text)
     doubts = sum(pair.says == "ambiguous" for pair in pairs)
     if doubts:
         sys.stderr.write(f"warning: {doubts} of {len(pairs)} pairs are ambiguous; more --rounds may settle them.\n")

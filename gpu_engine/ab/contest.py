@@ -8,10 +8,10 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import Format
 from gpu_engine.measure import Bench
-from gpu_engine.products import Products, SamplingPlan
 from gpu_engine.records import Cache, Case, Measurement, Record
-from gpu_engine.sampling import measure
-from gpu_engine.verdict import Verdict, compare
+from gpu_engine.sampling.run import measure
+from gpu_engine.studies.formats.experiment import Products, SamplingPlan
+from gpu_engine.verdicts.verdict import Verdict, compare
 
 
 @dataclass(frozen=True, slots=True)

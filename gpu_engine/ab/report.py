@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpu_engine.ab.contest import Pair
-from gpu_engine.findings import units
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.gpu_bench.markdown import number, table_lines
 from gpu_engine.records import DeviceInfo
-from gpu_engine.verdict import in_words, interval_of_ratio
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.verdicts.verdict import in_words, interval_of_ratio
 
 HEADS = (
     *(Head(text, numeric=False) for text in ("matrix", "kernel", "cache")),

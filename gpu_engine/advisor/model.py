@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from gpu_engine.advisor import work
 from gpu_engine.advisor.gpus import FITTED, Gpu
 from gpu_engine.advisor.work import Features, Work
-from gpu_engine.features import SECTOR
+from gpu_engine.matrices.features import SECTOR
+from gpu_engine.matrices.warps import WARP
 from gpu_engine.records import Cache
-from gpu_engine.warps import WARP
 
 REACHED = 0.894
 """Share of the published bandwidth that a copy reaches on an H200: 4.29 of 4.8 TB/s."""

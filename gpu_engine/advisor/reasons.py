@@ -2,7 +2,7 @@
 
 from gpu_engine.advisor.model import Prediction
 from gpu_engine.advisor.work import Features, Work
-from gpu_engine.findings import units
+from gpu_engine.text import units
 
 PADDING_MIN = 0.02
 """Padding below this share is hardly any."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpu_engine.formats import coo, packed, split
 from gpu_engine.formats.packing import CODES
-from gpu_engine.warps import WARP
+from gpu_engine.matrices.warps import WARP
 
 Features = Mapping[str, Any]
 

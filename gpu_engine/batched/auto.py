@@ -18,7 +18,7 @@ from gpu_engine.batched.groups import ROW_WORK, SHARED_ELEMENTS, LaunchConfig, L
 from gpu_engine.batched.shared import SharedLayout, SharedStructure
 from gpu_engine.batched.sliced import SOURCE, SlicedLayout
 from gpu_engine.formats.base import array_module
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 BLOCKS_EACH = 4
 """Blocks that a multiprocessor should get at least: a smaller batch has its problems cut until there are as many."""

@@ -14,7 +14,7 @@ from gpu_engine.batched.batch import Batch
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError
 from gpu_engine.formats.base import array_module
-from gpu_engine.warps import WARP
+from gpu_engine.matrices.warps import WARP
 
 UNASKED_BYTES = 48 * 1024
 """Shared memory that a block has without asking for more."""

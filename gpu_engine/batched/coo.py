@@ -13,7 +13,7 @@ from gpu_engine.batched.batch import Batch, problem_of_rows, problem_pointers, r
 from gpu_engine.batched.blocks import Blocks, instantiations
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module, blocks, entry_blocks, pointers
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 SOURCE = CudaSource(__package__, "coo.cu", instantiations("batched_segmented"))
 

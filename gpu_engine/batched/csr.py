@@ -12,8 +12,8 @@ from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.blocks import Blocks, instantiations
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module
-from gpu_engine.jit import numba
-from gpu_engine.warps import WARP
+from gpu_engine.host.jit import numba
+from gpu_engine.matrices.warps import WARP
 
 LANES = (1, 2, 4, 8, 16, 32)
 """That may share a row."""

@@ -13,8 +13,8 @@ from gpu_engine.batched.batch import Batch
 from gpu_engine.batched.blocks import Blocks, instantiations, staged_columns
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module
-from gpu_engine.jit import numba
-from gpu_engine.warps import WARP
+from gpu_engine.host.jit import numba
+from gpu_engine.matrices.warps import WARP
 
 SOURCE = CudaSource(__package__, "csri.cu", instantiations("batched_warp"))
 

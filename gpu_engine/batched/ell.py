@@ -14,7 +14,7 @@ from gpu_engine.batched.blocks import Blocks, instantiations
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import array_module, blocks, entry_blocks, pointers
 from gpu_engine.formats.ell import PADDING
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 SOURCE = CudaSource(__package__, "ell.cu", instantiations("batched_thread"))
 

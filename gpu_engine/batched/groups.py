@@ -7,7 +7,7 @@ import numpy as np
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.formats.base import array_module
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 ROW_WORK = 16
 """What a row costs a block beside its entries, in entries."""

@@ -26,10 +26,10 @@ from gpu_engine.batched.super_problems import (
     slot_offsets,
     value_sources,
 )
-from gpu_engine.features import NARROW_SPAN
 from gpu_engine.formats.base import array_module, entry_blocks, pointers
-from gpu_engine.jit import numba
-from gpu_engine.warps import WARP
+from gpu_engine.host.jit import numba
+from gpu_engine.matrices.features import NARROW_SPAN
+from gpu_engine.matrices.warps import WARP
 
 THREADS = 128
 TASK = (

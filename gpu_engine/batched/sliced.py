@@ -15,10 +15,10 @@ from gpu_engine.batched.base import BatchKernel
 from gpu_engine.batched.batch import Batch, problem_of_rows, problem_pointers, repeat, row_starts
 from gpu_engine.batched.groups import ONE_CONFIG, SHARED_ELEMENTS, Groups, LaunchConfigs, on_host
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.features import NARROW_SPAN
 from gpu_engine.formats.base import array_module, entry_blocks, pointers
-from gpu_engine.jit import numba
-from gpu_engine.warps import WARP
+from gpu_engine.host.jit import numba
+from gpu_engine.matrices.features import NARROW_SPAN
+from gpu_engine.matrices.warps import WARP
 
 SLOTS_MAX = 16
 """Slots of a row as long as it has fewer than 32 lanes."""

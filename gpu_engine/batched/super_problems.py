@@ -10,7 +10,7 @@ from gpu_engine.batched.deduplication import Duplicates
 from gpu_engine.batched.groups import LaunchConfig, LaunchConfigs, on_host
 from gpu_engine.batched.sliced import RowSlices
 from gpu_engine.formats.base import array_module, entry_blocks, pointers
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 SUPER_ROWS = 64
 """Rows from which a problem stands alone; smaller ones of one size are joined up to four times as many."""

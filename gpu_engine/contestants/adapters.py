@@ -8,7 +8,7 @@ from gpu_engine.contestants.sources import Reference
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError
-from gpu_engine.formats.base import Format, Kernel, Launch, launch
+from gpu_engine.formats.base import Format, Kernel, Launch, launch, zeros
 
 DEPTH = 6
 """So deep inside one another containers are searched for arrays."""
@@ -91,7 +91,9 @@ class CudaContestant:
         def bound(layout: State) -> Launch:
             n_rows, arguments = layout.state
             blocks = -(-n_rows * self.threads_per_row // self.threads)
-            return launch(self.cuda_source, self.function, blocks, self.threads, arguments, clears=self.clears)
+            # It need not wait for the kernel before it, as ours do.
+            product = launch(self.cuda_source, self.function, blocks, self.threads, arguments, follows=False)
+            return _after_zeros(product) if self.clears else product
 
         kernel = Kernel("kernel", self.summary, cuda=bound, source=self.cuda_source, moved_bytes=lambda _: 0)
         needed = self.bytes_needed or (lambda matrix: matrix.stored_bytes)
@@ -100,6 +102,14 @@ class CudaContestant:
             return State((matrix.n_rows, self.arguments(matrix)))
 
         return Format(name, name, self.summary, needed, convert, (kernel,), self.compressed)
+
+
+def _after_zeros(product: Launch) -> Launch:
+    def call(x: Any, y: Any) -> None:
+        zeros(x, y)
+        product(x, y)
+
+    return call
 
 
 @dataclass(frozen=True)

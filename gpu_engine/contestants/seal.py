@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse
 
 from gpu_engine.errors import KernelError
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 ENGINE = "gpu_engine"
 
-CORE = tuple(f"{ENGINE}.{name}" for name in ("measure", "contestants", "verify", "sampling", "experiment", "products"))
+CORE = tuple(f"{ENGINE}.{name}" for name in ("measure", "contestants", "verify", "sampling", "studies.formats"))
 """The modules of ours that time and check."""
 
 LIBRARIES = (

@@ -25,6 +25,9 @@ CALLS = ("Contestant", "CudaContestant", "Format")
 
 EXPECTED = "expected FILE.py:NAME, or the name of an entry point, and /VARIANT behind it where a Format has several"
 
+KERNEL_MAX = 200
+"""Longest name of a kernel; it is part of a case's key, and stands in tables and legends."""
+
 _FORM = re.compile(r"(?P<place>.+\.py):(?P<symbol>[A-Za-z_]\w*)(?:/(?P<variant>[\w.-]+))?")
 _ENTRY = re.compile(r"(?P<place>\w[\w.-]*)(?:/(?P<variant>[\w.-]+))?")
 _PLAIN = re.compile(r"[\w.-]+")
@@ -60,7 +63,13 @@ def parse_reference(text: str) -> Reference:
     # A stem becomes part of a kernel's name, which is part of a case's key.
     if found is None or not _PLAIN.fullmatch(Path(found["place"]).stem):
         raise ParameterError(f"{quote(text)} names no contestant: {EXPECTED}.")
-    return Reference(**{name: value for name, value in found.groupdict().items() if value})
+    reference = Reference(**{name: value for name, value in found.groupdict().items() if value})
+    if len(reference.kernel) > KERNEL_MAX:
+        raise ParameterError(
+            f"{quote(text)} would be called by {len(reference.kernel)} characters; a kernel has at most {KERNEL_MAX}. "
+            "Rename its file, its object or its variant."
+        )
+    return reference
 
 
 def parse_references(texts: Sequence[str]) -> tuple[Reference, ...]:

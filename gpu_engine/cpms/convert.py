@@ -11,7 +11,7 @@ from gpu_engine.cpms.codes import Code
 from gpu_engine.cpms.layout import BLOCK_BYTES, SEGMENTS, Segmented, group_size
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import ParameterError
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 TO_CPMS, TO_IEEE = "to_cpms", "to_ieee"
 CODES = {False: "Ieee", True: "Short"}

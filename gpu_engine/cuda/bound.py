@@ -6,27 +6,80 @@ from typing import Any
 
 import numpy as np
 
+FOLLOWING = 90
+"""Compute capability from which on a kernel can be launched to follow."""
 
-def bind(kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_mem: int = 0) -> Callable[..., None]:
+PROGRAMMATIC_SERIALIZATION = 6
+"""CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
+
+
+class _Attribute(ctypes.Structure):
+    """CUlaunchAttribute, of whose value an int is used."""
+
+    _fields_ = (("id", ctypes.c_int), ("padding", ctypes.c_int), ("value", ctypes.c_int), ("rest", ctypes.c_int * 15))
+
+
+class _Launch(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        ("blocks", ctypes.c_uint * 3),
+        ("threads", ctypes.c_uint * 3),
+        ("shared_mem", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(_Attribute)),
+        ("count", ctypes.c_uint),
+    )
+
+
+def bind(
+    kernel: Any, blocks: int, threads: int, arguments: Sequence[Any], shared_mem: int = 0, follows: bool = False
+) -> Callable[..., None]:
     """A launch on the current stream, of the device that is current now, which takes a vector for each None.
 
     kernel     a CuPy RawKernel
     arguments  CuPy arrays, which stay where they are, and numbers of NumPy; None: a vector of each launch
+    follows    its kernel calls `await_previous`, and may start before the kernel before it on its stream has ended
+               (programmatic dependent launch); a GPU that cannot do that starts it afterwards
 
     One thread launches at a time.
     """
-    from cupy.cuda import driver, get_current_stream
+    from cupy.cuda import Device, get_current_stream
 
     values = [_value(argument) for argument in arguments]
     slots = [value for value, argument in zip(values, arguments, strict=True) if argument is None]
     places = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-    function, at = kernel.kernel.ptr, ctypes.addressof(places)
-    launch, held = driver.launchKernel, (values, places, arguments)
+    early = follows and int(Device().compute_capability) >= FOLLOWING
+    start = (_following if early else _in_turn)(kernel.kernel.ptr, blocks, threads, shared_mem, places)
 
-    def call(*vectors: Any, _held: Any = held) -> None:
+    def call(*vectors: Any, _held: Any = (values, places, arguments)) -> None:
         for slot, vector in zip(slots, vectors, strict=True):
             slot.value = vector.data.ptr
-        launch(function, blocks, 1, 1, threads, 1, 1, shared_mem, get_current_stream().ptr, at, 0)
+        start(get_current_stream().ptr)
+
+    return call
+
+
+def _in_turn(function: int, blocks: int, threads: int, shared_mem: int, places: Any) -> Callable[[int], None]:
+    """A launch on a stream that starts where what came before has ended."""
+    from cupy.cuda import driver
+
+    launch, at = driver.launchKernel, ctypes.addressof(places)
+    return lambda stream: launch(function, blocks, 1, 1, threads, 1, 1, shared_mem, stream, at, 0)
+
+
+def _following(function: int, blocks: int, threads: int, shared_mem: int, places: Any) -> Callable[[int], None]:
+    """A launch on a stream that may start before the kernel before it has ended; CuPy has no call for it."""
+    from cupy.cuda import driver
+
+    attribute = _Attribute(PROGRAMMATIC_SERIALIZATION, 0, 1)
+    launch = _Launch((blocks, 1, 1), (threads, 1, 1), shared_mem, None, ctypes.pointer(attribute), 1)
+    at, handle = ctypes.byref(launch), ctypes.c_void_p(function)
+    start, check = ctypes.CDLL("libcuda.so.1").cuLaunchKernelEx, driver.check_status
+
+    def call(stream: int) -> None:
+        launch.stream = stream
+        check(start(at, handle, places, None))
 
     return call
 

@@ -3,6 +3,22 @@
 constexpr unsigned FULL_WARP = 0xffffffffu;
 constexpr int WARP = 32;
 
+/// Lets the kernel that follows this one in its stream start while blocks of this one still run, once all of them have
+/// come here (programmatic dependent launch). Nothing happens unless that kernel was launched to follow.
+__device__ __forceinline__ void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// Waits until the kernel before this one in its stream has ended and what it wrote can be read. What was launched to
+/// follow calls it in every block, before it touches anything that another kernel may write.
+__device__ __forceinline__ void await_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /// Loads an element that is read once, without keeping it in the caches that x needs.
 template <typename T> __device__ __forceinline__ T stream(const T *address) {
   return __ldcs(address);

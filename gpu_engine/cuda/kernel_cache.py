@@ -1,5 +1,6 @@
 """KernelCache: compiled kernels in files, by all that their machine code depends on."""
 
+import functools
 import hashlib
 import os
 import tempfile
@@ -9,9 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpu_engine.caches import INSTALLED_KERNELS, kernel_folder
 from gpu_engine.cuda.compiler import Compilation, Compiled
 from gpu_engine.errors import KernelError
+from gpu_engine.host.caches import INSTALLED_KERNELS, kernel_folder, refusal
 
 CODE, NAMES = ".cubin", ".names"
 """The two files of a compilation, which are called by its key: machine code, and a digest above the names in it."""
@@ -74,8 +75,19 @@ class KernelCache:
 
 
 def kernel_cache() -> KernelCache:
-    """That of this process: what the installation brings, and the home."""
-    return KernelCache(kernel_folder(), (INSTALLED_KERNELS,))
+    """Return the cache of what the installation brings and of the home; raises KernelError where others write there."""
+    folder = kernel_folder()
+    for each in (INSTALLED_KERNELS, folder):
+        if each is not None:
+            _check_private(each)
+    return KernelCache(folder, (INSTALLED_KERNELS,))
+
+
+@functools.cache
+def _check_private(folder: Path) -> None:
+    """Raise KernelError where other users can change a folder; one that was private is walked no second time."""
+    if sentence := refusal(folder):
+        raise KernelError(sentence)
 
 
 def _read(folder: Path, compilation: Compilation) -> Kept | None:
@@ -96,7 +108,8 @@ def _read(folder: Path, compilation: Compilation) -> Kept | None:
 
 
 def _keep(folder: Path, compilation: Compilation, compiled: Compiled) -> Kept:
-    folder.mkdir(parents=True, exist_ok=True)
+    # For all users of an installation to read, whatever the umask: what others could write would not be loaded.
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     _delete_unused(folder)
     lowered = [compiled.names[name] for name in compilation.instantiations]
     lines = (_digest(compiled.cubin, lowered), *lowered)

@@ -52,10 +52,16 @@ class CudaSource:
         return _function(self, instantiation, _current_device())
 
     def bound(
-        self, instantiation: str, blocks: int, threads: int, arguments: Sequence[Any], shared_mem: int = 0
+        self,
+        instantiation: str,
+        blocks: int,
+        threads: int,
+        arguments: Sequence[Any],
+        shared_mem: int = 0,
+        follows: bool = False,
     ) -> Callable[..., None]:
         """The kernel as a launch with these arguments, as `bind` makes it; raises KernelError as `function`."""
-        return bind(self.function(instantiation), blocks, threads, arguments, shared_mem)
+        return bind(self.function(instantiation), blocks, threads, arguments, shared_mem, follows)
 
 
 def current_architecture() -> str:

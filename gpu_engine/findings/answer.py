@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpu_engine.findings import units
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.text import units
+from gpu_engine.verdicts.verdict import compare
 
 NEAR = 1.02
 """A kernel that takes less than this times as long as the leader is as good: nobody would act on the difference."""

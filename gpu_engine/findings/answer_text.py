@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpu_engine.findings import units
 from gpu_engine.findings.answer import FAR, NEAR, Answer, Standing
 from gpu_engine.findings.ranking import NAMED, join
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 NEAR_PERCENT, FAR_PERCENT = (round(100 * (bound - 1)) for bound in (NEAR, FAR))
 

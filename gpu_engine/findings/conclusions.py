@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 from typing import Generic, Literal, TypeVar
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 EXAMPLES = 3
 """Most cases that are named."""

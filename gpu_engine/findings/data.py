@@ -19,7 +19,7 @@ class MatrixFeatures:
 
     ave, sigma, max_min  mean, standard deviation, and maximum − minimum of the row lengths
     empty_rows           of a graph: its dangling pages; None where it is not known
-    stored               all that is known, as `gpu_engine.features` names it; empty of a deleted matrix
+    stored               all that is known, as `gpu_engine.matrices.features` names it; empty of a deleted matrix
     source               of a generated one its `family` and `params`; empty where it is not known
     """
 
@@ -63,28 +63,27 @@ class StudyData:
     One is equal to itself alone, so that what was computed of it can be kept beside it.
 
     matrices  features by matrix id
-    kernels   that the reader chose; pair, baseline: as in Selection; empty: the figure's own choice
-    series    `figure-11`, `figure-12`: the formats of that figure of the PELLR paper, side by side; else all of them
+    kernels   that the reader chose; baseline: what others are divided by; empty: the figure's own choice
+    chosen    the reader's values of parameters that only this study's page has, by name
     sort      what matrices are sorted by where they are rows under kernels; empty: ascending sigma
     traces    by device and case
-    batch     problems of the batches to show, operation: y=Ax+y or y=Ax; 0 and empty: the figure's own choice
-    devices   how many share the work that is spoken of; 0: the most; phases: `times` or `shares`, empty: times
-    what_if   of Selection's first, near, stall, epsilon and replay those that the reader chose
     """
 
     measurements: Sequence[Measurement] = ()
     matrices: Mapping[str, MatrixFeatures] = field(default_factory=dict)
     kernels: tuple[str, ...] = ()
-    pair: tuple[str, ...] = ()
     baseline: str = ""
     traces: Mapping[tuple[str, str], Trace] = field(default_factory=dict)
-    what_if: Mapping[str, str] = field(default_factory=dict)
-    batch: int = 0
-    operation: str = ""
-    devices: int = 0
-    phases: str = ""
-    series: str = ""
     sort: str = ""
+    chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def choice(self, name: str, default: str = "") -> str:
+        """Return the reader's value of a parameter that is given once."""
+        return next(iter(self.chosen.get(name, ())), default)
+
+    def number(self, name: str) -> int:
+        """Return the reader's value of a parameter that is a whole number; 0: none is chosen."""
+        return int(self.choice(name, "0"))
 
     def matrix(self, matrix_id: str) -> MatrixFeatures:
         """The features of a matrix, or of a `subject`; an unknown one is called by its id and has no others."""

@@ -1,13 +1,14 @@
 """Finding: what the measurements of one matrix, batch or work on one device allow to say, for whoever shows it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from gpu_engine.findings import units
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement, MeasurementState
-from gpu_engine.verdict import SMALLEST_GAP, VerdictKind, compare, factor, in_words
+from gpu_engine.rounds import has_interval
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.verdicts.verdict import SMALLEST_GAP, VerdictKind, compare, factor, in_words
 
 ENERGY = (Head("energy", "warm"), Head("GFLOP/s", "a watt"))
 """Heads of what is shown of energy: joules of a product or a run, and operations by it."""
@@ -179,6 +180,25 @@ def share_text(bound_s: float | None, m: Measurement) -> str:
 
 def _share(bound_s: float | None, m: Measurement) -> float | None:
     return bound_s / m.median_s if bound_s and m.median_s else None
+
+
+INTERVAL = "95 % interval"
+"""The head of a column of `interval_text`, unless some rounds are too few for one."""
+
+RANGE = "range of rounds"
+"""The same where all of them are too few."""
+
+
+def interval_head(rounds: Iterable[int | None]) -> str:
+    """Return the head of a column of intervals of times of so many rounds each."""
+    few = {not has_interval(number) for number in rounds}
+    return INTERVAL if True not in few else RANGE if False not in few else f"{INTERVAL} or range"
+
+
+def with_interval_head(heads: Iterable[Head], measurements: Iterable[Measurement]) -> tuple[Head, ...]:
+    """Return the heads of these measurements; that of intervals promises none where rounds are too few for one."""
+    text = interval_head(m.rounds for m in measurements if m.median_s)
+    return tuple(replace(head, text=text) if head.text == INTERVAL else head for head in heads)
 
 
 def interval_text(m: Measurement) -> str:

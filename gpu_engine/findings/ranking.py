@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_engine.findings.identical import Identical
-from gpu_engine.noise import noise
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.verdicts.noise import noise
+from gpu_engine.verdicts.verdict import compare
 
 NAMED = 4
 """Most names in a sentence."""

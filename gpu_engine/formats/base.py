@@ -32,6 +32,9 @@ ENTRIES_PER_BLOCK = 2**22
 POINTERS = ("int", "long long")
 """C++ types of a row pointer: 32 bits below 2³¹ nonzeros, 64 from there on."""
 
+CLEAR, CLEAR_BLOCK, CLEAR_ROWS = "clear", 256, 4
+"""The kernel of cuda/clear.cuh, the threads of a block, and the rows of each."""
+
 Product = Callable[[Any, Any, Any], None]
 """`(layout, x, y)`: y := A·x; x float64 [n_cols], y float64 [n_rows]; launches on the current stream, never waits."""
 
@@ -132,23 +135,37 @@ def launch(
     threads: int,
     arguments: tuple[Any, ...],
     shared_mem: int = 0,
-    clears: bool = False,
+    clears: int | None = None,
+    follows: bool = True,
 ) -> Launch:
     """A product that is one kernel, which takes x and y after its arguments; without blocks nothing is launched.
 
-    clears  whether it adds to y, which is zeroed before
+    clears   of a kernel that adds to y: the rows that CLEAR, which its source has, zeroes before
+    follows  as of `bind`: the kernel begins with `await_previous`, so that products in a row overlap their starts
     """
-    product = source.bound(name, blocks, threads, (*arguments, None, None), shared_mem) if blocks else None
-    if product is not None and not clears:
+    if not blocks or clears == 0:
+        return _nothing if clears is None else zeros
+    product = source.bound(name, blocks, threads, (*arguments, None, None), shared_mem, follows)
+    if clears is None:
         return product
+    clear = source.bound(
+        CLEAR, -(-clears // (CLEAR_BLOCK * CLEAR_ROWS)), CLEAR_BLOCK, (np.int64(clears), None), follows=True
+    )
 
     def call(x: Any, y: Any) -> None:
-        if clears:
-            y.data.memset_async(0, y.nbytes)
-        if product is not None:
-            product(x, y)
+        clear(y)
+        product(x, y)
 
     return call
+
+
+def _nothing(x: Any, y: Any) -> None:
+    pass
+
+
+def zeros(x: Any, y: Any) -> None:  # noqa: ARG001 (a product)
+    """The product of a matrix without entries: y := 0."""
+    y.data.memset_async(0, y.nbytes)
 
 
 def array_module(array: Any) -> Any:

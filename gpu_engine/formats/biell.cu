@@ -9,6 +9,7 @@ template <int AHEAD>
 __global__ void biell_warp(int n_rows, const int *__restrict__ lines, const int *__restrict__ columns,
                            const double *__restrict__ values, const int *__restrict__ permutation,
                            const double *__restrict__ x, double *__restrict__ y) {
+  await_previous();
   const int lane = threadIdx.x % WARP;
   const int strip = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
   if (strip >= n_rows / WARP + (n_rows % WARP != 0)) return;

@@ -22,7 +22,7 @@ from gpu_engine.formats.base import (
     pointers,
     row_lengths,
 )
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 AHEAD, BLOCK = 8, 64
 """Lines of a group in flight, and threads of a block: the fastest on an H200 over even and uneven rows."""

@@ -1,10 +1,10 @@
-#include "common.cuh"
+#include "clear.cuh"
 
 /// Steps whose entries are loaded before the first of them is added.
 constexpr int AHEAD = 2;
 
 /// y += A·x for entries sorted by row; a warp takes 32·steps consecutive entries, its lanes 32 at a time. Lanes keep
-/// their sum while the whole warp stays in its rows.
+/// their sum while the whole warp stays in its rows. It may follow what writes y, and nothing that writes the others.
 __global__ void coo_segmented(long long nnz, int steps, const int *__restrict__ rows, const int *__restrict__ columns,
                               const double *__restrict__ values, const double *__restrict__ x, double *__restrict__ y) {
   const int lane = threadIdx.x % WARP;
@@ -27,6 +27,7 @@ __global__ void coo_segmented(long long nnz, int steps, const int *__restrict__ 
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item)
       if (column[item] >= 0) product[item] *= __ldg(x + column[item]);
+    if (step == 0) await_previous();
 #pragma unroll
     for (int item = 0; item < AHEAD; ++item) {
       const bool moved = row != NO_ROW && next[item] != row;

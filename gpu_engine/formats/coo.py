@@ -10,10 +10,10 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Format, Kernel, Launch, array_module, launch, row_of_entries
-from gpu_engine.jit import numba
+from gpu_engine.formats.base import CLEAR, Format, Kernel, Launch, array_module, launch, row_of_entries
+from gpu_engine.host.jit import numba
 
-SOURCE = CudaSource(__package__, "coo.cu", ("coo_segmented",))
+SOURCE = CudaSource(__package__, "coo.cu", ("coo_segmented", CLEAR))
 BLOCK = 128
 STEPS, STEPS_WHILE_SMALL = 4, 2
 """Entries of a warp: 32 lanes × steps, two steps in flight; fewer atomics a nonzero with more steps, fewer warps."""
@@ -64,12 +64,14 @@ def steps(nnz: int) -> int:
 
 
 def cuda_product(layout: CooLayout, adds: bool = False) -> Launch:
-    """y := A·x, or y := A·x + y where it `adds`, on the current GPU."""
+    """y := A·x, or y := A·x + y where it `adds`, on the current GPU; there the kernel before it may write y alone."""
     nnz = int(layout.values.size)
     per_warp = steps(nnz)
     warps = -(-nnz // (32 * per_warp))
     arguments = np.int64(nnz), np.int32(per_warp), layout.rows, layout.columns, layout.values
-    return launch(SOURCE, "coo_segmented", -(-warps // (BLOCK // 32)), BLOCK, arguments, clears=not adds)
+    # What is large hides its start itself, and would take room from the kernel before it.
+    order: dict[str, Any] = {"follows": nnz < SMALL} if adds else {"clears": layout.n_rows}
+    return launch(SOURCE, "coo_segmented", -(-warps // (BLOCK // 32)), BLOCK, arguments, **order)
 
 
 @numba.njit(parallel=True, cache=True)

@@ -12,6 +12,7 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import (
+    CLEAR,
     POINTERS,
     Format,
     Kernel,
@@ -22,11 +23,11 @@ from gpu_engine.formats.base import (
     pointers,
     row_of_entries,
 )
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 LANES = (1, 2, 4, 8, 16, 32)
 SOURCE = CudaSource(
-    __package__, "csc.cu", tuple(f"csc_atomic<{pointer}, {lanes}>" for pointer in POINTERS for lanes in LANES)
+    __package__, "csc.cu", (*(f"csc_atomic<{pointer}, {lanes}>" for pointer in POINTERS for lanes in LANES), CLEAR)
 )
 BLOCK = 128
 
@@ -76,7 +77,7 @@ def _cuda(layout: CscLayout) -> Launch:
     lanes = lanes_for(layout.rows.size, layout.n_cols)
     name = f"csc_atomic<{POINTERS[layout.indptr.dtype.itemsize == 8]}, {lanes}>"
     arguments = np.int32(layout.n_cols), layout.indptr, layout.rows, layout.values
-    return launch(SOURCE, name, -(-layout.n_cols // (BLOCK // lanes)), BLOCK, arguments, clears=True)
+    return launch(SOURCE, name, -(-layout.n_cols // (BLOCK // lanes)), BLOCK, arguments, clears=layout.n_rows)
 
 
 @numba.njit(parallel=True, cache=True)

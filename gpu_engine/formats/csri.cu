@@ -1,7 +1,8 @@
+#include "clear.cuh"
 #include "rows.cuh"
 
 /// y += A·x; warp k of `parts` takes entries [k·nnz/parts, (k+1)·nnz/parts), its lanes 32 at a time. Lanes keep their
-/// sum while the whole warp stays in its rows. y is zero on entry.
+/// sum while the whole warp stays in its rows. y is zero once the kernel before this one has ended.
 template <typename Pointer>
 __global__ void csri_warp(long long nnz, int parts, int n_rows, const int *__restrict__ first_rows,
                           const Pointer *__restrict__ indptr, const int *__restrict__ indices,
@@ -20,6 +21,7 @@ __global__ void csri_warp(long long nnz, int parts, int n_rows, const int *__res
     const int next = inside ? row_of((Pointer)entry, low, high, indptr) : NO_ROW;
     const bool moved = row != NO_ROW && next != row;
     if (__any_sync(FULL_WARP, moved)) {
+      await_previous();
       add_runs(row, total, y);
       total = 0.0;
     }
@@ -27,5 +29,6 @@ __global__ void csri_warp(long long nnz, int parts, int n_rows, const int *__res
     low = __shfl_sync(FULL_WARP, next, WARP - 1);
     if (inside) total += stream(values + entry) * __ldg(x + stream(indices + entry));
   }
+  await_previous();
   add_runs(row, total, y);
 }

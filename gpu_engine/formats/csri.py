@@ -11,10 +11,10 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch, array_module, launch
-from gpu_engine.jit import numba
+from gpu_engine.formats.base import CLEAR, POINTERS, Format, Kernel, Launch, array_module, launch
+from gpu_engine.host.jit import numba
 
-SOURCE = CudaSource(__package__, "csri.cu", tuple(f"csri_warp<{pointer}>" for pointer in POINTERS))
+SOURCE = CudaSource(__package__, "csri.cu", (*(f"csri_warp<{pointer}>" for pointer in POINTERS), CLEAR))
 BLOCK = 128
 ENTRIES = 512
 """Most entries of a warp: fewer atomics a nonzero with more, fewer warps in flight."""
@@ -62,7 +62,7 @@ def _cuda(layout: CsriLayout) -> Launch:
     parts, matrix = layout.first_rows.size, layout.matrix
     name = f"csri_warp<{POINTERS[matrix.indptr.dtype.itemsize == 8]}>"
     arguments = np.int64(matrix.nnz), np.int32(parts), np.int32(matrix.n_rows), *layout.arrays
-    return launch(SOURCE, name, -(-parts // (BLOCK // 32)), BLOCK, arguments, clears=True)
+    return launch(SOURCE, name, -(-parts // (BLOCK // 32)), BLOCK, arguments, clears=matrix.n_rows)
 
 
 @numba.njit(parallel=True, cache=True)

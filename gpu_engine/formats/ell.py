@@ -12,7 +12,7 @@ import numpy as np
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, Launch, array_module, entry_blocks, launch, max_row_length, pointers
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 AHEAD, BLOCK = 2, 64
 """Slots of a thread in flight, and threads of a block: the fastest on an H200 over even and uneven rows."""

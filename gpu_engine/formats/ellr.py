@@ -12,7 +12,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import Format, Kernel, Launch, launch, max_row_length, row_lengths
 from gpu_engine.formats.ell import PADDING, fill_slots, read_slots
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 AHEAD, BLOCK = 4, 64
 """Slots of a thread in flight, and threads of a block: the fastest on an H200. Lanes of a warp end at unlike

@@ -6,6 +6,7 @@ template <typename Pointer, int AHEAD>
 __global__ void jad_thread(int n_rows, int n_diagonals, const Pointer *__restrict__ diagonals,
                            const int *__restrict__ columns, const double *__restrict__ values,
                            const int *__restrict__ permutation, const double *__restrict__ x, double *__restrict__ y) {
+  await_previous();
   const int place = blockIdx.x * blockDim.x + threadIdx.x;
   if (place >= n_rows) return;
   double total = 0.0;

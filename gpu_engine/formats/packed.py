@@ -16,7 +16,7 @@ from gpu_engine.formats import packing, tiles
 from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch, array_module, blocks
 from gpu_engine.formats.packing import PackedColumns
 from gpu_engine.formats.tiles import Tiles
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 THREADS, ITEMS = 128, 4
 TILE = THREADS * ITEMS

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpu_engine.features import NARROW_SPAN
 from gpu_engine.formats.base import array_module, blocks
+from gpu_engine.matrices.features import NARROW_SPAN
 
 WIDE = -1
 CODES = 2**8

@@ -7,6 +7,7 @@ template <int GROUP, int AHEAD>
 __global__ void pellr(int n_rows, const int *__restrict__ lengths, const int *__restrict__ columns,
                       const double *__restrict__ values, const int *__restrict__ permutation,
                       const double *__restrict__ x, double *__restrict__ y) {
+  await_previous();
   const int place = blockIdx.x * blockDim.x + threadIdx.x;
   if (place >= n_rows) return;
   y[permutation[place]] = sum_plain_slots<AHEAD>(lengths[place / GROUP], place, n_rows, columns, values, x);
@@ -17,6 +18,7 @@ template <int AHEAD>
 __global__ void pellr_sliced(int n_rows, const int *__restrict__ lines, const int *__restrict__ columns,
                              const double *__restrict__ values, const int *__restrict__ permutation,
                              const double *__restrict__ x, double *__restrict__ y) {
+  await_previous();
   const int place = blockIdx.x * blockDim.x + threadIdx.x;
   if (place >= n_rows) return;
   const int begin = __ldg(lines + place / WARP), end = __ldg(lines + place / WARP + 1);

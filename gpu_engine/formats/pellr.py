@@ -28,8 +28,8 @@ from gpu_engine.formats.base import (
     row_lengths,
 )
 from gpu_engine.formats.ell import PADDING, fill_slots, read_slots
-from gpu_engine.jit import numba
-from gpu_engine.warps import WARP
+from gpu_engine.host.jit import numba
+from gpu_engine.matrices.warps import WARP
 
 AHEAD, BLOCK = 2, 256
 """Slots of a thread in flight, and threads of a block: the fastest on an H200. All lanes of a warp work to the

@@ -8,6 +8,7 @@ __device__ __forceinline__ void multiply_slices(int n_rows, int n_slices, const 
                                                 const int *__restrict__ lengths, const int *__restrict__ order,
                                                 const Entries &entries, const double *__restrict__ x,
                                                 double *__restrict__ y) {
+  await_previous();
   const int slice = blockIdx.x * (blockDim.x / ROWS / LANES) + threadIdx.x / ROWS / LANES;
   const int lane = threadIdx.x % ROWS, part = threadIdx.x / ROWS % LANES;
   const int row = slice * ROWS + lane;

@@ -28,7 +28,7 @@ from gpu_engine.formats.base import (
     row_lengths,
 )
 from gpu_engine.formats.packing import PackedColumns
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 SLICES = (32, 64)
 AHEAD = {1: 8, 2: 8, 4: 4, 8: 2, 16: 2, 32: 2}

@@ -15,7 +15,7 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats import tiles
 from gpu_engine.formats.base import POINTERS, Format, Kernel, Launch
 from gpu_engine.formats.tiles import Tiles
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 THREADS, ITEMS = 128, 4
 """Of 64 … 512 threads with 2 … 16 entries each, these were fastest on an H200 over graphs, webs and road networks."""

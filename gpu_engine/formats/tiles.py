@@ -12,7 +12,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.formats.base import Launch, array_module, row_lengths
+from gpu_engine.formats.base import Launch, array_module, row_lengths, zeros
 
 CUT = 2**31
 """Added to a tile's first row that began in an earlier tile."""
@@ -119,14 +119,14 @@ def _cut_rows(rows: Any, cuts: Any) -> tuple[Any, Any, Any]:
 def launch(source: CudaSource, name: str, threads: int, tiles: Tiles, arguments: tuple[Any, ...]) -> Launch:
     """A product on a GPU: the kernel of the tiles, called as `split_tile` is with its `arguments`, then JOIN."""
     if not tiles.count:
-        return lambda _, y: y.data.memset_async(0, y.nbytes)
-    arrays, sums = (tiles.borders, tiles.first_rows, *arguments), (tiles.first_sums, tiles.last_sums)
-    cut = int(tiles.cut_rows.size)
-    product = source.bound(name, tiles.count, threads, (*arrays, None, None, *sums))
+        return zeros
+    arrays, cut = (tiles.borders, tiles.first_rows, *arguments), int(tiles.cut_rows.size)
+    sums = (tiles.first_sums, tiles.last_sums) if cut else (np.uintp(0), np.uintp(0))
+    product = source.bound(name, tiles.count, threads, (*arrays, None, None, *sums), follows=True)
     if not cut:
         return product
     parts = np.int32(cut), tiles.cut_rows, tiles.first_tiles, tiles.last_tiles, *sums
-    join = source.bound(JOIN, -(-cut // (JOIN_BLOCK // 32)), JOIN_BLOCK, (*parts, None))
+    join = source.bound(JOIN, -(-cut // (JOIN_BLOCK // 32)), JOIN_BLOCK, (*parts, None), follows=True)
 
     def call(x: Any, y: Any) -> None:
         product(x, y)

@@ -5,7 +5,6 @@ from typing import Any
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.generators import (
     circuit,
     delaunay,
@@ -25,6 +24,7 @@ from gpu_engine.generators import (
 )
 from gpu_engine.generators.base import Generator
 from gpu_engine.parameters import parse_params
+from gpu_engine.text import units
 
 __all__ = ["GENERATORS", "NNZ_MAX", "Generator", "generate", "generator"]
 

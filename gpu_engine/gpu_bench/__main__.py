@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gpu_engine import recordings
-from gpu_engine.device import DEVICE_HELP, find_device
 from gpu_engine.errors import InputError, SparsightError
 from gpu_engine.gpu_bench import call_records, calls_command, calls_tables
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS, Benchmark
@@ -16,8 +14,11 @@ from gpu_engine.gpu_bench.documents import write_tables
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.host.device import DEVICE_HELP, find_device
+from gpu_engine.host.whole_files import write_whole
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.recordings import ENDING, RECORDED, Recording
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import ENDING, RECORDED, Recording
 from gpu_engine.records import Measurement, Record, Trace, as_json, dumps
 
 RESOURCES = "kernels.md"
@@ -116,7 +117,7 @@ def _measure(subjects: Sequence[Subject], matrix_cache: MatrixCache, arguments: 
     benchmark, records = BENCHMARKS[arguments.study], list[Record]()
     with open_bench(find_device(arguments.device, benchmark.several)) as bench:
         if bench.device.backend == "cuda" and benchmark.resources is not None:
-            (arguments.folder / RESOURCES).write_text(benchmark.resources(), encoding="utf-8")
+            write_whole(arguments.folder / RESOURCES, benchmark.resources())
         if benchmark.measure_all is not None:
             records += benchmark.measure_all(subjects, matrix_cache, bench, arguments.rounds, _say)
         for subject in subjects:
@@ -137,7 +138,7 @@ def _write(
     recording = _recording(study, subjects, matrix_cache, bench, records)
     written = {"json": dumps(as_json(recording)), "md": _tables(subjects, recording)}
     for ending, text in written.items():
-        (arguments.folder / f"{study}.{ending}").write_text(text, encoding="utf-8")
+        write_whole(arguments.folder / f"{study}.{ending}", text)
     return recording
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpu_engine.gpu_bench.subjects import STAND_IN, Subject
-from gpu_engine.recordings import collected, generated
+from gpu_engine.recordings.files import collected, generated
 
 RANDOM: tuple[tuple[int, float], ...] = (
     (1000, 5.0),

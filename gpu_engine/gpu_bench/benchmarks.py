@@ -22,7 +22,7 @@ from gpu_engine.gpu_bench.resources import resources_table
 from gpu_engine.gpu_bench.shared_subjects import SHARED_SUBJECTS, shared_subjects
 from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, SUBJECTS, Subject
 from gpu_engine.measure import Bench
-from gpu_engine.recordings import Recording
+from gpu_engine.recordings.files import Recording
 from gpu_engine.records import Record
 
 Measure = Callable[[Sequence[Subject], MatrixCache, Bench, int, Callable[[str], None]], Iterator[Record]]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpu_engine.errors import InputError
+from gpu_engine.host.whole_files import write_whole
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, MatrixInfo, as_json, dumps
 
@@ -84,7 +85,8 @@ def write(path: Path, recording: CallsRecording) -> int:
     """Writes the file and returns its bytes."""
     data = dumps(as_json(recording)).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    return path.write_bytes(data)
+    write_whole(path, data)
+    return len(data)
 
 
 def read(path: Path) -> CallsRecording:

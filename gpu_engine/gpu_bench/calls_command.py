@@ -11,6 +11,7 @@ from gpu_engine.gpu_bench import call_records, calls, calls_tables, solves
 from gpu_engine.gpu_bench.call_records import CallsRecording
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.host.whole_files import write_whole
 from gpu_engine.matrix_io import read_matrix
 from gpu_engine.measure import Bench
 from gpu_engine.records import MatrixInfo
@@ -65,4 +66,4 @@ def _info(name: str, matrix: CsrMatrix) -> MatrixInfo:
 
 def _write(recording: CallsRecording, arguments: Namespace) -> None:
     call_records.write(arguments.folder / call_records.FILE, recording)
-    (arguments.folder / f"{call_records.NAME}.md").write_text(calls_tables.report(recording), encoding="utf-8")
+    write_whole(arguments.folder / f"{call_records.NAME}.md", calls_tables.report(recording))

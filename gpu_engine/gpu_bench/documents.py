@@ -13,7 +13,8 @@ from gpu_engine.errors import InputError
 from gpu_engine.gpu_bench import call_records, calls_tables
 from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
 from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, render
-from gpu_engine.recordings import ENDING, RECORDED, read
+from gpu_engine.host.whole_files import write_whole
+from gpu_engine.recordings.files import ENDING, RECORDED, read
 
 BEGIN = "<!-- tables: "
 MARKS = re.compile(rf"({BEGIN}(\S+)/(\w+) (\w+) -->\n).*?(?=<!-- end -->)", re.S)
@@ -29,7 +30,7 @@ def write_tables(folder: Path) -> list[Path]:
         before = path.read_text(encoding="utf-8")
         after = with_tables(before)
         if after != before:
-            path.write_text(after, encoding="utf-8")
+            write_whole(path, after)
             changed.append(path)
     return changed
 

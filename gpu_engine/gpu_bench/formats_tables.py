@@ -24,7 +24,7 @@ from gpu_engine.gpu_bench.markdown import (
 )
 from gpu_engine.gpu_bench.subjects import SMALL, Group, Subject
 from gpu_engine.records import CACHES, Cache, Measurement
-from gpu_engine.verdict import Verdict, compare
+from gpu_engine.verdicts.verdict import Verdict, compare
 
 RIVALS_OF_PELLR = ("ELLR", "ELL", "JAD", "HYB", "BiELL", "BiJAD", "CSRV", "cuCSR")
 """The formats of the figures of the PELLR paper, by its names."""

@@ -16,11 +16,11 @@ from types import ModuleType
 import numpy as np
 
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.device import find_device
 from gpu_engine.formats import FORMATS, biell, ell, ellr, jad, pellr
 from gpu_engine.formats.base import Format
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import SUBJECTS, Subject
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, open_bench
 
 AHEAD, BLOCK = (1, 2, 4, 8), (64, 128, 256, 512)

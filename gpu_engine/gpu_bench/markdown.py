@@ -1,35 +1,20 @@
 """Tables in Markdown: what the tables of a benchmark are made of, and how they are written."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import geometric_mean
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING
 from gpu_engine.gpu_bench.subjects import Subject
-from gpu_engine.recordings import Recording
+from gpu_engine.recordings.files import Recording
 from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING
 
-WORDS = (
-    *(
-        "matrix",
-        "format",
-        "graph",
-        "kernel",
-        "group",
-        "operation",
-        "order",
-        "partitioning",
-        "merge",
-        "equal",
-        "exchange",
-    ),
-    *("overlap", "note", "auto", "fastest single", "batches that it wins", "values at the end", "fastest in fp64"),
-    *("fastest library", "predicted kernel", "measured kernel", "solver", "call", "reason", "what", "version"),
-)
-"""Heads of columns that hold text; all others are numbers, set right."""
+NUMBER = re.compile(rf"[-+−]?\d[\d.,\u202f ]*(?!\w).*|{MISSING}?")
+"""A cell that is set right: it begins with a number, or there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +59,10 @@ def section(title: str, heads: str, rows: Iterable[Iterable[str]], *notes: str) 
     """The table of these rows; none where there are none. `heads` has ` | ` between its cells."""
     found = tuple(map(tuple, rows))
     if found:
-        columns = tuple(Head(head, numeric=head not in WORDS) for head in heads.split(" | "))
+        columns = tuple(
+            Head(head, numeric=all(map(NUMBER.fullmatch, cells)))
+            for head, cells in zip(heads.split(" | "), zip(*found, strict=True), strict=True)
+        )
         yield Section(title, Table(columns, found), tuple(filter(None, notes)))
 
 

@@ -13,9 +13,10 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import InputError
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.host.whole_files import write_whole
 from gpu_engine.matrix_io import ReadLimits, read_matrix
 from gpu_engine.multigpu.generated import GeneratedMatrix
-from gpu_engine.recordings import MatrixRecord, describe, kind_of
+from gpu_engine.recordings.files import MatrixRecord, describe, kind_of
 from gpu_engine.records import as_json, dumps
 
 NNZ_MAX = 2_000_000_000
@@ -64,7 +65,7 @@ class MatrixCache:
             for name in ARRAYS:
                 np.save(self._path(subject, f"{name}.npy"), getattr(matrix, name))
             record = describe(subject.name, subject.name, matrix, subject.source)
-        self._path(subject, "json").write_text(dumps(as_json(record)), encoding="utf-8")
+        write_whole(self._path(subject, "json"), dumps(as_json(record)))
         return record
 
     def record(self, subject: Subject) -> MatrixRecord:

@@ -1,7 +1,7 @@
 """cuGraph beside our runs of PageRank: from the same recording where it holds its runs, else from an earlier record."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from gpu_engine.competitors.cugraph import NAME, TOLD, TOLERANCE, VERIFIED
 from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks, run_groups
 from gpu_engine.gpu_bench.markdown import BenchmarkData, lowest
-from gpu_engine.recordings import RECORDED
+from gpu_engine.recordings.files import RECORDED
 
 EARLIER = RECORDED / "h200" / "cugraph.json"
 """Runs from before cuGraph was measured in the rounds of the study."""
@@ -88,7 +88,7 @@ def _run(group: RunGroup, tolerance: str) -> Run | None:
     return next((run for run in runs if run.measurement.axes[TOLERANCE] == tolerance), None)
 
 
-def _told(groups: list[RunGroup], data: BenchmarkData) -> Iterator[str]:
+def _told(groups: Sequence[RunGroup], data: BenchmarkData) -> Iterator[str]:
     """What it takes where it is told ε, and how often that is enough."""
     told = [(run, group.fastest_full) for group in groups if (run := _run(group, TOLD))]
     over = [

@@ -13,7 +13,7 @@ from gpu_engine.measure import Bench
 from gpu_engine.pagerank.graph import Part
 from gpu_engine.pagerank.products import BLOCKS
 from gpu_engine.records import Measurement, Trace
-from gpu_engine.studies.products import ProductsParams, ProductsStudy
+from gpu_engine.studies.link_products import ProductsParams, ProductsStudy
 
 
 def measure(

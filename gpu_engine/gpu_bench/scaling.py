@@ -3,19 +3,19 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from gpu_engine import sampling
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.measuring import recorded
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu.device_group import device_count, open_devices
-from gpu_engine.multigpu.measuring import ScalingExperiment, ScalingPlan
 from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.multigpu.partition import PARTITIONINGS
 from gpu_engine.multigpu.workload import Setting
 from gpu_engine.multigpu.workloads import WORKLOADS
 from gpu_engine.records import DeviceInfo, Measurement, Trace
+from gpu_engine.sampling import run as sampling
 from gpu_engine.studies.scaling import ScalingParams, case_of, settings
+from gpu_engine.studies.scaling.experiment import ScalingExperiment, ScalingPlan
 
 PASSES: tuple[dict[str, Any], ...] = (
     {"work": ("cold",)},

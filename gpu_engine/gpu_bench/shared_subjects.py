@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from gpu_engine.gpu_bench.subjects import Subject
-from gpu_engine.recordings import collected, generated
+from gpu_engine.recordings.files import collected, generated
 
 SHARED_NNZ = 1_000_000_000
 """About as many nonzeros as one GPU multiplies in three milliseconds."""

@@ -16,7 +16,7 @@ from gpu_engine.gpu_bench.calls import OURS, reason, run, whole
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, Timed
 from gpu_engine.operators import Choose, operator
-from gpu_engine.recordings import generated
+from gpu_engine.recordings.files import generated
 
 OWN = "own matrix"
 

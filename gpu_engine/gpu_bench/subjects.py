@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from gpu_engine.recordings import collected, generated
+from gpu_engine.recordings.files import collected, generated
 
 Group = Literal[
     "families",

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix
 from gpu_engine.errors import MatrixFileError
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 SHORT_RUN = 32
 """Runs up to this length are sorted by insertion, longer ones by merging."""

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError
-from gpu_engine.findings import units
+from gpu_engine.matrices.whole_numbers import EXACT_MAX, are_exact
 from gpu_engine.matrix_io.assemble import Chunk, assemble
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult, check_shape
-from gpu_engine.whole_numbers import EXACT_MAX, are_exact
+from gpu_engine.text import units
 
 ONE = np.ones(1)
 

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from gpu_engine.errors import MatrixFileError, TooLargeError
-from gpu_engine.findings import units
 from gpu_engine.matrix_io.base import MIB, ReadLimits
+from gpu_engine.text import units
 
 GZIP_MAGIC = b"\x1f\x8b"
 BZIP2_MAGIC = b"BZh"

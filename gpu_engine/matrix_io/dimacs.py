@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io import edge_tokenizer as tokenizer
 from gpu_engine.matrix_io import tokenizer as market
 from gpu_engine.matrix_io.assemble import Chunk, assemble
@@ -17,6 +16,7 @@ from gpu_engine.matrix_io.decimals import nearest
 from gpu_engine.matrix_io.decompress import BLOCK_BYTES, content_blocks
 from gpu_engine.matrix_io.explain import explain_value
 from gpu_engine.matrix_io.text import Lines
+from gpu_engine.text import units
 
 HEAD = re.compile(rb"(?>(?>[ \t]*+(?:c(?:[ \t\r][^\n]*+)?+)?+\r?+\n)*+)[ \t]*+p[ \t]+(sp|edges?|col)[ \t]+\d")
 SIZES = re.compile(rb"[ \t]*p[ \t]+(sp|edges?|col)[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*")

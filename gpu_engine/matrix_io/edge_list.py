@@ -79,18 +79,18 @@ class EdgeList:
         directed = said.directed if self.options.directed is None else self.options.directed
         apart = self.options.ids == "apart" or (self.options.ids == "ask" and said.konect == "bip")
         reading = Reading(self.options, bool(directed), apart, sizes, said)
-        if isinstance(edges, NumberedEdges) and edges.columns == 3 and not said.konect:
-            self._check_columns(found, reading)
+        if isinstance(edges, NumberedEdges) and not said.konect:
+            self._check_columns(found, reading, edges.columns)
         result, reach, is_disjoint = build(found, reading, limits, edges.relabelled)
         sentences = tuple(notes(result, reading, reach, is_disjoint, edges.columns, edges.final_newline))
         return ReadResult(result.matrix, sentences, result.duplicates)
 
-    def _check_columns(self, found: list[EdgeChunk], reading: Reading) -> None:
-        """Raises the error that asks for what three columns of numbers leave open."""
+    def _check_columns(self, found: list[EdgeChunk], reading: Reading, columns: int) -> None:
+        """Raises the error that asks for what columns of numbers leave open."""
         reach = extent(found)
         if reading.directed and self.options.ids == "ask" and not reading.sizes and reach.is_lopsided:
             raise MatrixFileError(SIDES.format(source=reach.source, target=reach.target), hint="choose_ids")
-        if self.options.weights == "auto" and could_be_times(found):
+        if columns > 2 and self.options.weights == "auto" and could_be_times(found):
             raise MatrixFileError(
                 "The third column can be weights or times: all are large whole numbers.", hint="choose_weights"
             )

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 OK, BAD_LINE, TOO_LONG = 0, 1, 2
 BLANK, COMMA = 32, 44

@@ -15,11 +15,11 @@ import numpy as np
 
 from gpu_engine.csr_matrix import INDEX_LIMIT
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io.assemble import Chunk, assemble
 from gpu_engine.matrix_io.base import MIB, Complete, ReadLimits, ReadResult, check_shape
 from gpu_engine.matrix_io.decimals import exact, nearest
 from gpu_engine.matrix_io.decompress import content_blocks
+from gpu_engine.text import units
 
 PIECE_BYTES = 64 * 1024
 TOKEN_BYTES_MAX = MIB

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io import fortran_format
 from gpu_engine.matrix_io.base import Complete, ReadLimits, ReadResult, check_shape
 from gpu_engine.matrix_io.compressed import Compressed, build
@@ -19,6 +18,7 @@ from gpu_engine.matrix_io.decompress import content_blocks
 from gpu_engine.matrix_io.fortran_format import Format
 from gpu_engine.matrix_io.fortran_numbers import Section
 from gpu_engine.matrix_io.text import Lines
+from gpu_engine.text import units
 
 MIRROR = {"U": 0.0, "R": 0.0, "S": 1.0, "H": 1.0, "Z": -1.0}
 """A real Hermitian matrix is a symmetric one."""

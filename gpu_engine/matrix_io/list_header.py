@@ -15,11 +15,15 @@ PASSED = comment_lines(COMMENTS)
 KONECT = re.compile(
     rb"\s*%[ \t]*(sym|asym|bip)"
     rb"(?:[ \t]+(?:unweighted|positive|posweighted|signed|weighted|multi\w*|dynamic))?[ \t]*\r?\n"
-    rb"(?:%[ \t]*(\d+)[ \t]+(\d+)(?:[ \t]+(\d+))?[ \t]*\r?\n)?"
+    rb"(?:%[ \t]*(\d+)[ \t]+(\d+)(?:[ \t]+(\d+))?[ \t]*\r?\n)?",
+    re.IGNORECASE,
 )
 NODES = re.compile(rb"^[ \t]*[#%][^\n]*?\b(?:nodes|vertices)[ \t]*[:=][ \t]*(\d{1,18})\b", re.IGNORECASE | re.MULTILINE)
 EDGES = re.compile(rb"^[ \t]*[#%][^\n]*?\b(?:edges|arcs)[ \t]*[:=][ \t]*(\d{1,18})\b", re.IGNORECASE | re.MULTILINE)
 WHOLE = re.compile(rb"[ \t]*\d{1,19}(?:(?:[ \t]*,[ \t]*|[ \t]+)\d{1,19})*[ \t]*\r?")
+NEAR, NEAR_SHARE, LINES_MIN = 1, 0.1, 4
+"""A count of so many lines that is off by one, or by this share, may be of a file that was cut, or counted wrongly."""
+
 TIMES = (1e8, 1e13)
 """Whole numbers between these, from 1973 in seconds to 2286 in milliseconds, could be times."""
 
@@ -47,7 +51,7 @@ def declared(head: bytes) -> Declared:
     if konect := KONECT.match(head):
         numbers = [int(number) if number else None for number in konect.groups()[1:]]
         n_edges, n_rows, n_cols = numbers
-        return Declared(konect[1].decode(), n_edges, n_rows, n_cols if n_cols is not None else n_rows)  # type: ignore[arg-type]
+        return Declared(konect[1].decode().lower(), n_edges, n_rows, n_cols if n_cols is not None else n_rows)  # type: ignore[arg-type]
     passed = PASSED.match(head)
     comments = passed[0] if passed else b""
     nodes, edges = NODES.search(comments), EDGES.search(comments)
@@ -108,6 +112,21 @@ def fitting_sizes(numbers: Sequence[int], rest: Extent, same_width: bool) -> tup
         case [rows, cols] if not same_width and rest.source <= rows and rest.target <= cols:
             return rows, cols
     return None
+
+
+def resembles_sizes(numbers: Sequence[int], rest: Extent) -> bool:
+    """Return whether a first line of whole numbers would be sizes of the lines behind it, were their count right."""
+    match numbers:
+        case [rows, cols, entries] if rest.source <= rows and rest.target <= cols:
+            return _is_near(entries, rest.n_edges)
+        case [n, m] if rest.largest <= n:
+            return _is_near(m, rest.n_edges)
+    return False
+
+
+def _is_near(count: int, n_edges: int) -> bool:
+    off = (abs(count - n) <= max(NEAR, NEAR_SHARE * n) for n in (n_edges, 2 * n_edges))
+    return n_edges >= LINES_MIN and any(off)
 
 
 def could_be_times(chunks: Sequence[EdgeChunk]) -> bool:

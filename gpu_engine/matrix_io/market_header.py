@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io import tokenizer
 from gpu_engine.matrix_io.base import ReadLimits, check_shape
 from gpu_engine.matrix_io.text import Lines, comment_lines
+from gpu_engine.text import units
 
 UTF8_BOM = b"\xef\xbb\xbf"
 BANNERS = ("%%matrixmarket", "%matrixmarket")

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io.base import MIB, Complete, ReadLimits, ReadResult
 from gpu_engine.matrix_io.compressed import Compressed, build, whole
 from gpu_engine.matrix_io.decompress import check_effort, content_blocks
 from gpu_engine.matrix_io.stream import ByteStream
+from gpu_engine.text import units
 
 MAGIC = b"MATLAB"
 HEADER_BYTES = 128

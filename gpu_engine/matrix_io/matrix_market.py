@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io import tokenizer
 from gpu_engine.matrix_io.assemble import Chunk, assemble
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult
@@ -26,6 +25,7 @@ from gpu_engine.matrix_io.market_header import (
 )
 from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.matrix_io.text import Lines
+from gpu_engine.text import units
 
 MIRROR = {tokenizer.GENERAL: 0.0, tokenizer.SYMMETRIC: 1.0, tokenizer.SKEW: -1.0}
 COMMENTS = "%"

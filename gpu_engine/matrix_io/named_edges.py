@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io import tokenizer as market
 from gpu_engine.matrix_io.base import ReadLimits
 from gpu_engine.matrix_io.decimals import NUMBER, nearest
 from gpu_engine.matrix_io.explain import explain_value
 from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.matrix_io.text import Lines
+from gpu_engine.text import units
 
 BLANKS = " \t"
 HEADINGS = {"source", "target", "from", "to", "src", "dst", "tail", "head", "u", "v", "node1", "node2", "id1", "id2"}

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io import npz_layouts
 from gpu_engine.matrix_io.base import Complete, ReadLimits, ReadResult
 from gpu_engine.matrix_io.decompress import check_effort
 from gpu_engine.matrix_io.npy import NPY_HEADER_MAX, TEXT_BYTES_MAX, read_array
 from gpu_engine.matrix_io.zip_names import refusal
+from gpu_engine.text import units
 
 ZIP_MAGIC = b"PK\x03\x04"
 DIRECTORY_BYTES_MAX = 128 * 1024

@@ -12,11 +12,11 @@ import numpy as np
 
 from gpu_engine.csr_matrix import INDEX_LIMIT
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io import compressed
 from gpu_engine.matrix_io.assemble import Chunk
 from gpu_engine.matrix_io.base import ReadLimits, ReadResult, check_shape
 from gpu_engine.matrix_io.compressed import Compressed, build_entries, check_pointers, checked_indices, whole
+from gpu_engine.text import units
 
 ROLES = {
     "csr": ("indptr", "indices"),

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError, quote
-from gpu_engine.findings import units
 from gpu_engine.matrix_io import edge_tokenizer as tokenizer
 from gpu_engine.matrix_io import tokenizer as market
 from gpu_engine.matrix_io.base import ReadLimits
 from gpu_engine.matrix_io.decimals import nearest
 from gpu_engine.matrix_io.decompress import BLOCK_BYTES
 from gpu_engine.matrix_io.explain import explain_value
-from gpu_engine.matrix_io.list_header import WHOLE, extent, fitting_sizes
+from gpu_engine.matrix_io.list_header import WHOLE, extent, fitting_sizes, resembles_sizes
 from gpu_engine.matrix_io.named_edges import EdgeChunk
 from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.matrix_io.text import Lines
+from gpu_engine.text import units
 
 EDGE_BYTES = 4
 """Bytes of the shortest edge line."""
@@ -27,6 +27,10 @@ COUNT = re.compile(rb"[ \t]*\d+[ \t]*\r?")
 SIZES = (
     "{first} can be the sizes of what follows, rows, columns, entries, nodes or edges, or an edge itself. "
     "Both fit the file."
+)
+ALMOST = (
+    "{first} can be the sizes of what follows, rows, columns, entries, nodes or edges, or an edge itself. As sizes it "
+    "does not fit: {count} lines follow it. The file may have been cut, or counted wrongly."
 )
 NO_SIZES = "The first line holds no sizes; leave the choice of sizes out."
 
@@ -133,6 +137,9 @@ class NumberedEdges:
         fitting = fitting_sizes(numbers, extent(rest), len(numbers) == self._layout[0])
         if fitting and header == "ask":
             raise MatrixFileError(SIZES.format(first=_shown(line)), number, "choose_header")
+        if not fitting and header == "ask" and self._is_edge and resembles_sizes(numbers, extent(rest)):
+            text = ALMOST.format(first=_shown(line), count=extent(rest).n_edges)
+            raise MatrixFileError(text, number, "choose_header")
         if header == "sizes":
             if not fitting:
                 raise MatrixFileError(f"{_shown(line)} holds no sizes that fit the lines that follow.", number)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import MatrixFileError, TooLargeError
-from gpu_engine.findings import units
 from gpu_engine.matrix_io.base import Complete, ReadLimits, ReadResult, check_shape
 from gpu_engine.matrix_io.compressed import Compressed, build
 from gpu_engine.matrix_io.decompress import content_blocks
 from gpu_engine.matrix_io.stream import ByteStream
+from gpu_engine.text import units
 
 MATRIX, DENSE = 1211216, -1
 OBJECTS = {

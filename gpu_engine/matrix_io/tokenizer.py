@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 PATTERN, INTEGER, REAL, UNSIGNED = 0, 1, 2, 3
 GENERAL, SYMMETRIC, SKEW = 0, 1, 2

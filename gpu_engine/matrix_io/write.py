@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.host.whole_files import whole_file
 
 ENTRIES_PER_BLOCK = 100_000
 
@@ -23,11 +24,12 @@ def market_text(matrix: CsrMatrix) -> Iterator[str]:
 
 
 def write_matrix_market(path: Path, matrix: CsrMatrix) -> None:
-    """Writes a host matrix; a name that ends with .gz is compressed."""
-    if path.suffix == ".gz":
-        # Without a time in its head, the same matrix is the same file.
-        with gzip.GzipFile(path, "wb", mtime=0) as packed:
-            packed.writelines(text.encode("ascii") for text in market_text(matrix))
-    else:
-        with path.open("w", encoding="ascii", newline="\n") as plain:
-            plain.writelines(market_text(matrix))
+    """Writes a host matrix, whole or not at all; a name that ends with .gz is compressed."""
+    texts = (text.encode("ascii") for text in market_text(matrix))
+    with whole_file(path) as file:
+        if path.suffix == ".gz":
+            # Without a time in its head, the same matrix is the same file.
+            with gzip.GzipFile(path.name, "wb", fileobj=file, mtime=0) as packed:
+                packed.writelines(texts)
+        else:
+            file.writelines(texts)

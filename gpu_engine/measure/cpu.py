@@ -12,7 +12,7 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceMemoryError
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.records import Cache, DeviceInfo
 

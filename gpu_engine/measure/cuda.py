@@ -14,8 +14,8 @@ import pynvml
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.device import uuid_at
 from gpu_engine.errors import DeviceError
+from gpu_engine.host.device import uuid_at
 from gpu_engine.measure.cuda_errors import translated
 from gpu_engine.measure.cuda_parts import CudaPartTimer
 from gpu_engine.measure.stopwatch import now

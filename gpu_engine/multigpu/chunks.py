@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.chunk import ENTRY_BYTES, Chunk, whole_chunk
 from gpu_engine.multigpu.device_chunks import DeviceChunks
-from gpu_engine.multigpu.packer import ENTRY_BYTES, Chunk, Packer, Staging, whole_chunk
+from gpu_engine.multigpu.packer import Packer, Staging
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 from gpu_engine.multigpu.spmv import PACKING, Phases
 from gpu_engine.multigpu.strategies import Strategy

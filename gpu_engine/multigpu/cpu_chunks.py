@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.chunk_products import SentChunk
+from gpu_engine.multigpu.chunk import SentChunk
 from gpu_engine.multigpu.packed_stretches import STRETCH
 
 

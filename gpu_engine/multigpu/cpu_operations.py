@@ -7,10 +7,10 @@ import numpy as np
 from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
 from gpu_engine.cpms.layout import group_size
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 from gpu_engine.multigpu import cpu_chunks
+from gpu_engine.multigpu.base import Operations, Update
 from gpu_engine.multigpu.merge import combine
-from gpu_engine.multigpu.operations import Operations, Update
 from gpu_engine.multigpu.partition import Part, Partitioning, rewrite
 
 

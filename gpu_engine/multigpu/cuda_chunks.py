@@ -10,7 +10,7 @@ from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import POINTERS
 from gpu_engine.measure.cuda_errors import translated
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.chunk_products import SentChunk
+from gpu_engine.multigpu.chunk import SentChunk
 
 THREADS, ITEMS = 128, 4
 """As in formats/split.py: what comes over a link is slower than any of these."""

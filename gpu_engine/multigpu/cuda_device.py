@@ -10,9 +10,8 @@ import cupyx
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.measure.cuda_errors import translated
-from gpu_engine.multigpu.base import Device, fork, join
+from gpu_engine.multigpu.base import Device, Operations, fork, join
 from gpu_engine.multigpu.cuda_operations import OPERATIONS
-from gpu_engine.multigpu.operations import Operations
 from gpu_engine.multigpu.topology import discover
 
 PORTABLE = 1

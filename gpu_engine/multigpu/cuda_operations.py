@@ -23,8 +23,8 @@ from gpu_engine.formats.csr import smart
 from gpu_engine.formats.csr.layout import CsrLayout
 from gpu_engine.formats.split import ITEMS, THREADS, SplitLayout
 from gpu_engine.multigpu import cuda_chunks
+from gpu_engine.multigpu.base import Operations, Update
 from gpu_engine.multigpu.merge import combine
-from gpu_engine.multigpu.operations import Operations, Update
 from gpu_engine.multigpu.partition import Part, Partitioning, Span
 from gpu_engine.pagerank.cuda_pulls import FP64, NORMS, head
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.chunk_products import SentChunk
-from gpu_engine.multigpu.packer import WHOLE_COLUMN, WHOLE_VALUE, Chunk
+from gpu_engine.multigpu.chunk import WHOLE_COLUMN, WHOLE_VALUE, Chunk, SentChunk
 from gpu_engine.multigpu.partition import Span, StoredMatrix
 
 

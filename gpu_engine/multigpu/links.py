@@ -7,8 +7,8 @@ import numpy as np
 
 from gpu_engine.multigpu import packed_stretches
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.chunk import ENTRY_BYTES
 from gpu_engine.multigpu.packed_stretches import STRETCH
-from gpu_engine.multigpu.packer import ENTRY_BYTES
 from gpu_engine.multigpu.partition import StoredMatrix
 from gpu_engine.multigpu.spmv import PACKING
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 STRETCH = 2**15
 """Entries with the same base of their columns; a multiple of the kernels' tiles that a core's own cache holds."""

@@ -4,20 +4,15 @@ Columns become 16- or 24-bit offsets from the least of their stretch, values cod
 What fits is guessed from a few stretches and learned from those that do not fit, which follow the others as they are.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpu_engine.multigpu import packed_stretches
+from gpu_engine.multigpu.chunk import ENTRY_BYTES, WHOLE_COLUMN, WHOLE_VALUE, Chunk, whole_bytes, whole_chunk
 from gpu_engine.multigpu.numa import Allocate
 from gpu_engine.multigpu.packed_stretches import COLUMNS_FAIL, PACKED, STRETCH, VALUES_FAIL
 from gpu_engine.multigpu.partition import Span, StoredMatrix
-
-WHOLE_COLUMN, WHOLE_VALUE = 4, 8
-"""Bytes of what is sent as it is."""
-
-ENTRY_BYTES = WHOLE_COLUMN + WHOLE_VALUE
 
 COLUMN_SPANS = {2: 2**16, 3: 2**24}
 """Bytes of a column → how many columns a stretch may reach over."""
@@ -29,45 +24,6 @@ FAILED_SHARE = 4
 """A chunk of which more than 1/FAILED_SHARE of the stretches do not fit is sent as it is."""
 
 ALIGNED = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Consecutive entries of a matrix on the host, as they are sent.
-
-    column_bytes  2 or 3 where columns are offsets; 4: they are sent as they are
-    value_bytes   0 where all values are the first of the table, 1 or 2 of a code; 8: they are sent as they are
-    packed        uint8, sections one behind the other; empty for a chunk that is sent as it is
-    begins        bytes where they begin: bases int32 [stretches]; spares int32 [stretches], −1 or the number
-                  of its spare; table float64; codes [entries]; low uint16 [entries], high uint8 [entries] of offsets;
-                  spares, each float64 [STRETCH], int32 [STRETCH]: stretches as they are
-    """
-
-    span: Span
-    column_bytes: int
-    value_bytes: int
-    packed: Any
-    begins: tuple[int, ...]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing is packed."""
-        return not self.packed.size
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that are sent, but for row pointers."""
-        return int(self.packed.nbytes) + _whole_bytes(self.column_bytes, self.value_bytes) * self.span.entries
-
-
-def _whole_bytes(column_bytes: int, value_bytes: int) -> int:
-    """Bytes an entry of what is sent as it is."""
-    return (column_bytes == WHOLE_COLUMN) * WHOLE_COLUMN + (value_bytes == WHOLE_VALUE) * WHOLE_VALUE
-
-
-def whole_chunk(span: Span) -> Chunk:
-    """A chunk that is sent as it is."""
-    return Chunk(span, WHOLE_COLUMN, WHOLE_VALUE, np.empty(0, np.uint8), (0,) * 7)
 
 
 class Packer:
@@ -86,7 +42,7 @@ class Packer:
         table, widths = self._table.values, (self._column_bytes, self._value_bytes)
         stretches = -(-span.entries // STRETCH)
         begins = _begins(span.entries, stretches, table.size, *widths)
-        if begins[-1] + _whole_bytes(*widths) * span.entries >= ENTRY_BYTES * span.entries:
+        if begins[-1] + whole_bytes(*widths) * span.entries >= ENTRY_BYTES * span.entries:
             return whole_chunk(span)
         room = self._staging.room(number, begins[-1] + stretches // FAILED_SHARE * STRETCH * ENTRY_BYTES)
         entries = slice(span.start, span.end)

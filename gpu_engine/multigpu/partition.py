@@ -8,15 +8,12 @@ Source: MSREP paper, §3.2.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import array_module, row_of_entries
 from gpu_engine.formats.csc import CscLayout
-
-if TYPE_CHECKING:
-    from gpu_engine.multigpu.base import Device
 
 Axis = Literal["rows", "columns"]
 
@@ -70,8 +67,8 @@ class SharedMatrix:
             return self.major[span.first : span.stop + 1]
         return self.major[span.start : span.end]
 
-    def part(self, span: "Span", device: "Device") -> "Part":
-        """The part on its way to a Device: where the matrix lies, or on the device itself, which makes it."""
+    def part(self, span: "Span", device: Any) -> "Part":
+        """The part on its way to a `Device`: where the matrix lies, or on the device itself, which makes it."""
         raise NotImplementedError
 
 
@@ -86,7 +83,7 @@ class StoredMatrix(SharedMatrix):
     minor: Any
     values: Any
 
-    def part(self, span: "Span", device: "Device") -> "Part":  # noqa: ARG002
+    def part(self, span: "Span", device: Any) -> "Part":  # noqa: ARG002
         """The part where the matrix lies; minor and values are views."""
         return part_of(self, span, localize(self, span))
 

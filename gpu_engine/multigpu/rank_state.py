@@ -14,9 +14,9 @@ import numpy as np
 
 from gpu_engine import cpms
 from gpu_engine.cpms import Segmented
+from gpu_engine.multigpu.base import Update
 from gpu_engine.multigpu.blocks import Block
 from gpu_engine.multigpu.iteration import iterate
-from gpu_engine.multigpu.operations import Update
 from gpu_engine.multigpu.shards import PARTITIONING, Pages, Shard
 from gpu_engine.pagerank.graph import PageRankParams
 

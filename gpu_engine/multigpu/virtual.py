@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import DeviceMemoryError
-from gpu_engine.multigpu.base import Device, fork, join
+from gpu_engine.multigpu.base import Device, Operations, fork, join
 from gpu_engine.multigpu.cpu_operations import OPERATIONS
-from gpu_engine.multigpu.operations import Operations
 from gpu_engine.multigpu.topology import Topology
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.chunk import ENTRY_BYTES
 from gpu_engine.multigpu.device_group import ProductName
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.numa import Allocate, HostMemory, Placement, host_memory
-from gpu_engine.multigpu.packer import ENTRY_BYTES
 from gpu_engine.multigpu.partition import Partitioning, SharedMatrix, Span, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.resident import BATCH
 from gpu_engine.pagerank.graph import PageRankParams, TransitionMatrix, transition_matrix

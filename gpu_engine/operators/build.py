@@ -10,12 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.device import find_device, list_devices, uuid_at
 from gpu_engine.errors import DeviceError
-from gpu_engine.findings import units
 from gpu_engine.formats import find_kernel
 from gpu_engine.formats.base import Launch, array_module, transpose
 from gpu_engine.formats.csc import CscLayout
+from gpu_engine.host.device import find_device, list_devices, uuid_at
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.operators import choice, trial
 from gpu_engine.operators.choice import SHARED, Choice
@@ -23,6 +22,7 @@ from gpu_engine.operators.matrices import Adopted, uploaded
 from gpu_engine.operators.second_layout import SecondLayout
 from gpu_engine.operators.vectors import DeviceVectors, HostVectors, Vectors
 from gpu_engine.records import DeviceInfo
+from gpu_engine.text import units
 
 Choose = Literal["auto", "predict", "measure"]
 

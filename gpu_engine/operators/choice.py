@@ -11,8 +11,8 @@ from gpu_engine.advisor.model import MODELS, predict
 from gpu_engine.advisor.work import Features
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
-from gpu_engine.features import product_features
 from gpu_engine.formats import find_kernel, kernel_names
+from gpu_engine.matrices.features import product_features
 from gpu_engine.records import DeviceInfo, backend_of
 
 SHARED = "csc/atomic"

@@ -5,7 +5,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 ADVICE = "Start processes by spawn, multiprocessing.get_context('spawn'), or make operators in the new process alone."
 

@@ -1,24 +1,20 @@
 """What trials found, on disk: a file for each matrix pattern, device and state of the kernels."""
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gpu_engine.caches import home
 from gpu_engine.csr_matrix import CsrMatrix, pattern_fingerprint
 from gpu_engine.cuda.load import digest
 from gpu_engine.formats import find_kernel
 from gpu_engine.formats.packing import pack_values, value_bytes
+from gpu_engine.host.caches import home
+from gpu_engine.host.whole_files import write_whole
 from gpu_engine.records import DeviceInfo
 
 FOLDER = "choices"
-
-TEMPORARY = ".writing-"
-"""How the name of a folder begins in which a file is written before it takes its place; nothing of it stays."""
 
 
 def key_of(matrix: CsrMatrix, device: DeviceInfo, kernels: Iterable[str], threads: int, across: bool) -> str:
@@ -49,9 +45,7 @@ def write(key: str, found: dict[str, Any]) -> bool:
         return False
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=TEMPORARY) as temporary:
-            (Path(temporary) / key).write_text(text, encoding="utf-8")
-            os.replace(Path(temporary) / key, folder / f"{key}.json")
+        write_whole(folder / f"{key}.json", text)
     except OSError:
         return False
     return True

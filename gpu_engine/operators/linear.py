@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpu_engine.errors import ParameterError, quote
-from gpu_engine.findings import units
 from gpu_engine.formats import find_kernel
 from gpu_engine.operators.build import Side, Source, unpacked
 from gpu_engine.operators.choice import Choice
@@ -17,6 +16,7 @@ from gpu_engine.operators.operands import check_dense, is_tensor, number
 from gpu_engine.operators.products import Product
 from gpu_engine.operators.second_layout import SecondLayout
 from gpu_engine.operators.vectors import COMPLEX, FP64
+from gpu_engine.text import units
 
 
 class Operator:

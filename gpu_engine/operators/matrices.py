@@ -9,11 +9,11 @@ import numpy as np
 
 from gpu_engine.csr_matrix import INDEX_LIMIT, CsrMatrix, check_csr
 from gpu_engine.errors import DeviceError, ParameterError, TooLargeError
-from gpu_engine.foreign import parts
 from gpu_engine.formats.base import array_module, pointers, row_of_entries
+from gpu_engine.matrices.foreign import parts
+from gpu_engine.matrices.whole_numbers import are_exact
 from gpu_engine.operators import forks
 from gpu_engine.operators.vectors import current_device
-from gpu_engine.whole_numbers import are_exact
 
 
 @dataclass(frozen=True, slots=True)

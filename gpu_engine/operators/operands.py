@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import ParameterError, quote
-from gpu_engine.whole_numbers import are_exact
+from gpu_engine.matrices.whole_numbers import are_exact
 
 NUMBERS = "?bhilqBHILQefdFD"
 """The dtypes that fp64, or a pair of it, holds; 64-bit integers as far as it does."""

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from gpu_engine.findings import units
+from gpu_engine.text import units
 
 
 @dataclass(frozen=True, slots=True)

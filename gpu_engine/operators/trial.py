@@ -6,16 +6,17 @@ from functools import partial
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import KernelError
-from gpu_engine.experiment import CASE_ERRORS
-from gpu_engine.findings import units
 from gpu_engine.formats import find_kernel
 from gpu_engine.formats.base import Launch, check_room
 from gpu_engine.formats.csc import CscLayout
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 from gpu_engine.measure import Bench, Timed, open_bench
 from gpu_engine.operators import kept
 from gpu_engine.operators.choice import SHARED, Choice, candidates
 from gpu_engine.records import DeviceInfo
+from gpu_engine.sampling.experiment import CASE_ERRORS
+from gpu_engine.text import units
+from gpu_engine.verdicts.verdict import EQUIVALENCE
 from gpu_engine.verify import POISON, Reference, check, reference
 
 TRIED = 6
@@ -43,17 +44,30 @@ def tried(host: CsrMatrix, rows: CsrMatrix, shared: CscLayout | None, device: De
     key = kept.key_of(host, device, (*names, SHARED), threads, shared is not None)
     found = kept.read(key)
     if found is not None and found.get("kernel") in found.get("seconds", {}) and found["kernel"] in (*names, SHARED):
-        return _choice(found["seconds"], int(found["rounds"]), "in a trial that is kept on disk")
+        where = "in a trial that is kept on disk"
+        return _choice(found["kernel"], found["seconds"], int(found["rounds"]), where)
     with opened(device) as bench:
         seconds, rounds = _Trial(host, rows, bench, budget_s).run(names, shared)
-    best = min(seconds, key=lambda name: seconds[name])
+    best = _first_of_equals(seconds, device.backend)
     is_kept = kept.write(key, {"kernel": best, "seconds": seconds, "rounds": rounds})
-    return _choice(seconds, rounds, "in a trial" + ("" if is_kept else ", which could not be kept on disk"))
+    return _choice(best, seconds, rounds, "in a trial" + ("" if is_kept else ", which could not be kept on disk"))
 
 
-def _choice(seconds: dict[str, float], rounds: int, where: str) -> Choice:
-    best, *others = sorted(seconds, key=lambda name: seconds[name])
+def _first_of_equals(seconds: dict[str, float], backend: str) -> str:
+    """Return the most promising of those whose times are within EQUIVALENCE of the least: a trial tells no less apart.
+
+    seconds  by kernel, the most promising first
+    """
+    limit = (1.0 + EQUIVALENCE[backend]) * min(seconds.values())
+    return next(name for name, time in seconds.items() if time <= limit)
+
+
+def _choice(best: str, seconds: dict[str, float], rounds: int, where: str) -> Choice:
+    others = sorted(seconds.keys() - {best}, key=lambda name: seconds[name])
     said = f"the fastest of {len(seconds)} kernels {where}, {rounds} interleaved rounds"
+    if others and seconds[others[0]] < seconds[best]:
+        said = f"of those that {rounds} interleaved rounds {where} do not tell from the fastest of {len(seconds)}"
+        said += " kernels, the most promising"
     if others:
         said += f"; next {others[0]}, {units.times(seconds[others[0]] / seconds[best])} its time"
     return Choice(best, said, measured_s=seconds[best], shared_s=seconds.get(SHARED))

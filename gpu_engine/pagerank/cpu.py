@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 STRIP = 1024
 """Rows whose sums wait in the first-level cache."""

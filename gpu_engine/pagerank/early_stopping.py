@@ -6,10 +6,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from gpu_engine.errors import ParameterError
-from gpu_engine.findings import units
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.pagerank.run import Lap, Run
-from gpu_engine.settling import costly_s
+from gpu_engine.sampling.settling import costly_s
+from gpu_engine.text import units
 
 ITERATIONS_LEAST = 4
 """Of fewer the lower median may be one that was the first on its device."""

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from gpu_engine.host.whole_files import write_whole
 from gpu_engine.standalone.archive import archive, folder_of
 
 
@@ -15,6 +16,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: FORMAT-VARIANT.zip in this folder")
     asked = parser.parse_args(arguments)
     path = asked.out or Path(f"{folder_of(asked.kernel)}.zip")
-    path.write_bytes(archive(asked.kernel))
+    write_whole(path, archive(asked.kernel))
     sys.stderr.write(f"wrote {path}\n")
     return 0

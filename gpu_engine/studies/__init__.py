@@ -8,8 +8,8 @@ from gpu_engine.records import Details, Measurement, measurement_from_json
 from gpu_engine.studies.base import Study
 from gpu_engine.studies.batched import BatchedStudy
 from gpu_engine.studies.formats import FormatsStudy
+from gpu_engine.studies.link_products import ProductsStudy
 from gpu_engine.studies.pagerank import PagerankStudy
-from gpu_engine.studies.products import ProductsStudy
 from gpu_engine.studies.scaling import ScalingStudy
 
 STUDIES: tuple[Study, ...] = (FormatsStudy(), PagerankStudy(), BatchedStudy(), ScalingStudy(), ProductsStudy())

@@ -20,7 +20,7 @@ import httpx
 
 from gpu_engine import release
 from gpu_engine.errors import NotFoundError, SparsightError, TooLargeError, UnavailableError, quote
-from gpu_engine.findings import units
+from gpu_engine.text import units
 from server.times import Time, time_of
 
 log = logging.getLogger(__name__)
@@ -167,11 +167,17 @@ class _Attempts:
     def _answer(self, address: str, ranged: Mapping[str, str]) -> httpx.Response:
         """The answer at the end of the redirections."""
         for _ in range(REDIRECTS):
-            answer = self._client.send(self._client.build_request("GET", address, headers=ranged), stream=True)
-            if not answer.has_redirect_location:
-                return answer
-            answer.close()
-            address = self._downloader.allowed(urljoin(address, answer.headers["location"]))
+            try:
+                # Builds the request to where the answer sends, too.
+                answer = self._client.send(self._client.build_request("GET", address, headers=ranged), stream=True)
+                if not answer.has_redirect_location:
+                    return answer
+                answer.close()
+                address = self._downloader.allowed(urljoin(address, answer.headers["location"]))
+            except (httpx.InvalidURL, ValueError) as error:
+                raise UnavailableError(
+                    f"{self._downloader.host} sends to an address that is not valid: {error}; {UPLOAD}."
+                ) from error
         raise UnavailableError(f"{self._downloader.host} sends in circles; {UPLOAD}.")
 
     def _check(self, answer: httpx.Response, had: int) -> None:
@@ -218,9 +224,10 @@ class _Attempts:
 
 
 def _validator_of(answer: httpx.Response) -> str:
-    """A strong ETag, else the date of the last change: what If-Range takes."""
+    """A strong ETag, else the date of the last change: what If-Range takes; empty where a header cannot hold it."""
     tag: str = answer.headers.get("etag", "")
-    return tag if tag.startswith('"') else answer.headers.get("last-modified", "")
+    validator: str = tag if tag.startswith('"') else answer.headers.get("last-modified", "")
+    return validator if validator.isascii() else ""
 
 
 def _length(answer: httpx.Response, begin: int) -> int | None:

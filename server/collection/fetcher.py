@@ -8,7 +8,7 @@ from functools import partial
 import httpx
 
 from gpu_engine.errors import ConflictError, LimitError, TooLargeError, UnavailableError
-from gpu_engine.findings import units
+from gpu_engine.text import units
 from server import logs
 from server.collection.download import UPLOAD, Download, Downloader
 from server.collection.entries import Entry
@@ -145,7 +145,7 @@ class Fetcher:
         """Keeps with the matrix where it came from."""
         told = {"address": got.address, "sha256": got.sha256, "bytes": got.size, "fetched_at": got.fetched_at}
         with self.ingestor.database.write() as session:
-            row = session.get(MatrixRow, matrix_id)
+            row = session.get(MatrixRow, matrix_id, with_for_update=True)
             if row is not None:
                 row.source = {**row.source, **told}
 

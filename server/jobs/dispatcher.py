@@ -9,26 +9,30 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from gpu_engine.device import gpu_uuids, list_devices
 from gpu_engine.errors import ConflictError, SparsightError, UnavailableError
+from gpu_engine.host.device import gpu_uuids, list_devices
 from gpu_engine.records import DeviceInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
 from server import devices as device_table
 from server import logs
 from server.db import Database
-from server.folders import RAY, open_home, take
+from server.folders import RAY, open_service
+from server.jobs import engine_start, failed_starts
 from server.jobs import lease as leases
+from server.jobs.dispatcher_lock import sole_dispatcher
 from server.jobs.engine import Engine
+from server.jobs.engine_start import StartState
 from server.jobs.runner import CRASHES, JobRun, RunContext
 from server.migrate import check_current
+from server.outage import Outage
 from server.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -46,12 +50,6 @@ OFFER_S = 5.0
 CLUSTER_S = 5.0
 """How often Ray is asked which hosts a cluster has."""
 
-OWNERS_KEPT = 20
-"""Of those that held the lock of a home; each is one that may have left devices and jobs."""
-
-LOCK_S = 1.0
-"""How often a dispatcher whose home another one serves looks whether that has ended."""
-
 JOIN_S = 10.0
 
 
@@ -66,7 +64,9 @@ class Dispatcher:
         devices: Sequence[DeviceInfo],
         studies: Sequence[Study] = STUDIES,
         first_event_s: float = FIRST_EVENT_S,
+        tell: Callable[[StartState], None] = lambda _: None,
     ) -> None:
+        """tell  is told how far the start of the engine is"""
         self.owner = str(uuid.uuid4())
         self._settings = settings
         self._database = database
@@ -76,6 +76,8 @@ class Dispatcher:
         self._runs: list[JobRun] = []
         self._drain_until = math.inf
         self._found_at = -CLUSTER_S
+        self._tell = tell
+        self._outage = Outage(log, "the database does not answer")
         self.stopped = threading.Event()
 
     def stop(self) -> None:
@@ -113,6 +115,13 @@ class Dispatcher:
                 return True
         return False
 
+    def start_engine(self) -> None:
+        """Starts the engine, and forgets that earlier starts failed; raises EngineUnavailableError."""
+        self._tell(StartState.STARTING)
+        self._engine.start()
+        self._tell(StartState.READY)
+        failed_starts.forget(self._database, self._settings)
+
     def run(self) -> None:
         """Serves the queue; returns after `stop`. The engine is started and the devices are registered."""
         keeper = threading.Thread(target=self._keep_leases, name="leases", daemon=True)
@@ -133,9 +142,10 @@ class Dispatcher:
             raise UnavailableError("A GPU is no longer here. The next dispatcher offers the devices that are left.")
         if any(run.broken for run in ended):
             self._end_runs()
-            log.error("Ray is started anew")
+            log.error("Ray is started again")
+            self._tell(StartState.STARTING)
             self._engine.stop()
-            self._engine.start()
+            self.start_engine()
         self._find_cluster()
         if self._runs:
             leased = leases.held(self._database, self.owner)
@@ -212,14 +222,15 @@ class Dispatcher:
             log.error(error.message)
             self.stopped.set()
             return
-        leases.requeue_lost(self._database)
+        leases.requeue_lost(self._database, self._settings.lease_seconds)
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """One step; a database that does not answer is asked again later, anything else ends the dispatcher."""
         try:
             step()
+            self._outage.succeeded()
         except DBAPIError as error:
-            log.warning("the database does not answer: %s", error)
+            self._outage.failed(error)
         except BaseException:
             self.stopped.set()
             raise
@@ -236,62 +247,41 @@ def named(host: str, devices: Sequence[DeviceInfo]) -> list[DeviceInfo]:
     return [replace(device, id=f"{host}/{device.id}" if host else device.id) for device in devices]
 
 
-@contextmanager
-def sole_dispatcher(home: Path, owner: str, stop: threading.Event) -> Iterator[tuple[str, ...] | None]:
-    """Holds the lock of this home, so that two dispatchers never measure on one device at a time.
-
-    Yields the owners that held it before and are now dead, once another one that lives has ended; None when told to
-    stop before that. The last one alone would not do: killed before it could offer, it left what an earlier one had.
-    """
-    with (home / "dispatcher.lock").open("a+") as lock:
-        logged = False
-        while not take(lock):
-            if not logged:
-                log.warning("another worker serves %s; this one waits until it ends", home)
-            logged = True
-            if stop.wait(LOCK_S):
-                yield None
-                return
-        lock.seek(0)
-        dead = tuple(lock.read().split()[-OWNERS_KEPT:])
-        lock.truncate(0)
-        lock.write("\n".join((*dead, owner)))
-        lock.flush()
-        yield dead
-
-
 def main(studies: Sequence[Study] = STUDIES, devices: Sequence[DeviceInfo] | None = None) -> int:
     """A dispatcher process: `python -P -m server.jobs.dispatcher FOLDER`; only this user can enter FOLDER."""
-    settings = Settings()
+    settings, folder, launched_s = Settings(), Path(sys.argv[1]), time.monotonic()
     logs.configure(settings.log_format)
     try:
-        _dispatch(settings, Path(sys.argv[1]), studies, devices)
+        _dispatch(settings, folder, studies, devices)
     except SparsightError as error:
         log.error(error.message)
+        if engine_start.read(folder, launched_s).state != StartState.READY:
+            engine_start.tell(folder, StartState.FAILED, error.message)
         return 1
     return 0
 
 
 def _dispatch(settings: Settings, folder: Path, studies: Sequence[Study], devices: Sequence[DeviceInfo] | None) -> None:
-    open_home(settings.home)
+    open_service(settings)
     # Ray's processes import from the folder they start in: nobody else writes modules into this one. Ray opens its own.
     os.chdir(folder)
     found = named(settings.host_name, list_devices() if devices is None else devices)
     database = Database(settings.resolved_database_url)
     engine = Engine(settings, found, folder / RAY)
-    dispatcher = Dispatcher(settings, database, engine, found, studies)
+    dispatcher = Dispatcher(settings, database, engine, found, studies, tell=partial(engine_start.tell, folder))
     signal.signal(signal.SIGTERM, lambda *_: dispatcher.stop())
     signal.signal(signal.SIGINT, lambda *_: dispatcher.stop())
     try:
         check_current(database)
+        engine_start.tell(folder, StartState.IDLE)
         with sole_dispatcher(settings.home, dispatcher.owner, dispatcher.stopped) as dead:
             if dead is None:
                 return
             # What the processes of a dead dispatcher left.
             shutil.rmtree(settings.home / CRASHES, ignore_errors=True)
-            leases.requeue_lost(database, dead)
+            leases.requeue_lost(database, settings.lease_seconds, dead)
             if dispatcher.offer(dead):
-                engine.start()
+                dispatcher.start_engine()
                 dispatcher.run()
                 engine.stop()
     finally:

@@ -10,15 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpu_engine.errors import UnavailableError
+from gpu_engine.errors import EngineUnavailableError
 from gpu_engine.records import DeviceInfo
 from server.jobs.cluster import find_cluster
+from server.jobs.start_reasons import reason_of
 from server.jobs.task import Failure, StudyTask, run_study, warm_up
 from server.settings import Settings
 
 log = logging.getLogger(__name__)
 
 OBJECT_STORE_BYTES = 256 * 2**20
+
+PROCESS_S = 60.0
+"""A process that has not answered by then, once Ray has started, never will."""
+
+LOGS = "session_latest/logs"
+"""Where Ray keeps its logs in its folder."""
 
 WARM_UP_S = 10.0
 """A process that has not warmed up by then is not waited for."""
@@ -69,18 +76,28 @@ class Engine:
         self._warm: list[Any] = []
 
     def start(self) -> None:
-        """Starts Ray or joins it; raises UnavailableError where a configured cluster lacks our devices."""
+        """Starts Ray, or joins it, until a process of it answers; raises EngineUnavailableError with the reason."""
         prepare_environment(self._settings)
+        on_terminate = signal.getsignal(signal.SIGTERM)
+        try:
+            self._connect()
+            self._start_process()
+            self._await_process()
+        except EngineUnavailableError:
+            raise
+        except (Exception, SystemExit) as error:
+            log.debug("Ray does not start", exc_info=True)
+            raise EngineUnavailableError(reason_of(error, self._folder / LOGS)) from error
+        finally:
+            # Ray's own handler would raise SystemExit wherever the main thread is.
+            signal.signal(signal.SIGTERM, on_terminate)
+
+    def _connect(self) -> None:
         import ray
 
-        on_terminate = signal.getsignal(signal.SIGTERM)
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "warning"}
         if self._settings.ray_address:
-            ray.init(address=self._settings.ray_address, **options)
-            missing = {device.id for device in self._devices} - set(ray.cluster_resources())  # type: ignore[no-untyped-call]
-            if missing:
-                wanted = ", ".join(sorted(missing))
-                raise UnavailableError(f"The Ray cluster lacks {wanted}: ray start --resources with each of them 1.")
+            self._join(options)
         else:
             ray.init(
                 address="local",
@@ -91,11 +108,30 @@ class Engine:
                 **options,
             )
         self._own_node = ray.get_runtime_context().get_node_id()
-        # Ray's own handler would raise SystemExit wherever the main thread is.
-        signal.signal(signal.SIGTERM, on_terminate)
         self._task = ray.remote(max_calls=1)(run_study)
         self._warm_up = ray.remote(warm_up)
-        self.prepare()
+
+    def _join(self, options: dict[str, Any]) -> None:
+        """Joins the configured cluster; raises EngineUnavailableError where it does not answer or lacks our devices."""
+        import ray
+
+        address = self._settings.ray_address
+        try:
+            ray.init(address=address, **options)
+        except ConnectionError as error:
+            raise EngineUnavailableError(
+                f"The Ray cluster at {address} does not answer. Start it, or correct SPARSIGHT_RAY_ADDRESS."
+            ) from error
+        missing = {device.id for device in self._devices} - set(ray.cluster_resources())  # type: ignore[no-untyped-call]
+        if missing:
+            wanted = ", ".join(sorted(missing))
+            raise EngineUnavailableError(f"The Ray cluster lacks {wanted}: ray start --resources with each of them 1.")
+
+    def _await_process(self) -> None:
+        """Waits for the process of the first job: devices are not offered by an engine that runs nothing."""
+        import ray
+
+        ray.get(self._warm, timeout=PROCESS_S)
 
     def cluster(self) -> DeviceInfo | None:
         """Several hosts as one device, as long as they are there; None too where Ray does not answer."""
@@ -126,7 +162,10 @@ class Engine:
 
         # Where Ray does not answer, the next job says so.
         with suppress(RayError, RuntimeError, OSError):
-            self._warm = [self._warm_up.options(num_cpus=0, max_retries=0, **self._here()).remote()]
+            self._start_process()
+
+    def _start_process(self) -> None:
+        self._warm = [self._warm_up.options(num_cpus=0, max_retries=0, **self._here()).remote()]
 
     def submit(self, task: StudyTask) -> "Stream":
         """Starts a process for the work on its device; raises EngineBrokenError when Ray does not take it."""

@@ -15,6 +15,7 @@ from server.db import AWAY, Database
 from server.jobs import lease as leases
 from server.jobs.lease import Lease
 from server.models import JobState
+from server.outage import Outage
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -38,6 +39,7 @@ class Journal:
         self._database = database
         self._stopping = stopping
         self._pulse_at = 0.0
+        self._claimed_at = time.monotonic()
         self.begin(0, ())
 
     def begin(self, done: int, owed: Collection[str]) -> None:
@@ -87,12 +89,14 @@ class Journal:
 
     def finish(self, state: JobState, error: dict[str, Any] | None = None) -> None:
         """Ends the job."""
-        self._commit(lambda: leases.finish(self._database, self.lease, state, error))
+        run_s = time.monotonic() - self._claimed_at
+        self._commit(lambda: leases.finish(self._database, self.lease, state, run_s, error))
         log.info("the job has %s%s", state, f": {error['detail']}" if error else "")
 
-    def release(self) -> None:
-        """Gives the job back to the queue."""
-        self._commit(lambda: leases.release(self._database, self.lease))
+    def release(self, lost: bool = False) -> None:
+        """Gives the job back to the queue; lost: the case in progress took more than its process down."""
+        case = self.current if lost else None
+        self._commit(lambda: leases.release(self._database, self.lease, case or None))
 
     def _measured(self, measurement: Measurement) -> None:
         if measurement.case not in self._owed:
@@ -110,17 +114,20 @@ class Journal:
 
     def _retried(self, write: Callable[[], T]) -> T:
         """The write's answer; while the database does not take it, it is tried again, until the dispatcher stops."""
-        lost = False
+        lost, outage = False, Outage(log, "the database does not take a write")
         while True:
             try:
-                return write()
+                answer = write()
+                outage.succeeded()
+                return answer
             except IntegrityError:
                 # An earlier try went through although its answer was lost; nothing is left to write.
                 if not lost:
                     raise
+                outage.succeeded()
                 return True  # type: ignore[return-value]
             except AWAY as error:
                 lost = True
-                log.warning("the database does not take a write: %s", error)
+                outage.failed(error)
                 if self._stopping.wait(RETRY_S):
                     raise FencedError from error

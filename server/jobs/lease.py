@@ -79,22 +79,30 @@ def beat(database: Database, owner: str, job_ids: Sequence[str], device_ids: Seq
     """
     with database.write() as session:
         mine = _running(owner) & JobRow.id.in_(job_ids)
-        session.execute(update(JobRow).where(mine).values(lease_until=clock() + lease_s))
+        # An update locks rows in no certain order.
+        locked = session.scalars(select(JobRow.id).where(mine).order_by(JobRow.id).with_for_update()).all()
+        session.execute(update(JobRow).where(JobRow.id.in_(locked)).values(lease_until=clock() + lease_s))
         devices.touch(session, device_ids, owner)
 
 
-def requeue_lost(database: Database, dead: Collection[str] = ()) -> int:
+def requeue_lost(database: Database, lease_s: float, dead: Collection[str] = ()) -> int:
     """Requeues the running jobs whose lease has ended, and those of owners known to be dead; returns how many.
+
+    A lease that ends later than lease_s from now was given before the clock was put back: it ends after lease_s.
 
     The case in progress counts one loss, which is no death: a dispatcher ends for reasons that are not the case's. It
     takes many more of them (LOSSES_MAX of runner.py) to end a case that takes its whole host down each time.
     """
     lost = (JobRow.lease_until < clock()) | JobRow.owner.in_(dead)
-    query = select(JobRow.id).where(JobRow.state == JobState.RUNNING, lost)
+    is_long = JobRow.lease_until > clock() + lease_s
+    running = select(JobRow.id).where(JobRow.state == JobState.RUNNING)
+    query, long = running.where(lost), running.where(is_long)
     with database.read() as session:
-        if session.scalar(query.limit(1)) is None:
+        if session.scalar(running.where(lost | is_long).limit(1)) is None:
             return 0
     with database.write() as session:
+        locked = session.scalars(long.order_by(JobRow.id).with_for_update(skip_locked=True)).all()
+        session.execute(update(JobRow).where(JobRow.id.in_(locked)).values(lease_until=clock() + lease_s))
         rows = session.scalars(select(JobRow).where(JobRow.id.in_(query)).with_for_update(skip_locked=True)).all()
         for job in rows:
             _count(session, job, job.current_case, losses=1)
@@ -102,11 +110,16 @@ def requeue_lost(database: Database, dead: Collection[str] = ()) -> int:
         return len(rows)
 
 
-def release(database: Database, lease: Lease) -> bool:
-    """Gives a running job back to the queue with its records; its next attempt measures what is owed."""
+def release(database: Database, lease: Lease, lost_case: str | None = None) -> bool:
+    """Gives a running job back to the queue with its records; its next attempt measures what is owed.
+
+    lost_case  the case that counts a loss
+    """
     with database.write() as session:
         job = _fenced(session, lease)
         if job is not None:
+            if lost_case is not None:
+                _count(session, job, lost_case, losses=1)
             _requeue(session, job)
         return job is not None
 
@@ -201,14 +214,19 @@ def died(database: Database, lease: Lease, case: str | None) -> Lease | None:
         return Lease(job.id, job.attempt)
 
 
-def finish(database: Database, lease: Lease, state: JobState, error: dict[str, Any] | None = None) -> bool:
-    """Ends the job as succeeded or failed."""
+def finish(
+    database: Database, lease: Lease, state: JobState, run_s: float, error: dict[str, Any] | None = None
+) -> bool:
+    """End the job as succeeded or failed.
+
+    run_s  seconds since this attempt was claimed, by a clock that nobody sets: the database's may be set meanwhile,
+           and estimates are made of what jobs took
+    """
     with database.write() as session:
         job = _fenced(session, lease)
         if job is not None:
             job.state, job.error = state, error or {}
-            # The clock may have been put back meanwhile.
-            job.finished_at = max(session.execute(select(clock())).scalar_one(), job.started_at or 0.0)
+            job.finished_at = (job.started_at or 0.0) + run_s
             _idle(job)
             tell_state(session, job)
         return job is not None

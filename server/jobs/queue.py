@@ -8,12 +8,13 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text, and_, case, cast, func, or_, select, update
+from sqlalchemy import ColumnElement, Text, and_, cast, delete, func, or_, select, update
+from sqlalchemy import case as sql_case
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
@@ -23,19 +24,22 @@ from gpu_engine.records import DeviceInfo, MatrixInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study, check_device
-from server import devices, events, quotas, recorded_results
+from server import devices, events, quotas
 from server.contestants import located
 from server.db import Database, clock
-from server.documents import MATRICES_MAX
 from server.jobs import annotations, estimates
 from server.jobs.documents import progress_document
-from server.models import TERMINAL, JobRow, JobState, MatrixRow, MatrixState
+from server.jobs.matrices import ready_matrices
+from server.models import TERMINAL, JobRow, JobState
 from server.paging import LIMIT_DEFAULT, Page, decode_cursor, encode_cursor
 from server.roles import LOCAL, Caller
 from server.settings import Settings
 
 CASES_MAX = 20_000
 KEY_MAX = 200
+CASE_KEY_BYTES = 2000
+"""Longest key of a case: the index that has each case of a job once takes no more on Postgres."""
+
 ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
@@ -110,7 +114,14 @@ def _job(request: JobRequest, study: Study, params: Any, device: DeviceInfo, mat
     refusals = [f"{matrix.name}: {refusal}" for matrix in matrices if (refusal := study.refusal(matrix))]
     if len(refusals) == len(matrices):
         raise ParameterError(f"The study {study.name} can measure nothing of this. {' '.join(refusals[:3])}")
-    cases = sum(1 for _ in islice(study.cases(params, matrices, device), CASES_MAX + 1))
+    cases = 0
+    for case in islice(study.cases(params, matrices, device), CASES_MAX + 1):
+        cases += 1
+        if len(case.key.encode()) > CASE_KEY_BYTES:
+            raise ParameterError(
+                f"The name of the kernel {quote(case.kernel)} makes a case's key longer than {CASE_KEY_BYTES} bytes. "
+                "Give it a shorter name."
+            )
     if cases > CASES_MAX:
         raise TooLargeError(
             f"The study {study.name} has more than {CASES_MAX} cases with these parameters, more than a job takes. "
@@ -143,8 +154,11 @@ def _queued(
     queued = session.scalar(select(func.count()).where(JobRow.state == JobState.QUEUED)) or 0
     if queued >= settings.queue_limit:
         raise UnavailableError(f"The queue holds {queued} jobs, as many as it takes. Try again when some have run.")
-    ready_matrices(session, request.matrix_ids)
+    # Locked: none of them is deleted before its job is there to forbid it.
+    ready_matrices(session, request.matrix_ids, lock=True)
     quotas.check_job(session, caller, job)
+    if job.retry_of is not None:
+        get_job(session, job.retry_of, with_for_update={"key_share": True, "read": True})
     job.idempotency_key, job.created_at, job.token_id = key, _next_moment(session), caller.token_id
     session.add(job)
     session.flush()
@@ -164,23 +178,6 @@ def _earlier(session: Session, request: JobRequest, key: str | None) -> JobRow |
     if job is not None and job.request_sha256 != request.sha256:
         raise ParameterError(f"The Idempotency-Key {quote(key)} was used for another request; take a new one.")
     return job
-
-
-def ready_matrices(session: Session, ids: Sequence[str]) -> tuple[MatrixInfo, ...]:
-    """What studies know of these matrices, in this order; raises ParameterError or ConflictError."""
-    if not 0 < len(ids) <= MATRICES_MAX or len(set(ids)) < len(ids):
-        raise ParameterError(f"A job takes 1 to {MATRICES_MAX} different matrices; {len(ids)} ids were given.")
-    possible = [matrix_id for matrix_id in ids if is_id(matrix_id)]
-    rows = {row.id: row for row in session.scalars(select(MatrixRow).where(MatrixRow.id.in_(possible)))}
-    for matrix_id in ids:
-        if matrix_id not in rows:
-            raise ParameterError(f"There is no matrix {quote(matrix_id)}.", hint="list_matrices")
-        if rows[matrix_id].state == MatrixState.RECORDED:
-            raise recorded_results.refusal(rows[matrix_id])
-        if rows[matrix_id].state != MatrixState.READY:
-            raise ConflictError(f"The matrix {matrix_id} is {rows[matrix_id].state}; only a ready one can be measured.")
-    found = [rows[matrix_id] for matrix_id in ids]
-    return tuple(MatrixInfo(row.id, row.name, row.n_rows, row.n_cols, row.nnz) for row in found)
 
 
 def is_id(text: str) -> bool:
@@ -235,9 +232,9 @@ def _has(column: InstrumentedAttribute[list[Any]], text: str) -> ColumnElement[b
     return cast(column, Text).contains(json.dumps(text), autoescape=True)
 
 
-def get_job(session: Session, job_id: str) -> JobRow:
-    """The job; raises NotFoundError."""
-    job = session.get(JobRow, job_id) if is_id(job_id) else None
+def get_job(session: Session, job_id: str, with_for_update: Any = None) -> JobRow:
+    """Return the job, locked as SQLAlchemy's option of that name says; raises NotFoundError."""
+    job = session.get(JobRow, job_id, with_for_update=with_for_update) if is_id(job_id) else None
     if job is None:
         raise NotFoundError(f"There is no job {quote(job_id)}.", hint="list_jobs")
     return job
@@ -247,10 +244,20 @@ IDLE: dict[str, Any] = {"current_case": "", "message": "", "interim": []}
 """What a job says of its process while it has none."""
 
 
-def annotate(database: Database, job_id: str, tags: Sequence[str] | None = None, note: str | None = None) -> JobRow:
-    """The job with these tags and this note in place of its own, each kept where None; raises as `annotations` does."""
+def annotate(
+    database: Database,
+    job_id: str,
+    tags: Sequence[str] | None = None,
+    note: str | None = None,
+    caller: Caller = LOCAL,
+) -> JobRow:
+    """The job with these tags and this note in place of its own, each kept where None.
+
+    Raises ForbiddenError, and as `annotations` does.
+    """
     with database.write() as session:
-        job = get_job(session, job_id)
+        job = get_job(session, job_id, with_for_update=True)
+        caller.check_owner(job.token_id)
         job.tags = job.tags if tags is None else annotations.clean_tags(tags)
         job.note = job.note if note is None else annotations.clean_note(note)
         return job
@@ -261,7 +268,7 @@ def cancel(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
     with database.write() as session:
         ended = update(JobRow).where(JobRow.id == job_id, JobRow.state.not_in(TERMINAL))
         # The clock may have been put back since it was started.
-        now = case((JobRow.started_at > clock(), JobRow.started_at), else_=clock())
+        now = sql_case((JobRow.started_at > clock(), JobRow.started_at), else_=clock())
         values = {"state": JobState.CANCELLED, "finished_at": now, **IDLE}
         changed = is_id(job_id) and session.execute(ended.values(values).returning(JobRow.id)).first() is not None
         job = get_job(session, job_id)
@@ -276,7 +283,7 @@ def cancel(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
 def enough(database: Database, job_id: str, caller: Caller = LOCAL) -> JobRow:
     """The job, which ends after the round that it is in; raises NotFoundError, ForbiddenError, ConflictError."""
     with database.write() as session:
-        job = get_job(session, job_id)
+        job = get_job(session, job_id, with_for_update=True)
         caller.check_owner(job.token_id)
         if job.state != JobState.RUNNING:
             raise ConflictError(f"The job is {job.state}; only of a running one what it has measured can be enough.")
@@ -299,6 +306,14 @@ def retry(
         raise ConflictError(f"The job is {job.state}; cancel it before trying it again.")
     request = JobRequest(job.study, tuple(job.matrix_ids), job.params, job.device, job.id, tuple(job.tags))
     return submit(database, settings, request, idempotency_key, studies, caller)
+
+
+def delete_jobs(session: Session, ids: Collection[str]) -> None:
+    """Delete these jobs with their results; jobs that repeat one of them forget which."""
+    # The database writes to those that repeat them, too: all are locked in one order.
+    touched = or_(JobRow.id.in_(ids), JobRow.retry_of.in_(ids))
+    session.execute(select(JobRow.id).where(touched).order_by(JobRow.id).with_for_update())
+    session.execute(delete(JobRow).where(JobRow.id.in_(ids)))
 
 
 def tell_state(session: Session, job: JobRow) -> None:

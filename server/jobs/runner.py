@@ -3,12 +3,13 @@
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpu_engine.device import gpu_uuids
-from gpu_engine.errors import SparsightError, quote
+from gpu_engine.errors import EngineUnavailableError, SparsightError, quote
+from gpu_engine.host.device import gpu_uuids
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import Case, DeviceInfo, Measurement
 from gpu_engine.studies import study as find_study
@@ -18,9 +19,10 @@ from server.contestants import located
 from server.db import AWAY, Database
 from server.jobs import lease as leases
 from server.jobs.engine import Engine, EngineBrokenError, ProcessDiedError, Stream, StreamEndError
+from server.jobs.failed_starts import STARTS_MAX
 from server.jobs.journal import FencedError, Journal
 from server.jobs.lease import Lease
-from server.jobs.queue import ready_matrices
+from server.jobs.matrices import ready_matrices
 from server.jobs.task import Failure, Hello, StudyTask
 from server.models import JobRow, JobState
 from server.settings import Settings
@@ -61,7 +63,8 @@ class DeviceGoneError(Exception):
 class RunContext:
     """What every job of a dispatcher needs.
 
-    uuids  of the GPUs that were here when the dispatcher started
+    uuids   of the GPUs that were here when the dispatcher started
+    silent  id of a job → how often in a row the engine has started no process for it
     """
 
     settings: Settings
@@ -70,6 +73,7 @@ class RunContext:
     studies: Sequence[Study]
     first_event_s: float
     uuids: frozenset[str]
+    silent: Counter[str] = field(default_factory=Counter)
 
 
 class JobRun(threading.Thread):
@@ -115,9 +119,12 @@ class JobRun(threading.Thread):
                 pass
         except FencedError:
             raise
-        except (StoppedError, EngineBrokenError, DeviceGoneError, *AWAY) as error:
+        except EngineBrokenError as error:
+            self.broken = True
+            self._engine_broke(error)
+        except (StoppedError, DeviceGoneError, *AWAY) as error:
             log.warning("back to the queue: %s", error)
-            self.broken, self.gone = isinstance(error, EngineBrokenError), isinstance(error, DeviceGoneError)
+            self.gone = isinstance(error, DeviceGoneError)
             self._journal.release()
         except SparsightError as error:
             self._fail(error.code, error.message)
@@ -126,6 +133,21 @@ class JobRun(threading.Thread):
             self._fail(
                 "internal", f"The dispatcher failed with {type(error).__name__}: {quote(error)}; its log says why."
             )
+
+    def _engine_broke(self, error: EngineBrokenError) -> None:
+        """Gives the job back, or fails it where the engine has started no process for it time after time."""
+        silent = self._context.silent
+        if silent[self.job.id] >= STARTS_MAX:
+            tries = silent.pop(self.job.id)
+            self._fail(
+                EngineUnavailableError.code,
+                f"Ray has started no process for this job in {tries} tries: {quote(error)}. "
+                "`sparsight doctor` examines the worker's host.",
+            )
+        else:
+            log.warning("back to the queue: %s", error)
+            # A case that takes Ray down with it is not begun for ever.
+            self._journal.release(lost=True)
 
     def _attempt(self) -> bool:
         """Runs one process for what is owed; whether another one is needed."""
@@ -192,9 +214,12 @@ class JobRun(threading.Thread):
 
     def _listen(self, task: StudyTask) -> Failure | None:
         """Commits what the process says until it has said everything; the Failure that it ends with, if any."""
+        # Forgotten once the process has said hello.
+        self._context.silent[self.job.id] += 1
         stream = self._context.engine.submit(task)
         try:
             self._await_start(stream)
+            self._context.silent.pop(self.job.id, None)
             while True:
                 self._check()
                 message = stream.take(POLL_S)

@@ -10,10 +10,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from gpu_engine.errors import SparsightError
 from server.folders import worker_folder
+from server.jobs import engine_start
+from server.jobs.engine_start import StartReport
 from server.processes import adopt_orphans, end_with_parent
 
 log = logging.getLogger(__name__)
@@ -27,10 +32,13 @@ REFUSED_S = 10.0
 """Pause after a dispatcher that ended by itself and said why."""
 
 
-def supervise(command: Sequence[str] = COMMAND, drain_s: float = 0.0) -> None:
+def supervise(
+    command: Sequence[str] = COMMAND, drain_s: float = 0.0, on_failed_start: Callable[[str], None] = lambda _: None
+) -> None:
     """Runs dispatchers, one after another, until SIGTERM or SIGINT; call it in the main thread of a process.
 
-    drain_s  how long a dispatcher that is told to stop waits for its jobs; told again it does not
+    drain_s          how long a dispatcher that is told to stop waits for its jobs; told again it does not
+    on_failed_start  is told why the engine did not start, each time
     Raises UnavailableError where there is no place for its temporary folder.
     """
     adopt_orphans()
@@ -45,16 +53,25 @@ def supervise(command: Sequence[str] = COMMAND, drain_s: float = 0.0) -> None:
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
     while not stop.is_set():
-        with worker_folder() as folder:
-            process = _start([*command, str(folder)])
-            child[:] = [process]
-            if stop.is_set():
-                process.terminate()
-            status = _wait(process, stop, STOP_S + drain_s)
-            kill_children()
+        try:
+            with worker_folder() as folder:
+                launched_s = time.monotonic()
+                process = _start([*command, str(folder)])
+                child[:] = [process]
+                if stop.is_set():
+                    process.terminate()
+                read_start = partial(engine_start.read, folder, launched_s)
+                status = _wait(process, stop, STOP_S + drain_s, read_start)
+                reason = engine_start.failure(read_start(), status)
+                kill_children()
+        except SparsightError as error:
+            on_failed_start(error.message)
+            raise
         if not stop.is_set():
             log.error("the dispatcher ended with status %d; it is started again", status)
-            stop.wait(REFUSED_S if status > 0 else RESTART_S)
+            if reason:
+                on_failed_start(reason)
+            stop.wait(REFUSED_S if status > 0 or reason else RESTART_S)
 
 
 def kill_children() -> None:
@@ -89,13 +106,18 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, preexec_fn=die_with_parent, start_new_session=True)
 
 
-def _wait(process: "subprocess.Popen[bytes]", stop: threading.Event, stop_s: float) -> int:
-    """Waits for the dispatcher; once told to stop, for no longer than this."""
+def _wait(
+    process: "subprocess.Popen[bytes]", stop: threading.Event, stop_s: float, read_start: Callable[[], StartReport]
+) -> int:
+    """Waits for the dispatcher; ends one whose start is overdue, and once told to stop waits no longer than this."""
     while not stop.is_set():
         try:
             return process.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
-            continue
+            if read_start().is_overdue:
+                log.error("the start of the engine does not end; its dispatcher is killed")
+                process.kill()
+                return process.wait()
     try:
         return process.wait(timeout=stop_s)
     except subprocess.TimeoutExpired:

@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from server import devices, documents, recorded_results
+from server import devices, documents, engine_faults, recorded_results
 from server.deps import DatabaseDep
 from server.models import DeviceRow
 from server.openapi import list_response_docs
@@ -20,11 +20,12 @@ def list_devices(request: Request, database: DatabaseDep) -> Response:
     with database.read() as session:
         rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
         alive = devices.alive(session, rows)
-    items = [_document(row, row.id in alive) for row in rows]
+        faults = {device: engine_faults.describe(row) for device, row in engine_faults.by_device(session).items()}
+    items = [_document(row, row.id in alive, faults.get(row.id)) for row in rows]
     return list_response(request, items)
 
 
-def _document(row: DeviceRow, alive: bool) -> dict[str, Any]:
+def _document(row: DeviceRow, alive: bool, fault: str | None) -> dict[str, Any]:
     profile = row.profile and {**row.profile, "measured_at": time_of(row.profile["measured_at"])}
     return {
         **row.info,
@@ -32,6 +33,7 @@ def _document(row: DeviceRow, alive: bool) -> dict[str, Any]:
         "hosts": row.info.get("hosts", []),
         "recorded": recorded_results.is_recorded(row.id),
         "alive": alive,
+        "fault": fault,
         "seen_at": time_of(row.seen_at) if row.seen_at else None,
         "profile": profile or None,
     }

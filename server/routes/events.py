@@ -81,6 +81,11 @@ class Streams:
         return self._open
 
     @property
+    def most(self) -> int:
+        """How many may be open."""
+        return STREAMS_MAX
+
+    @property
     def is_closing(self) -> bool:
         """Whether the server stops."""
         return self._closing

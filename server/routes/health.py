@@ -3,7 +3,6 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from gpu_engine.errors import UnavailableError
 from server import devices, metrics
 from server.deps import DatabaseDep
 from server.documents import Health
@@ -27,7 +26,7 @@ def check_readiness(database: DatabaseDep) -> Health:
     check_current(database)
     with database.read() as session:
         if not devices.offered(session):
-            raise UnavailableError("No worker offers a device now. Start one with `sparsight worker`.")
+            raise devices.none_offered(session)
     return {"status": "ok"}
 
 

@@ -35,4 +35,6 @@ def list_histories(request: Request, query: Annotated[HistoryQuery, Query()], da
         matrix = catalogue.get_matrix(session, query.matrix)
         place = histories.Place(study(query.study).name, matrix.id, query.device)
         found = histories.histories(session, place, query.cache, query.kernel)
-    return list_response(request, [history_documents.document(history) for history in found])
+        busy = histories.busy(session, place, query.cache, found, query.kernel)
+    doubtful = {(job_id, m.case) for job_id, own in busy.items() for m in own}
+    return list_response(request, [history_documents.document(history, doubtful) for history in found])

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from gpu_engine.results import findings_of, results_document
+from gpu_engine.studies.results import findings_of, results_document
 from server import documents, result_documents, results
 from server.deps import DatabaseDep, SettingsDep
 from server.examples import MATRIX_ID
@@ -130,9 +130,9 @@ def retry_job(
 
 
 @router.post("/{job_id}/annotations", responses=response_docs(documents.Job, 404), dependencies=[SUBMIT])
-def annotate_job(job_id: str, body: AnnotationsBody, database: DatabaseDep) -> Response:
-    """Gives a job other tags or another note; nothing that is measured depends on them."""
-    job = queue.annotate(database, job_id, body.tags, body.note)
+def annotate_job(job_id: str, body: AnnotationsBody, database: DatabaseDep, caller: CallerDep) -> Response:
+    """Gives a job other tags or another note, that of another token only for an admin; they change no measurement."""
+    job = queue.annotate(database, job_id, body.tags, body.note, caller)
     with database.read() as session:
         return JSONResponse(job_document(session, job))
 

@@ -15,8 +15,8 @@ from gpu_engine.errors import ConflictError, ParameterError, quote
 from gpu_engine.generators import GENERATORS
 from gpu_engine.matrix_io.options import ReadOptions
 from gpu_engine.records import dumps
-from gpu_engine.results import results_document
 from gpu_engine.studies import study
+from gpu_engine.studies.results import results_document
 from server import catalogue, documents, intake, predictors, quotas, recorded_results, results, upload
 from server.db import Database
 from server.deps import DatabaseDep, IngestorDep, StoreDep

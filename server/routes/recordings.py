@@ -7,8 +7,9 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 
-from gpu_engine import ginkgo, recordings
-from gpu_engine.recordings import ENDING
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings import ginkgo
+from gpu_engine.recordings.files import ENDING
 from server import documents, export_recording, import_recordings
 from server.db import Database
 from server.deps import DatabaseDep, IngestorDep

@@ -1,7 +1,4 @@
-"""Every page on a wide and a narrow screen, light and dark: nothing sticks out, nothing complains."""
-
-import os
-from pathlib import Path
+"""What is chosen on a page, how it is laid out, and the way through pages with the keyboard alone."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -9,47 +6,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import LIMIT_MS, Open, drawn, settle
 from tests.samples.formats import study_of
 from tests.web.conftest import Lab, add_measurement, add_study
-
-PATHS = {
-    "home": "/",
-    "matrices": "/matrices",
-    "matrix": "/matrices/m2",
-    "formats": "/formats?job=j1",
-    "pagerank": "/pagerank?job=j8",
-    "batched": "/batched?job=j6",
-    "scaling": "/scaling?job=j7",
-    "jobs": "/jobs",
-    "job": "/jobs/j4",
-    "two jobs": "/jobs/j1/compare?with=j2",
-    "measure": "/measure?again=j1",
-    "devices": "/devices",
-    "history": "/history?matrix=m1&device=cpu",
-    "two devices": "/devices/compare?first=cpu&second=cuda:0",
-}
-
-READ = {
-    "products": "/products",
-    "papers": "/papers",
-    "paper": "/papers/pellr",
-    "documents": "/docs",
-    "document": "/docs/measuring",
-    "glossary": "/glossary",
-    "reference": "/reference",
-}
-"""Pages of text, links and what unfolds."""
-
-OTHER_LOOKS = pytest.mark.full("web/static/*", "web/templates/*", "tests/browser/test_pages.py")
-"""A page is as wide in the light as in the dark: the other two are looked at when the pages changed."""
-
-LOOKS = pytest.mark.parametrize(
-    ("width", "scheme"),
-    [
-        (1280, "light"),
-        (390, "dark"),
-        pytest.param(1280, "dark", marks=OTHER_LOOKS),
-        pytest.param(390, "light", marks=OTHER_LOOKS),
-    ],
-)
 
 
 @pytest.fixture
@@ -68,21 +24,6 @@ def batches(lab: Lab) -> str:
 def works(lab: Lab) -> str:
     """A job of the scaling study on both matrices of the lab."""
     return add_study(lab.database, "scaling", "j7", (lab.matrix, lab.hostile))
-
-
-@pytest.mark.usefixtures("runs", "batches", "works")
-@LOOKS
-def test_no_page_is_wider_than_the_screen(lab: Lab, open_page: Open, width: int, scheme: str) -> None:
-    wider, cut = {}, {}
-    for name, path in {**PATHS, **READ}.items():
-        page = open_page(path, width, scheme)
-        wider[name] = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        cut[name] = page.evaluate(
-            "[...document.querySelectorAll('.switch')].filter((s) => s.scrollWidth > s.clientWidth).length"
-        )
-        if folder := os.environ.get("SCREENSHOTS"):
-            page.screenshot(path=str(Path(folder, f"{name}-{width}-{scheme}.png")), full_page=True)
-    assert wider == cut == dict.fromkeys({**PATHS, **READ}, 0)
 
 
 def test_the_theme_can_be_chosen_and_stays(lab: Lab, open_page: Open) -> None:
@@ -267,25 +208,3 @@ def test_the_keyboard_alone_leads_from_home_to_a_comparison(lab: Lab, open_page:
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/formats?job={job}")
     expect(page.locator("#answer")).to_contain_text("csr/vector")
-
-
-@pytest.mark.usefixtures("runs", "batches", "works")
-def test_the_keyboard_reaches_everything(lab: Lab, open_page: Open) -> None:
-    for path in PATHS.values():
-        page = open_page(path)
-        wanted = page.evaluate(
-            """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
-                .filter((element) => element.checkVisibility() && !element.disabled && element.type !== 'hidden')
-                .map((element, place) => (element.dataset.place = `${place}`))"""
-        )
-        reached = set()
-        for _ in range(3 * len(wanted) + 10):
-            page.keyboard.press("Tab")
-            reached.add(page.evaluate("document.activeElement.dataset.place ?? ''"))
-            if reached >= set(wanted):
-                break
-        missing = set(wanted) - reached
-        names = page.evaluate(
-            "(m) => m.map((p) => document.querySelector(`[data-place='${p}']`).outerHTML)", list(missing)
-        )
-        assert names == [], path

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_engine.device import list_devices
+from gpu_engine.host.device import list_devices
 from gpu_engine.records import DeviceInfo
 
 

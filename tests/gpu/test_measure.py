@@ -5,14 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from gpu_engine.device import list_devices
 from gpu_engine.errors import DeviceError
 from gpu_engine.formats import csr
 from gpu_engine.formats.csr import vector
+from gpu_engine.host.device import list_devices
 from gpu_engine.measure import Timed, open_bench
 from gpu_engine.records import Case, Details, DeviceInfo, MatrixInfo, Measurement, Record
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
-from gpu_engine.verdict import compare
+from gpu_engine.verdicts.verdict import compare
 from tests.battery import with_row_lengths
 
 

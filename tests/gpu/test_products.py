@@ -6,7 +6,7 @@ from gpu_engine.generators import generate
 from gpu_engine.measure import open_bench
 from gpu_engine.pagerank.products import BLOCKS
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, MatrixInfo, Measurement
-from gpu_engine.studies.products import ProductsParams, ProductsStudy
+from gpu_engine.studies.link_products import ProductsParams, ProductsStudy
 
 pytestmark = pytest.mark.usefixtures("gpu")
 

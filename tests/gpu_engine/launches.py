@@ -13,7 +13,13 @@ def noted(note: Note) -> Callable[..., Callable[..., None]]:
     """In place of `CudaSource.bound`."""
 
     def bound(
-        source: CudaSource, name: str, blocks: int, threads: int, arguments: Sequence[Any], shared_mem: int = 0
+        source: CudaSource,
+        name: str,
+        blocks: int,
+        threads: int,
+        arguments: Sequence[Any],
+        shared_mem: int = 0,
+        follows: bool = False,
     ) -> Callable[..., None]:
         assert name in source.instantiations
 

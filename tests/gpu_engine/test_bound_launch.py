@@ -27,6 +27,9 @@ def at(pointer: int) -> Any:
     return SimpleNamespace(data=SimpleNamespace(ptr=pointer))
 
 
+ARGUMENTS = (at(4096), np.int32(-3), None, np.float64(0.1), np.int64(2**40), None)
+
+
 @pytest.fixture
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """(function, blocks, threads, bytes of shared memory, stream, arguments) of every launch."""
@@ -44,8 +47,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_the_driver_reads_what_stays_and_the_vectors_of_each_call(launches: list[Any]) -> None:
-    arguments = (at(4096), np.int32(-3), None, np.float64(0.1), np.int64(2**40), None)
-    call = bind(KERNEL, 5, 128, arguments, 1024)
+    call = bind(KERNEL, 5, 128, ARGUMENTS, 1024)
     call(at(8192), at(2**47))
     call(at(16), at(32))
     assert launches == [
@@ -60,3 +62,24 @@ def test_as_many_vectors_as_places(launches: list[Any], count: int) -> None:
     with pytest.raises(ValueError, match="zip"):
         call(*[at(8)] * count)
     assert launches == []
+
+
+@pytest.mark.parametrize(("capability", "early"), [("90", True), ("100", True), ("89", False)])
+def test_what_follows_is_launched_early_by_gpus_that_can(
+    capability: str, early: bool, launches: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Any] = []
+
+    def start(config: Any, function: Any, places: Any, extra: None) -> int:
+        launch = config._obj
+        attribute = launch.attributes[0]
+        read = ctypes.c_void_p.from_address(places[2]).value
+        shape = tuple(launch.blocks), tuple(launch.threads), launch.shared_mem, launch.stream
+        started.append((function.value, *shape, launch.count, attribute.id, attribute.value, read, extra))
+        return 0
+
+    monkeypatch.setattr(cuda, "Device", lambda: SimpleNamespace(compute_capability=capability))
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(cuLaunchKernelEx=start))
+    bind(KERNEL, 5, 128, ARGUMENTS, 64, follows=True)(at(8192), at(16))
+    assert started == ([(7, (5, 1, 1), (128, 1, 1), 64, 99, 1, 6, 1, 8192, None)] if early else [])
+    assert bool(launches) != early

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from scipy.io import mmwrite
 
-from gpu_engine import recordings
 from gpu_engine.__main__ import _Lines, main
 from gpu_engine.csr_matrix import fingerprint
 from gpu_engine.findings.data import StudyData
 from gpu_engine.generators import generate
-from gpu_engine.products import ProductDetails
+from gpu_engine.recordings import files as recordings
 from gpu_engine.records import Case, Measurement
 from gpu_engine.studies import parse_measurement
+from gpu_engine.studies.formats.experiment import ProductDetails
 from tests.battery import BATTERY
 
 SETTINGS = 'batches=[3],compose=["copies","mixed"],caches=["warm"],energy_s=0,kernels=["csr/scalar","ell/thread"]'

@@ -121,7 +121,7 @@ def test_a_million_edges_over_many_blocks(tmp_path: Path) -> None:
     edges = rng.integers(0, 10**12, (50_000, 1)) * [1, 0] + rng.integers(0, 300, (50_000, 2)) * [0, 1]
     edges = np.concatenate([edges] * 6)
     text = b"".join(b"%d %d\n" % (u, v) for u, v in edges.tolist())
-    result = read(tmp_path, text)
+    result = read(tmp_path, text, ids="shared")
     ids, ranks = np.unique(edges, return_inverse=True)
     expected = np.zeros(ids.size)
     np.add.at(expected, ranks.reshape(-1, 2)[:, 1], 1.0)

@@ -6,23 +6,24 @@ import pytest
 
 from gpu_engine.batched import kernels_on
 from gpu_engine.batched.composition import Composition
-from gpu_engine.batched.measuring import BatchExperiment, BatchPlan
 from gpu_engine.cpms.convert import SOURCE as CONVERT
 from gpu_engine.cuda.load import CudaSource
-from gpu_engine.device import find_device
-from gpu_engine.experiment import Experiment
 from gpu_engine.formats.csr import vector
+from gpu_engine.host.device import find_device
 from gpu_engine.kernel_sources import kernel_sources
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.multigpu.measuring import ScalingExperiment, ScalingPlan
 from gpu_engine.multigpu.workload import Setting
 from gpu_engine.pagerank.graph import PageRankParams
 from gpu_engine.pagerank.kernels import RankKernel
-from gpu_engine.pagerank.link_products import LinkProducts
-from gpu_engine.pagerank.measuring import PageRankExperiment, PageRankPlan
 from gpu_engine.pagerank.products import Product
-from gpu_engine.products import Products, SamplingPlan
 from gpu_engine.records import Case
+from gpu_engine.sampling.experiment import Experiment
+from gpu_engine.studies.batched.experiment import BatchExperiment, BatchPlan
+from gpu_engine.studies.formats.experiment import Products, SamplingPlan
+from gpu_engine.studies.link_products.experiment import LinkProducts
+from gpu_engine.studies.pagerank.experiment import PageRankExperiment
+from gpu_engine.studies.pagerank.graph_runs import PageRankPlan
+from gpu_engine.studies.scaling.experiment import ScalingExperiment, ScalingPlan
 from tests.battery import dense
 from tests.samples.studies import FAST
 

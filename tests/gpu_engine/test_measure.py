@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError, UnknownDeviceError
 from gpu_engine.formats import csr
 from gpu_engine.formats.csr.layout import CsrLayout
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, Rounds, Timed, open_bench
 from gpu_engine.measure.cpu import CpuStopwatch
-from gpu_engine.measure.statistics import interval, quartiles
-from gpu_engine.pagerank.measuring import PageRankDetails
+from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.records import (
     BandwidthPoint,
     Cache,
@@ -34,7 +33,7 @@ from gpu_engine.records import (
 )
 from gpu_engine.studies import STUDIES, parse_measurement, study
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
-from gpu_engine.verdict import compare
+from gpu_engine.verdicts.verdict import compare
 from tests.battery import BATTERY, with_row_lengths
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**18, 1e13, 1e13), BandwidthPoint(2**28, 1e13, 1e13)), "")
@@ -108,7 +107,8 @@ def test_a_wrong_kernel_is_a_failed_case(bench: Bench, monkeypatch: pytest.Monke
 
     broken = dataclasses.replace(csr.FORMAT.kernels[0], cpu=wrong)
     monkeypatch.setattr(
-        "gpu_engine.products.FORMATS", (dataclasses.replace(csr.FORMAT, kernels=(broken, *csr.FORMAT.kernels[1:])),)
+        "gpu_engine.studies.formats.experiment.FORMATS",
+        (dataclasses.replace(csr.FORMAT, kernels=(broken, *csr.FORMAT.kernels[1:])),),
     )
     found = measurements(run(bench, BATTERY["band"](), FormatsParams(kernels=("csr/scalar", "csr/vector"), rounds=9)))
     assert found["csr/scalar", "warm"].state == "failed"
@@ -206,12 +206,6 @@ def test_studies_have_distinct_names_and_finite_estimates() -> None:
     for s in STUDIES:
         info = MatrixInfo("m", "m", 300_000, 300_000, 3_000_000)
         assert 0 < s.estimate_s(s.Params(), [info], find_device("cpu")) < 150
-
-
-def test_statistics_by_value() -> None:
-    assert quartiles([4.0, 1.0, 3.0, 2.0, 5.0]) == (1.0, 2.0, 3.0, 4.0)
-    assert interval([2.0] * 9) == (2.0, 2.0)
-    assert interval([1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 3.0]) == (1.0, 3.0)
 
 
 def test_calibration_is_a_record_and_is_not_repeated(bench: Bench) -> None:

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import Figure, blank, escape
+
+LAYOUT = "layout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +22,9 @@ class Rate:
 
 
 def info(data: StudyData) -> tuple[Rate, ...]:
-    """A point per matrix and kernel."""
-    return tuple(Rate(data.matrix(m.matrix_id).name, m.kernel, m.gflops) for m in data.measurements if m.gflops)
+    """A point per matrix and kernel, of the chosen layout alone."""
+    shown = (m for m in data.measurements if m.format == data.choice(LAYOUT, m.format))
+    return tuple(Rate(data.matrix(m.matrix_id).name, m.kernel, m.gflops) for m in shown if m.gflops)
 
 
 def draw(info: tuple[Rate, ...]) -> go.Figure:

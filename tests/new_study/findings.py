@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding, against, row_of
 from gpu_engine.findings.ranking import rank
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 
 def findings(data: StudyData) -> tuple[Finding, ...]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.experiment import Candidate, Experiment, Fields
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
 from gpu_engine.records import Cache, Case, Details, described
+from gpu_engine.sampling.experiment import Candidate, Experiment, Fields
 from gpu_engine.verify import Reference, check, reference
 
 KERNELS = ("rows/scatter", "columns/gather")

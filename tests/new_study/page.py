@@ -1,9 +1,12 @@
 """The page of the `transpose` study."""
 
-from tests.new_study.figure import RATES
+from tests.new_study.figure import LAYOUT, RATES
 from tests.new_study.findings import findings
 from tests.new_study.study import TRANSPOSE
-from web.studies.base import StudyPage
+from web.selection import one_of
+from web.studies.base import StudyPage, Switch
+
+LAYOUTS = ("rows", "columns")
 
 TRANSPOSE_PAGE = StudyPage(
     study=TRANSPOSE,
@@ -15,4 +18,6 @@ TRANSPOSE_PAGE = StudyPage(
     findings=findings,
     figures=(RATES,),
     job_figures=("transpose-rates",),
+    parameters=(one_of(LAYOUT, LAYOUTS),),
+    switches=(Switch(LAYOUT, "Layout", lambda _: LAYOUTS, lambda results: results.data.chosen.get(LAYOUT, ())),),
 )

@@ -7,7 +7,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
 from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
-from gpu_engine.sampling import by_matrix, measure
+from gpu_engine.sampling.run import by_matrix, measure
 from tests.new_study.findings import findings
 from tests.new_study.measuring import KERNELS, TransposeDetails, Transposes
 

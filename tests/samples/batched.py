@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from gpu_engine.batched.measuring import BatchDetails
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.records import MIXTURE, Cache, Case, Measurement
 from gpu_engine.studies.batched import mixture_of
+from gpu_engine.studies.batched.experiment import BatchDetails
 
 WEST = MatrixFeatures("west0989", 989, 989, 3_537, 3.58, 2.38, 11.0)
 NOS3 = MatrixFeatures("nos3", 960, 960, 15_844, 16.5, 1.2, 12.0)

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from gpu_engine.findings.data import MatrixFeatures
-from gpu_engine.products import ProductDetails
 from gpu_engine.records import OP, TRANSPOSED, Cache, Case, Measurement
+from gpu_engine.studies.formats.experiment import ProductDetails
 
 HOSTILE = '<b>x</b> & <script>alert("1")</script> %{x} ' + "long " * 20
 """A matrix name that a careless page would run, and a careless layout would break on."""

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.pagerank.measuring import PageRankDetails
+from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.records import Case, Measurement, Trace
 
 SCHEDULE = (("first", "1"), ("near", "16"), ("stall", "0.98"), ("at_end", "fp64"))

@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from gpu_engine import recordings
 from gpu_engine.generators import generate
-from gpu_engine.recordings import MatrixRecord, Recording
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import MatrixRecord, Recording
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Trace
 from tests.battery import BATTERY
 from tests.samples.formats import study_of

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.multigpu.measuring import ScalingDetails
 from gpu_engine.records import Case, Measurement
+from gpu_engine.studies.scaling.experiment import ScalingDetails
 
 NNZ = 4_000_000
 MATRICES = {
@@ -75,6 +75,11 @@ def unworked(
         devices=devices,
         note=note,
     )
+
+
+def chosen(devices: int) -> dict[str, tuple[str, ...]]:
+    """What a reader has chosen who speaks of so many devices; 0: nothing."""
+    return {"devices": (str(devices),)} if devices else {}
 
 
 def shown(*measurements: Measurement, **choices: Any) -> StudyData:

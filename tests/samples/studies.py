@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 
-from gpu_engine.device import find_device
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import open_bench
 from gpu_engine.records import Backend, BandwidthPoint, DeviceProfile, MatrixInfo, Measurement, Trace
 from gpu_engine.studies import study

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gpu_engine.device import list_devices
+from gpu_engine.host.device import list_devices
 from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.records import Measurement, Record
 from gpu_engine.studies import STUDIES

@@ -10,9 +10,19 @@ from server.db import Database
 from server.migrate import migrate
 from server.roles import Role
 from server.tokens import Quotas
+from tests.lock_order import watched
 from tests.postgres import DATABASES, fresh
 
 MakeToken = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def _in_lock_order(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every transaction of these tests locks rows in the order of LOCK_ORDER, but where one shows the watch itself."""
+    with watched() as wrong:
+        yield
+    if request.node.get_closest_marker("out_of_order") is None:
+        assert wrong == []
 
 
 @pytest.fixture(params=DATABASES)

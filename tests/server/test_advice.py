@@ -6,7 +6,7 @@ import json
 import pytest
 
 from gpu_engine.advisor import NEEDED, advise, contenders, is_sure
-from gpu_engine.features import features
+from gpu_engine.matrices.features import features
 from gpu_engine.records import dumps
 from server.catalogue import matrix_document
 from server.models import MatrixRow, MatrixState

@@ -28,7 +28,11 @@ SOURCES = ("gpu_engine/multigpu/cl*.py", "gpu_engine/multigpu/crew.py", "gpu_eng
 pytestmark = [
     pytest.mark.skipif(NO_RAY, reason="Ray is not installed."),
     pytest.mark.full(
-        *SOURCES, "gpu_engine/studies/scaling.py", "server/jobs/*.py", "tests/server/*cluster*.py", "server/devices.py"
+        *SOURCES,
+        "gpu_engine/studies/scaling/__init__.py",
+        "server/jobs/*.py",
+        "tests/server/*cluster*.py",
+        "server/devices.py",
     ),
 ]
 

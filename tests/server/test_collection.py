@@ -239,7 +239,7 @@ def test_rows_of_the_list_are_read_by_position() -> None:
 
 
 def test_the_index_of_the_wheel_agrees_with_the_recordings() -> None:
-    from gpu_engine.recordings import RECORDED, read
+    from gpu_engine.recordings.files import RECORDED, read
 
     matrices = {
         m.source["name"]: m for path in RECORDED.rglob("*.json.gz") for m in read(path).matrices if "name" in m.source

@@ -1,6 +1,7 @@
 """Contestants on a server: those of the operator's folder, chosen by name, never by path and never by upload."""
 
 import dataclasses
+import os
 import pickle
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import cpu
 from gpu_engine.records import MatrixInfo, Measurement
 from gpu_engine.studies import study
@@ -23,6 +24,7 @@ from server.settings import Settings
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
 from tests.samples.studies import FAST
+from tests.users import needs_root
 
 OWN = FormatsParams(kernels=("csr/vector",), rounds=9, energy_s=0.0, contestants=("spmv.py:ROWS", "spmv.py:TWICE"))
 
@@ -73,13 +75,25 @@ def test_without_a_folder_there_are_none(tmp_path: Path) -> None:
     assert located(PagerankParams(), bare) == PagerankParams()
 
 
-@pytest.mark.parametrize("opened", ["own", "own/spmv.py"])
-def test_what_others_can_write_is_not_run(settings: Settings, folder: Path, opened: str) -> None:
+@pytest.mark.parametrize("bit", [0o002, 0o020])
+@pytest.mark.parametrize("opened", ["own", "own/spmv.py", "own/k.cu", "own/lib", "own/lib/helper.py", "."])
+def test_what_others_can_write_is_not_run(settings: Settings, folder: Path, opened: str, bit: int) -> None:
+    (folder / "lib").mkdir()
+    for name in ("k.cu", "lib/helper.py"):
+        (folder / name).touch(mode=0o644)
+    assert known_contestants(settings) == OWN.contestants
     path = folder.parent / opened
-    path.chmod(path.stat().st_mode | 0o002)
+    path.chmod(path.stat().st_mode | bit)
     assert known_contestants(settings) == ()
     with pytest.raises(ParameterError, match="other users can write it"):
         located(OWN, settings)
+
+
+@needs_root
+@pytest.mark.parametrize("owned", ["own", "own/spmv.py", "."])
+def test_what_belongs_to_another_user_is_not_run(settings: Settings, folder: Path, owned: str) -> None:
+    os.chown(folder.parent / owned, 65534, 65534)
+    assert known_contestants(settings) == ()
 
 
 def test_a_call_takes_those_alone_and_the_form_lists_them(

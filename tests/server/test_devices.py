@@ -1,13 +1,14 @@
 """Devices and who offers them: one dispatcher that lives at a time."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
 
 from gpu_engine.errors import ConflictError
-from gpu_engine.records import DeviceInfo
+from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile
 from server import devices
 from server.db import Database, clock
 from server.models import Base, DeviceRow
@@ -82,3 +83,13 @@ def test_who_lost_a_device_hears_of_it_and_neither_keeps_it_nor_withdraws_it(dat
         devices.touch(session, ["cpu", "cuda:0"], "second")
     devices.withdraw(database, ["cpu"], "first")
     assert alive(database) == {"cpu", "cuda:0"}
+
+
+@pytest.mark.parametrize(("hours", "is_known"), [(-23, True), (-25, False), (23, True), (25, False)])
+def test_a_bandwidth_of_another_day_is_measured_again(database: Database, hours: int, is_known: bool) -> None:
+    at = (datetime.now(UTC) + timedelta(hours=hours)).isoformat(timespec="seconds")
+    profile = DeviceProfile("cpu", CPU.name, 2**25, (BandwidthPoint(2**30, 1e10, 1e10),), at)
+    devices.register(database, [CPU], "first")
+    with database.write() as session:
+        devices.store_profile(session, profile)
+        assert (devices.fresh_profile(session, "cpu") is not None) == is_known

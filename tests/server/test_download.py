@@ -121,6 +121,23 @@ def test_a_host_that_is_not_its_own_is_not_asked(site: Site, tmp_path: Path, loc
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("location", ["http://xn--/", "http://xn--0/", "http://[::1", "//a\x01b/"])
+def test_an_address_that_is_not_valid_is_one_sentence(site: Site, tmp_path: Path, location: str) -> None:
+    site.answers[f"/{PATH}"] = [lambda _: moved(location)] * 3
+    with pytest.raises(UnavailableError):
+        fetch(site, tmp_path / "part")
+
+
+@pytest.mark.parametrize("header", ["ETag", "Last-Modified"])
+def test_a_version_that_no_request_can_name_begins_the_file_again(site: Site, tmp_path: Path, header: str) -> None:
+    broken = httpx.Response(
+        200, headers=[(header.encode(), b'"\xe9"'), (b"Content-Length", b"10240")], stream=Body(BODY[:10])
+    )
+    site.answers[f"/{PATH}"] = [lambda _: broken]
+    assert fetch(site, tmp_path / "part").sha256 == sha256(BODY).hexdigest()
+    assert "range" not in site.requests[-1].headers
+
+
 def test_a_mirror_may_send_within_itself(site: Site, tmp_path: Path) -> None:
     site.answers[f"/mirror/{PATH}"] = [lambda _: moved(f"/{PATH}")]
     assert (

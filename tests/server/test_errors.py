@@ -1,14 +1,23 @@
 import errno
+import sqlite3
 from http.client import responses
 
 import pytest
 from fastapi import FastAPI, HTTPException
 from fastapi.testclient import TestClient
+from psycopg.errors import DiskFull
 from sqlalchemy.exc import DataError, OperationalError
 
 from gpu_engine import errors
 from gpu_engine.errors import MatrixFileError, SparsightError
-from server.errors import STATUS, TITLES, install_error_handlers, status_of, title_of
+from gpu_engine.text import units
+from server.errors import STATUS, TITLES, install_error_handlers, problem, status_of, title_of
+
+
+def sqlite_error(code: int) -> sqlite3.Error:
+    error = sqlite3.OperationalError("secret")
+    error.sqlite_errorcode = code
+    return error
 
 
 def answer_to(error: Exception) -> tuple[int, str, dict[str, object]]:
@@ -39,6 +48,11 @@ def answer_to(error: Exception) -> tuple[int, str, dict[str, object]]:
         (DataError("statement", {}, ValueError("NUL")), 422, "invalid_request"),
         (OperationalError("statement", {}, ValueError("locked")), 503, "unavailable"),
         (OSError(errno.ENOSPC, "No space left on device: /home/secret"), 507, "disk_full"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded: /home/secret"), 507, "disk_full"),
+        (OperationalError("statement", {}, sqlite_error(sqlite3.SQLITE_FULL)), 507, "disk_full"),
+        (OperationalError("statement", {}, sqlite_error(sqlite3.SQLITE_BUSY)), 503, "unavailable"),
+        (OperationalError("statement", {}, DiskFull("secret")), 507, "disk_full"),
+        (errors.DiskFullError(), 507, "disk_full"),
         (OSError(errno.EROFS, "Read-only file system: /home/secret"), 503, "unavailable"),
         (OSError(errno.EIO, "secret"), 500, "internal"),
         (ValueError("the secret path /home/x"), 500, "internal"),
@@ -54,6 +68,12 @@ def test_every_error_has_its_status_and_code(error: object, status: int, code: s
     assert (found, document["status"], document["code"]) == (status, status, code)
     assert media_type == "application/problem+json"
     assert "secret" not in str(document)
+
+
+def test_no_character_of_an_error_is_left_out_by_a_terminal() -> None:
+    text = f"{units.count(500_000_000)} of {units.size(16e9)}, {units.duration(70)}"
+    assert errors.TooLargeError(text).message == "500,000,000 of 16.0 GB, 1 min 10 s"
+    assert problem(413, "too_large", text)["detail"] == "500,000,000 of 16.0 GB, 1 min 10 s"
 
 
 def test_a_file_error_names_the_line() -> None:

@@ -1,6 +1,7 @@
 import logging
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from sqlalchemy import make_url
 
 from gpu_engine.errors import InputError
 from server import access, guard
-from server.guard import COOKIE, HEADERS, OPEN_PATHS, check_access, is_open
+from server.guard import HEADERS, OPEN_PATHS, check_access, is_open
 from server.main import create_app
 from server.roles import every_route
 from server.settings import Settings
@@ -29,7 +30,8 @@ GENERATE = "/api/v1/matrices/generate"
 )
 def test_known_names_and_addresses_are_served(settings: Settings, host: str) -> None:
     app = create_app(settings.model_copy(update={"hosts": "other.example, lab.example"}))
-    assert TestClient(app, base_url=ADDRESS).get("/healthz", headers={"host": host}).status_code == 200
+    with closing(app.state.database):
+        assert TestClient(app, base_url=ADDRESS).get("/healthz", headers={"host": host}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,22 @@ def test_calls_from_pages_of_other_sites_are_refused(
     assert client.get("/healthz", headers=headers).status_code == 200
 
 
+def test_a_head_that_is_too_long_is_refused_however_it_comes(client: TestClient) -> None:
+    for headers, path in (({"cookie": "a" * 65536}, "/healthz"), ({"cookie": "a" * 6000}, f"/healthz?{'a' * 60000}")):
+        answer = client.get(path, headers=headers)
+        assert (answer.status_code, answer.headers["connection"]) == (431, "close")
+        assert answer.json()["code"] == "request_header_fields_too_large"
+    many = [(f"x-{number}", "") for number in range(9000)]
+    assert client.get("/healthz", headers=many).status_code == 431
+    assert client.get("/healthz", headers={"cookie": "a" * 60000}).status_code == 200
+
+
+def test_a_request_with_two_lengths_is_refused_and_the_connection_closed(client: TestClient) -> None:
+    headers = {"content-length": "2", "transfer-encoding": "chunked", "content-type": "application/json"}
+    answer = client.post(GENERATE, headers=headers, content=b"{}")
+    assert (answer.status_code, answer.headers["connection"]) == (400, "close")
+
+
 def test_every_answer_carries_the_headers(client: TestClient) -> None:
     for path in ("/healthz", "/nope", "/api/v1/matrices", "/api/v1/matrices?nope=1"):
         answer = client.get(path)
@@ -102,8 +120,8 @@ def calls(app: FastAPI) -> Iterator[tuple[str, str]]:
 STRANGERS: dict[str, tuple[dict[str, str], int]] = {
     "no token": ({}, 401),
     "bad token": ({"authorization": "Bearer wrong"}, 401),
-    "bad session": ({"cookie": f"{COOKIE}=wrong"}, 401),
-    "token as a session": ({"cookie": f"{COOKIE}={TOKEN}"}, 401),
+    "bad session": ({"cookie": "wrong"}, 401),
+    "token as a session": ({"cookie": TOKEN}, 401),
     "foreign Host": ({"authorization": f"Bearer {TOKEN}", "host": "evil.example"}, 400),
     "foreign Origin": ({"cookie": "SESSION", "origin": "https://evil.example"}, 403),
     "cross-site": ({"cookie": "SESSION", "sec-fetch-site": "cross-site"}, 403),
@@ -116,11 +134,14 @@ def test_every_route_refuses_strangers(settings: Settings, stranger: str, monkey
     headers, status = STRANGERS[stranger]
     # Each of these calls is a guess.
     monkeypatch.setattr(access, "GUESSES_PER_MINUTE", 0)
+    monkeypatch.setattr(access, "ALL_GUESSES_PER_MINUTE", 0)
     app = create_app(settings.model_copy(update={"token": TOKEN}))
     client = TestClient(app, base_url=ADDRESS)
-    if headers.get("cookie") == "SESSION":
+    if "cookie" in headers:
+        name = app.state.cookie.name("http")
         client.post("/sign-in", data={"token": TOKEN}, follow_redirects=False)
-        headers = {**headers, "cookie": f"{COOKIE}={client.cookies[COOKIE]}"}
+        value = client.cookies[name] if headers["cookie"] == "SESSION" else headers["cookie"]
+        headers = {**headers, "cookie": f"{name}={value}"}
         client.cookies.clear()
     # A page of another site may make a browser read, but the browser keeps the cookie and the answer from it.
     read = {**headers, "cookie": ""} if status == 403 else headers
@@ -135,6 +156,7 @@ def test_every_route_refuses_strangers(settings: Settings, stranger: str, monkey
         assert method == "HEAD" or answer.json()["code"] == CODES[expected], (method, path)
         asked += 1
     assert asked > 30
+    app.state.database.close()
 
 
 def open_to_all(app: FastAPI) -> set[str]:
@@ -160,6 +182,7 @@ def test_four_routes_are_open_to_all(settings: Settings, monkeypatch: pytest.Mon
     assert open_to_all(app) == OPEN
     monkeypatch.setattr(guard, "OPEN_PATHS", (*OPEN_PATHS, "/leak"))
     assert open_to_all(app) == OPEN | {"/leak"}
+    app.state.database.close()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "LocalHost"])

@@ -180,7 +180,7 @@ def slow_fault(client: httpx.Client, matrix_id: str) -> tuple[int, str]:
 def fault_of(status: int, problem: dict[str, Any]) -> str:
     detail = problem.get("detail", "")
     # Digits stand in groups of three, apart by a space that Python does not count as printable.
-    is_printable = detail.replace("\u202f", " ").isprintable()
+    is_printable = detail.isprintable()
     is_sentence = 20 < len(detail) < 600 and detail.endswith((".", "?", "!", ")")) and is_printable
     if status in (413, 422) and problem.get("code") in ("invalid_matrix_file", "too_large") and is_sentence:
         return ""

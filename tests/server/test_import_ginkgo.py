@@ -6,9 +6,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
-from gpu_engine import recordings
 from gpu_engine.errors import InputError, ParameterError
-from gpu_engine.recordings import collected, generated, uploaded
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import collected, generated, uploaded
 from server import import_recordings
 from server.db import Database
 from server.models import UNREAD, EventRow, MatrixRow, MatrixState, RecordedResultsRow, RecordingRow

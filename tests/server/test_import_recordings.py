@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from gpu_engine import recordings
-from gpu_engine.recordings import Recording
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import Recording
 from gpu_engine.records import Backend, Measurement, measurement_from_json
-from gpu_engine.verdict import compare
+from gpu_engine.verdicts.verdict import compare
 from server import import_recordings
 from server.db import Database
 from server.models import EventRow, MatrixRow, RecordedResultsRow, RecordingRow

@@ -22,6 +22,11 @@ from tests.conftest import ADDRESS
 from tests.server.test_matrices import GOOD, PATIENCE_S, until_settled, upload
 
 
+def diagonal(n: int) -> bytes:
+    lines = "".join(f"{row} {row} 1\n" for row in range(1, n + 1))
+    return f"%%MatrixMarket matrix coordinate real general\n{n} {n} {n}\n{lines}".encode()
+
+
 def test_stopping_the_service_ends_the_reading(
     settings: Settings, database: Database, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,7 +44,8 @@ def test_stopping_the_service_ends_the_reading(
 
     monkeypatch.setattr(sandbox, "run", slow)
     with TestClient(create_app(settings), base_url=ADDRESS) as client:
-        matrix_id = upload(client, GOOD).json()["id"]
+        # Long enough to read that it is stopped before its end.
+        matrix_id = upload(client, diagonal(300_000)).json()["id"]
         assert started.wait(PATIENCE_S)
     with database.read() as session:
         row = session.get_one(MatrixRow, matrix_id)
@@ -66,7 +72,7 @@ def test_a_full_disk_is_not_the_files_fault(client: TestClient, monkeypatch: pyt
 
     monkeypatch.setattr(Store, "commit", full)
     answer = upload(client, GOOD)
-    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert (answer.status_code, answer.json()["code"]) == (507, "disk_full")
     assert client.get("/api/v1/matrices").json()["items"] == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine.findings import units
+from gpu_engine.text import units
 from server.limits import BODY_BYTES
 from server.main import create_app
 from server.settings import Settings
@@ -127,7 +127,7 @@ def test_a_body_over_the_limit_is_cut_off(client: TestClient) -> None:
 
     answer = client.post("/api/v1/jobs", content=endless(), headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-    assert units.size(BODY_BYTES) in answer.json()["detail"]
+    assert units.size(BODY_BYTES).replace(units.THIN, " ") in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("length", [str(BODY_BYTES + 1), "9" * 50])

@@ -10,7 +10,7 @@ import yaml
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
-from sqlalchemy import select, text
+from sqlalchemy import select, text, update
 
 from gpu_engine.records import DeviceInfo
 from server import devices
@@ -78,6 +78,17 @@ def test_queue_devices_and_losses(client: TestClient) -> None:
     assert value(found, "device_seconds", device="cpu", study="batched") == pytest.approx(10, abs=60)
     assert (value(found, "case_deaths", study="batched"), value(found, "case_losses", study="batched")) == (3, 1)
     assert value(found, "case_deaths", study="formats") == 0
+
+
+@pytest.mark.usefixtures("jobs")
+def test_a_clock_that_was_put_back_makes_no_time_negative(client: TestClient, database: Database) -> None:
+    with database.write() as session:
+        session.execute(update(JobRow).values(created_at=JobRow.created_at + 3600.0))
+        session.execute(update(JobRow).where(JobRow.id == "b").values(started_at=JobRow.started_at + 3600.0))
+    found = look(client)
+    assert value(found, "queue_oldest_seconds", device="cpu") == 0.0
+    assert value(found, "device_seconds", device="cpu", study="batched") == 0.0
+    assert value(found, "device_seconds", device="cpu", study="formats") == pytest.approx(40, abs=1e-3)
 
 
 def test_matrices_measurements_and_files(client: TestClient, add_matrix: AddMatrix, database: Database) -> None:

@@ -1,7 +1,10 @@
+import contextlib
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
@@ -10,12 +13,12 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import JSON, Column, MetaData, String, insert, inspect, select, text
+from sqlalchemy import JSON, Column, MetaData, String, create_engine, insert, inspect, select, text, update
 
 from gpu_engine.errors import ConflictError, UnavailableError
-from server.db import Database
+from server.db import Database, clock
 from server.migrate import _locked, check_current, downgrade, migrate
-from server.models import Base, EventCounterRow
+from server.models import Base, DeviceRow, EventCounterRow
 from tests.postgres import DATABASES, fresh
 
 
@@ -47,6 +50,37 @@ def test_the_comparison_would_notice(url: str) -> None:
         session.execute(text("ALTER TABLE jobs DROP COLUMN message"))
     database.close()
     assert [finding[0] for finding in differences(url)] == ["add_column"]  # type: ignore[index]
+
+
+def test_a_new_database_in_another_encoding_is_refused(postgres: str) -> None:
+    with pytest.raises(ConflictError, match=r"LATIN1.*--encoding=UTF8"):
+        migrate(fresh(postgres, "template0 ENCODING 'LATIN1' LOCALE 'C'"))
+
+
+def test_no_schema_changes_under_a_worker(url: str) -> None:
+    migrate(url, "0012")
+    database = Database(url)
+    with database.write() as session:
+        session.add(DeviceRow(id="cpu", info={}, profile={}, owner="a", seen_at=session.scalar(select(clock()))))
+    with pytest.raises(ConflictError, match=r"'cpu'.*stop worker"):
+        migrate(url)
+    with database.write() as session:
+        assert session.scalar(text("SELECT version_num FROM alembic_version")) == "0012"
+        # Withdrawn, as a worker leaves it that was told to stop.
+        session.execute(update(DeviceRow).values(seen_at=0.0))
+    migrate(url)
+    check_current(database)
+    database.close()
+
+
+def test_a_backup_of_a_running_worker_is_migrated(url: str) -> None:
+    migrate(url, "0012")
+    database = Database(url)
+    with database.write() as session:
+        session.add(DeviceRow(id="cpu", info={}, profile={}, owner="a", seen_at=session.scalar(select(clock()))))
+    migrate(url, check_workers=False)
+    check_current(database)
+    database.close()
 
 
 def test_migrating_again_changes_nothing(url: str) -> None:
@@ -131,7 +165,7 @@ def sample(table: str, column: Column[Any]) -> Any:
 RECORD = {"case": "m|csr/scalar|warm|", "state": "x"}
 """Of a measurement: a later release gives it another shape, which test_details_migration.py is about."""
 
-LATER = ("recordings", "recorded_results", "tokens", "sessions", "audit", "matrix_sets")
+LATER = ("recordings", "recorded_results", "tokens", "sessions", "audit", "matrix_sets", "engine_faults")
 """Tables that a later release added."""
 
 LATER_COLUMNS = (
@@ -218,3 +252,54 @@ def test_a_killed_migration_leaves_the_old_schema_with_every_row(url: str) -> No
     migrate(url)
     assert contents(url) == before
     assert differences(url) == []
+
+
+@contextlib.contextmanager
+def sql_ascii(server: str) -> Iterator[str]:
+    """The URL of a database as `initdb` makes them under LANG=C."""
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        made = "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+        connection.exec_driver_sql(f"CREATE DATABASE bytes {made}")
+        yield engine.url.set(database="bytes").render_as_string(hide_password=False)
+        connection.exec_driver_sql("DROP DATABASE bytes WITH (FORCE)")
+    engine.dispose()
+
+
+def test_a_database_that_keeps_bytes_for_texts_is_refused_with_a_sentence(postgres: str) -> None:
+    with sql_ascii(postgres) as url, contextlib.closing(Database(url)) as database:
+        calls: tuple[Callable[[], None], ...] = (
+            lambda: migrate(url),
+            lambda: check_current(database),
+            database.check_whole,
+        )
+        for call in calls:
+            with pytest.raises(UnavailableError, match=r"SQL_ASCII.*createdb --encoding=UTF8"):
+                call()
+
+
+def damage(file: Path) -> None:
+    """Has an index say what its table does not, as a copy does of a file that is written meanwhile."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE TABLE a (x TEXT)")
+        connection.execute("CREATE INDEX ix_a ON a (x)")
+        connection.execute("INSERT INTO a VALUES ('x')")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = 'CREATE INDEX ix_a ON a (upper(x))' WHERE name = 'ix_a'")
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_damaged_database_is_noticed_at_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
+    file = tmp_path / "a.db"
+    migrate(url := f"sqlite:///{file}")
+    damage(file)
+    if large:
+        # Nobody waits for all of it to be read.
+        monkeypatch.setattr("server.db.CHECKED_BYTES", 0)
+        migrate(url)
+        return
+    with contextlib.closing(Database(url)) as database:
+        calls: tuple[Callable[[], None], ...] = (lambda: migrate(url), database.check_whole)
+        for call in calls:
+            with pytest.raises(UnavailableError, match=r"is damaged: .* Restore a backup"):
+                call()

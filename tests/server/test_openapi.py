@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.records import DeviceInfo, Measurement, Trace
-from gpu_engine.results import results_document
+from gpu_engine.studies.results import results_document
 from server import devices, documents
 from server.db import Database
 from server.examples import EXAMPLES, MEASUREMENT

@@ -11,9 +11,10 @@ from sqlalchemy import delete
 
 from gpu_engine.advisor import advise, contenders, rank
 from gpu_engine.advisor.gpus import FITTED, gpu_named
-from gpu_engine.advisor.model import predict
-from gpu_engine.products import ProductDetails
+from gpu_engine.advisor.model import MODELS, predict
+from gpu_engine.advisor.sureness import UNSTEADY
 from gpu_engine.records import OP, TRANSPOSED, Case, DeviceInfo, Measurement, dumps
+from gpu_engine.studies.formats.experiment import ProductDetails
 from server import devices, predictors
 from server.catalogue import get_matrix, matrix_document
 from server.db import Database
@@ -294,3 +295,20 @@ def test_a_service_without_a_gpu_that_the_advisor_knows_has_none(either_database
     assert here(either_database) is UNCALIBRATED
     with either_database.read() as session:
         assert predictors.of_device(session, "cuda:0", "A new GPU") is UNCALIBRATED
+
+
+def test_it_is_not_sure_where_its_calibration_puts_an_unsteady_kernel_first() -> None:
+    assert Predictor(GPU).is_sure(EVEN)
+    assert not Predictor(GPU, {kernel: 1e6 for kernel in MODELS if kernel != UNSTEADY[0]}).is_sure(EVEN)
+
+
+def test_the_newest_measurements_are_the_same_in_pieces_of_any_size(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predictors, "MEASUREMENTS_MAX", len(TAUGHT) + 1)
+    add(database, 1, TAUGHT)
+    add(database, 2, dict.fromkeys(TAUGHT, 1.0), matrix="random")
+    together = here(database)
+    predictors._KEPT.clear()
+    monkeypatch.setattr(predictors, "JOBS_AT_ONCE", 1)
+    assert here(database) == together

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine import recordings as files
 from gpu_engine.generators import generate
+from gpu_engine.recordings import files
 from gpu_engine.records import DeviceInfo
 from server import devices, first_start, import_recordings, recorded_results
 from server.db import Database

@@ -10,9 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
-from gpu_engine import recordings
 from gpu_engine.errors import ConflictError, NotFoundError, ParameterError
-from gpu_engine.recordings import Recording
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import Recording
 from gpu_engine.records import DeviceInfo
 from server import devices, export_recording, import_recordings, limits
 from server.db import Database

@@ -166,15 +166,19 @@ def test_a_server_recovers_its_own_ingests_and_no_other_homes(postgres: str, tmp
     uploads.mkdir()
     (uploads / "mine").touch()
     with shared.write() as session:
-        for name in ("mine", "other", "lost"):
+        for name in ("mine", "other", "lost", "ahead"):
             row = MatrixRow(id=name, name=name, state="ingesting", sha256=name, created_at=1.0)
             session.add(row)
             emit_state(session, row)
+    with shared.write() as session:
         session.execute(update(EventRow).where(EventRow.topic == "matrix:lost").values(created_at=clock() - LOST_S))
+        # Written before the clock was put back.
+        ahead = update(EventRow).where(EventRow.topic == "matrix:ahead")
+        session.execute(ahead.values(created_at=clock() + LOST_S + 60))
     recover(shared, store, uploads)
     with shared.read() as session:
         states = {row.id: row.state for row in session.scalars(select(MatrixRow))}
-    assert states == {"mine": "failed", "other": "ingesting", "lost": "failed"}
+    assert states == {"mine": "failed", "other": "ingesting", "lost": "failed", "ahead": "failed"}
     shared.close()
 
 
@@ -270,3 +274,21 @@ def test_a_row_that_is_there_although_the_answer_was_lost_keeps_its_file(
     with database.read() as session:
         (row,) = session.scalars(select(MatrixRow))
     assert ([file.name for file in ingestor.uploads.iterdir()], row.state) == ([row.id], "ingesting")
+
+
+def test_a_database_that_refuses_a_row_is_asked_three_times(
+    client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever index or counter of it is damaged; of a race the third try knows the end."""
+    writes = 0
+
+    def refuse(*_: Any) -> None:
+        nonlocal writes
+        writes += 1
+        raise IntegrityError("INSERT", {}, Exception("UNIQUE constraint failed: events.id"))
+
+    monkeypatch.setattr(intake, "emit_state", refuse)
+    answer = upload(client, GOOD)
+    assert (answer.status_code, answer.json()["code"], writes) == (503, "unavailable", 1 + intake.RACES)
+    assert "sparsight doctor" in answer.json()["detail"]
+    assert list((settings.home / "uploads").iterdir()) == []

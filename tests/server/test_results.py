@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, DeviceInfo, Measurement, as_json
+from gpu_engine.studies.formats.experiment import ProductDetails
 from server import devices, results
 from server.db import Database
 from server.models import JobRow, JobState, MatrixRow, MeasurementRow

@@ -106,10 +106,37 @@ def test_nothing_goes_unless_a_setting_says_so(
 def test_it_sweeps_until_told_to_stop(app: FastAPI, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     stopping, swept = threading.Event(), []
 
-    def sweep(*_: object) -> None:
-        swept.append(1)
+    def sweep(*_: object, by_age: bool) -> None:
+        swept.append(by_age)
         stopping.set()
 
     monkeypatch.setattr(retention, "sweep", sweep)
     retention.run(app.state.ingestor, settings.model_copy(update={"keep_days": 1}), stopping)
-    assert swept == [1]
+    assert swept == [True]
+
+
+@pytest.mark.usefixtures("matrices")
+def test_a_clock_that_was_put_forward_ages_nothing_until_it_has_stayed_so_for_a_day(
+    app: FastAPI, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock put forward by 30 days looks like one by which a boot has lasted 30 days less."""
+    passed_s = 100 * DAY
+    monkeypatch.setattr("server.retention.time.clock_gettime", lambda _: passed_s)
+    watch = retention.ClockWatch(database)
+    assert watch.is_trusted()
+    passed_s -= retention.JUMP_S - 60
+    assert watch.is_trusted()
+    passed_s -= 30 * DAY
+    assert not watch.is_trusted()
+    retention.sweep(app.state.ingestor, settings.model_copy(update={"keep_days": 15}), watch.is_trusted())
+    with database.read() as session:
+        assert {*session.scalars(select(MatrixRow.id))} == {"r", "a", "b", "c"}
+    passed_s += DAY - 1
+    assert not watch.is_trusted()
+    passed_s += 1
+    assert watch.is_trusted()
+    passed_s -= 30 * DAY
+    assert not watch.is_trusted()
+    # It was wrong, and is put back.
+    passed_s += 30 * DAY
+    assert watch.is_trusted()

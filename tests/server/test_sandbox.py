@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from gpu_engine.errors import InputError, MatrixFileError, ParameterError, TooLargeError
+from gpu_engine.errors import (
+    MatrixFileError,
+    ParameterError,
+    SparsightError,
+    TooLargeError,
+    UnavailableError,
+)
 from gpu_engine.matrix_io import ReadLimits
 from server import sandbox
 from server.forks import Fork
@@ -41,22 +47,43 @@ def a_task(tmp_path: Path, memory_bytes: int = 4 * 2**30, seconds: float = PATIE
     [
         (11, MatrixFileError, "crashed"),
         (6, MatrixFileError, "crashed"),
-        (9, TooLargeError, "memory"),
+        (9, UnavailableError, "stopped from outside"),
         (24, TooLargeError, "took more"),
     ],
 )
 def test_whatever_ends_the_process_is_the_files_fault(
-    tmp_path: Path, folder: Path, signal: int, kind: type[InputError], sentence: str
+    tmp_path: Path, folder: Path, signal: int, kind: type[SparsightError], sentence: str
 ) -> None:
     # A file would be read before the signal comes.
     with pytest.raises(kind, match=sentence):
         sandbox.run(an_endless_task(tmp_path), folder, lambda process: process.send_signal(signal))
 
 
+def test_a_process_that_the_kernel_killed_for_its_memory_says_so(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "VMSTAT", tmp_path / "vmstat")
+
+    def kill(process: Fork) -> None:
+        (tmp_path / "vmstat").write_text("pgfault 12\noom_kill 1\n")
+        process.send_signal(9)
+
+    with pytest.raises(TooLargeError, match="memory"):
+        sandbox.run(an_endless_task(tmp_path), folder, kill)
+
+
+def test_a_process_whose_processor_time_is_over_says_so(tmp_path: Path, folder: Path) -> None:
+    """Before the kernel kills it, as it does at the hard limit."""
+    program = "import resource, server.sandbox as s; s._limit(s.SandboxTask(2**40, 1.5, None)); "
+    program += "print(*resource.getrlimit(resource.RLIMIT_CPU)); \nwhile True: pass"
+    ended = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
+    assert (ended.stdout.split(), ended.returncode) == (["2", "3"], -24) or ended.returncode == -24
+
+
 def test_a_process_that_takes_too_long_is_ended(tmp_path: Path, folder: Path) -> None:
     seen: list[Fork] = []
     with pytest.raises(TooLargeError, match="SPARSIGHT_INGEST_SECONDS"):
-        sandbox.run(a_task(tmp_path, seconds=0.001), folder, seen.append)
+        sandbox.run(a_task(tmp_path, seconds=0.0), folder, seen.append)
     assert seen[0].poll() == -9
 
 
@@ -105,7 +132,7 @@ def test_the_process_has_no_secrets(tmp_path: Path, folder: Path, monkeypatch: p
         environment.append(Path(f"/proc/{process.pid}/environ").read_bytes())
         sandbox.kill(process)
 
-    with pytest.raises(TooLargeError, match="memory"):
+    with pytest.raises(UnavailableError, match="stopped from outside"):
         sandbox.run(an_endless_task(tmp_path), folder, look)
     assert environment[0]
     assert b"hunter2" not in environment[0]
@@ -123,7 +150,7 @@ def test_the_process_is_limited(tmp_path: Path, folder: Path) -> None:
         found.append(limits)
         sandbox.kill(process)
 
-    with pytest.raises(TooLargeError, match="memory"):
+    with pytest.raises(UnavailableError, match="stopped from outside"):
         sandbox.run(an_endless_task(tmp_path, memory_bytes=2**32), folder, look)
     assert found[0]["Max address space"] == found[0]["Max file size"] == "4294967296"
     assert found[0]["Max core file size"] == "0"

@@ -1,9 +1,13 @@
+import os
+import pickle
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import numpy as np
 import pytest
 
+import server.store
 from gpu_engine.csr_matrix import CsrMatrix, canonical
 from gpu_engine.errors import InputError, NotFoundError, UnavailableError
 from server.store import FILES, INCOMING, Store, write_matrix
@@ -43,8 +47,8 @@ def test_every_matrix_comes_back_bit_by_bit(store: Store, name: str) -> None:
 
 
 def test_meta_has_the_shape_and_what_was_given(store: Store) -> None:
-    put(store, "m1")
-    assert store.meta("m1") == {"n_rows": 3, "n_cols": 3, "nnz": 3, "spy": [[1]]}
+    put(store, "m1", canonical(2, 4, np.array([0, 1, 3]), np.array([0, 1, 3]), np.ones(3)))
+    assert store.meta("m1") == {"n_rows": 2, "n_cols": 4, "nnz": 3, "spy": [[1]]}
 
 
 def test_a_local_matrix_is_mapped_not_read(tmp_path: Path) -> None:
@@ -169,3 +173,77 @@ def test_what_only_begins_as_an_id_is_none(store: Store, name: str) -> None:
             call(name)
     put(store, "x" * 64)
     assert store.ids() == {"m1", "x" * 64}
+
+
+def test_a_matrix_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, steps = Store(str(tmp_path)), list[str]()
+    sync, replace = server.store._sync, os.replace
+
+    def synced(path: Path) -> None:
+        steps.append(path.name)
+        sync(path)
+
+    def replaced(folder: Path, target: str) -> None:
+        steps.append("replace")
+        replace(folder, target)
+
+    monkeypatch.setattr(server.store, "_sync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    put(store, "m1")
+    assert steps == [*FILES, "replace", tmp_path.name]
+
+
+def test_a_local_matrix_is_staged_on_the_disk_of_the_store(tmp_path: Path) -> None:
+    with Store(str(tmp_path)).stage() as folder:
+        assert folder.parent == tmp_path / INCOMING
+
+
+def test_the_folder_of_a_matrix_that_is_not_there_is_none(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="Upload it again"):
+        Store(str(tmp_path)).folder("m1")
+
+
+def test_what_another_process_wrote_is_seen_though_listings_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = Store("memory://listed"), Store("memory://listed")
+    put(there, "m1")
+    listings: dict[tuple[str, bool], Any] = {}
+    ls = here.fs.ls
+    monkeypatch.setattr(here.fs, "ls", lambda path, detail=True: listings.setdefault((path, detail), ls(path, detail)))
+    monkeypatch.setattr(here.fs, "invalidate_cache", lambda *_: listings.clear())
+    assert here.ids() == {"m1"}
+    put(there, "m2")
+    assert here.ids() == {"m1", "m2"}
+    assert here.sweep(()) == ["m1", "m2"]
+
+
+class Trap:
+    """Leaves a file where it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.file,)
+
+
+@pytest.mark.parametrize("pickled", ["file", "array"])
+def test_nothing_in_a_matrix_is_unpickled(store: Store, tmp_path: Path, pickled: str) -> None:
+    trap = tmp_path / "sprung"
+    with store.stage() as folder:
+        write_matrix(folder, SMALL, {})
+        if pickled == "file":
+            (folder / "values.npy").write_bytes(pickle.dumps(Trap(trap)))
+        else:
+            np.save(folder / "values.npy", np.array([Trap(trap)] * 3, dtype=object))
+        with pytest.raises(ValueError, match=r"pickle|Python objects"):
+            store.commit("m1", folder)
+        put(store, "m2")
+        store.fs.put_file(str(folder / "values.npy"), f"{store.root}/m2/values.npy")
+    with pytest.raises(ValueError, match=r"pickle|Python objects|magic"):
+        store.load("m2")
+    assert not trap.exists()
+
+
+def test_a_meta_that_is_no_json_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_matrix(tmp_path, SMALL, {"features": {"sigma": float("nan")}})

@@ -1,26 +1,33 @@
 """Tokens and sessions: how they begin and end, what is kept of them, and how often one may guess."""
 
 import logging
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import ValidationError
 from sqlalchemy import select, update
 
-from gpu_engine.errors import ConflictError, LimitError, NotFoundError, ParameterError
+from gpu_engine.errors import ConflictError, LimitError, NotFoundError, ParameterError, UnauthorizedError
 from server import access, tokens
 from server.db import Database
-from server.guard import COOKIE
+from server.guard import client_of
 from server.main import create_app
 from server.models import SessionRow, TokenRow
 from server.rates import Rate
 from server.roles import Role
+from server.session_cookie import PREFIX
 from server.settings import Settings
 from server.tokens import HOST, Quotas
+from sparsight import serve as serving
+from sparsight.serve import Server
 from tests.conftest import ADDRESS
+from tests.loops import finished
 from tests.server.conftest import MakeToken
 
 CHOSEN = "correct horse battery staple"
@@ -41,8 +48,13 @@ def bearer(token: str) -> dict[str, str]:
 def sign_in(client: TestClient, token: str, **headers: str) -> tuple[int, str]:
     """Status of the answer, and the session id that it gave."""
     answer = client.post("/sign-in", data={"token": token}, headers=headers, follow_redirects=False)
-    found = re.search(rf"{COOKIE}=([^;]+)", answer.headers.get("set-cookie", ""))
+    found = re.search(rf"{PREFIX}[0-9a-f]{{16}}=([^;]+)", answer.headers.get("set-cookie", ""))
     return answer.status_code, found[1] if found else ""
+
+
+def cookie_of(client: TestClient, value: str) -> str:
+    """The header of a browser with that session id."""
+    return f"{client.app.state.cookie.name('http')}={value}"  # type: ignore[attr-defined]
 
 
 def status(client: TestClient, path: str = LISTS, **headers: str) -> int:
@@ -77,7 +89,7 @@ def test_a_token_is_256_random_bits_and_kept_as_a_hash_alone(
     assert len(set(made)) == 3
     assert all(re.fullmatch(r"sps_[A-Za-z0-9_-]{43}", token) for token in made)
     (code, session) = sign_in(locked, made[0])
-    assert (code, status(locked, cookie=f"{COOKIE}={session}")) == (303, 200)
+    assert (code, status(locked, cookie=cookie_of(locked, session))) == (303, 200)
     answers = [
         locked.post("/api/v1/jobs", content=b"{", headers=bearer(made[0])),
         locked.get("/", headers=bearer(made[1])),
@@ -121,11 +133,11 @@ def test_a_token_ends_at_its_time(locked: TestClient, database: Database, make_t
         assert row.expires_at == pytest.approx(row.created_at + 3600)
         assert [tokens.token_document(row, row.created_at + s)["state"] for s in (3599, 3601)] == ["valid", "expired"]
     _, cookie = sign_in(locked, token)
-    assert status(locked, **bearer(token)) == status(locked, cookie=f"{COOKIE}={cookie}") == 200
+    assert status(locked, **bearer(token)) == status(locked, cookie=cookie_of(locked, cookie)) == 200
     set_expiry(database, 0)
     answer = locked.get(LISTS, headers=bearer(token))
     assert (answer.status_code, answer.json()["detail"]) == (401, "This token has expired.")
-    assert status(locked, cookie=f"{COOKIE}={cookie}") == 401
+    assert status(locked, cookie=cookie_of(locked, cookie)) == 401
 
 
 def test_a_revoked_token_opens_nothing_at_once(locked: TestClient, database: Database, make_token: MakeToken) -> None:
@@ -135,38 +147,45 @@ def test_a_revoked_token_opens_nothing_at_once(locked: TestClient, database: Dat
     tokens.revoke(database, Role.READ)
     answer = locked.get(LISTS, headers=bearer(token))
     assert (answer.status_code, answer.json()["detail"]) == (401, "This token is revoked.")
-    assert status(locked, cookie=f"{COOKIE}={cookie}") == 401
-    assert status(locked, **bearer(other)) == status(locked, cookie=f"{COOKIE}={kept}") == 200
+    assert status(locked, cookie=cookie_of(locked, cookie)) == 401
+    assert status(locked, **bearer(other)) == status(locked, cookie=cookie_of(locked, kept)) == 200
     with database.read() as session:
         assert len(session.scalars(select(SessionRow)).all()) == 1
 
 
 def test_a_session_is_new_at_each_sign_in_and_over_at_the_sign_out(locked: TestClient, database: Database) -> None:
     _, first = sign_in(locked, CHOSEN)
-    _, second = sign_in(locked, CHOSEN, cookie=f"{COOKIE}={first}")
+    _, second = sign_in(locked, CHOSEN, cookie=cookie_of(locked, first))
     assert first != second
-    assert [status(locked, cookie=f"{COOKIE}={cookie}") for cookie in (first, second)] == [401, 200]
-    answer = locked.post("/sign-out", headers={"cookie": f"{COOKIE}={second}"}, follow_redirects=False)
+    assert [status(locked, cookie=cookie_of(locked, cookie)) for cookie in (first, second)] == [401, 200]
+    answer = locked.post("/sign-out", headers={"cookie": cookie_of(locked, second)}, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
-    assert f'{COOKIE}=""' in answer.headers["set-cookie"]
-    assert status(locked, cookie=f"{COOKIE}={second}") == 401
+    assert cookie_of(locked, '""') in answer.headers["set-cookie"]
+    assert status(locked, cookie=cookie_of(locked, second)) == 401
     with database.read() as session:
         assert session.scalars(select(SessionRow)).all() == []
 
 
 def test_a_session_id_that_somebody_plants_is_never_taken_over(locked: TestClient) -> None:
-    _, given = sign_in(locked, CHOSEN, cookie=f"{COOKIE}=planted")
+    _, given = sign_in(locked, CHOSEN, cookie=cookie_of(locked, "planted"))
     assert given != "planted"
-    assert status(locked, cookie=f"{COOKIE}=planted") == 401
+    assert status(locked, cookie=cookie_of(locked, "planted")) == 401
 
 
-def test_a_session_ends_after_half_a_day(locked: TestClient, database: Database) -> None:
-    _, cookie = sign_in(locked, CHOSEN)
+@pytest.mark.parametrize(("role", "hours"), [(Role.READ, 12), (Role.SUBMIT, 12), (Role.ADMIN, 2)])
+def test_a_session_ends_after_half_a_day_and_that_of_an_admin_sooner(
+    locked: TestClient, database: Database, make_token: MakeToken, role: Role, hours: int
+) -> None:
+    _, cookie = sign_in(locked, make_token(role))
     with database.write() as session:
         row = session.scalars(select(SessionRow)).one()
-        assert row.expires_at == pytest.approx(tokens.now(session) + 12 * 3600, abs=60)
-        row.expires_at = tokens.now(session)
-    assert status(locked, cookie=f"{COOKIE}={cookie}") == 401
+        assert row.expires_at == pytest.approx(tokens.now(session) + hours * 3600, abs=60)
+        # A clock that was put back since then would let it live longer.
+        row.expires_at = tokens.now(session) + tokens.SESSION_S + tokens.CLOCK_SLACK_S + 30
+    assert status(locked, cookie=cookie_of(locked, cookie)) == 401
+    with database.write() as session:
+        session.scalars(select(SessionRow)).one().expires_at = tokens.now(session)
+    assert status(locked, cookie=cookie_of(locked, cookie)) == 401
     sign_in(locked, CHOSEN)
     with database.read() as session:
         assert len(session.scalars(select(SessionRow)).all()) == 1
@@ -176,7 +195,7 @@ def test_another_token_of_the_settings_ends_the_sessions_of_the_one_before(setti
     with TestClient(create_app(settings.model_copy(update={"token": CHOSEN})), base_url=ADDRESS) as client:
         _, cookie = sign_in(client, CHOSEN)
     with TestClient(create_app(settings.model_copy(update={"token": "another"})), base_url=ADDRESS) as client:
-        assert status(client, cookie=f"{COOKIE}={cookie}") == 401
+        assert status(client, cookie=cookie_of(client, cookie)) == 401
 
 
 def test_wrong_tokens_are_counted_and_a_made_one_always_opens(locked: TestClient, make_token: MakeToken) -> None:
@@ -190,6 +209,74 @@ def test_wrong_tokens_are_counted_and_a_made_one_always_opens(locked: TestClient
     assert locked.get(LISTS, headers=bearer(CHOSEN)).status_code == 429
     assert sign_in(locked, CHOSEN)[0] == 429
     assert status(locked, **bearer(token)) == 200
+
+
+LONG = "0123456789abcdef" * 2
+
+
+@pytest.mark.parametrize(("token", "code"), [(CHOSEN, 429), ("a" * 64, 429), (LONG[:-1], 429), (LONG, 200)])
+def test_a_token_that_nobody_guesses_is_locked_out_by_nobody(settings: Settings, token: str, code: int) -> None:
+    app = create_app(settings.model_copy(update={"token": token}))
+    with TestClient(app, base_url=ADDRESS) as client:
+        for number in range(access.GUESSES_PER_MINUTE + 2):
+            client.get(LISTS, headers=bearer(f"guess{number}"))
+        assert status(client, **bearer(token)) == code
+        assert status(client, **bearer("another")) == 429
+
+
+def test_guesses_are_counted_whatever_address_they_say_they_come_from(database: Database) -> None:
+    known = access.Access(database, CHOSEN)
+    for number in range(access.ALL_GUESSES_PER_MINUTE):
+        with pytest.raises(UnauthorizedError):
+            known.identify("wrong", "", f"7.7.{number // 256}.{number % 256}")
+    for secret in ("wrong", CHOSEN):
+        with pytest.raises(LimitError):
+            known.identify(secret, "", "8.8.8.8")
+
+
+def application_of(settings: Settings, application: Any) -> Any:
+    """An application with the state of ours that answers nothing."""
+    application.state = create_app(settings).state
+    return application
+
+
+@pytest.mark.parametrize(
+    ("proxy", "peer", "address"),
+    [
+        ("", "127.0.0.1", "127.0.0.1"),
+        ("127.0.0.1", "127.0.0.1", "7.7.7.7"),
+        ("127.0.0.1", "10.0.0.1", "10.0.0.1"),
+        ("10.0.0.0/8, 127.0.0.1", "10.0.0.1", "7.7.7.7"),
+    ],
+)
+def test_a_proxy_is_believed_where_the_settings_name_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, proxy: str, peer: str, address: str
+) -> None:
+    seen: list[object] = []
+
+    async def application(scope: Any, *_: object) -> None:
+        seen.append((client_of(scope), scope["scheme"]))
+
+    def run(server: Server, sockets: object) -> None:
+        server.config.load()
+        headers = [(b"x-forwarded-for", b"6.6.6.6, 7.7.7.7"), (b"x-forwarded-proto", b"https")]
+        scope = {"type": "http", "scheme": "http", "client": (peer, 1), "headers": headers}
+        finished(server.config.loaded_app(scope, None, None))
+
+    monkeypatch.setattr(serving, "create_app", lambda settings: application_of(settings, application))
+    monkeypatch.setattr(serving.Server, "run", run)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    before = os.umask(0o022)
+    serving.serve(settings.model_copy(update={"proxy": proxy, "port": 0}), False, lambda _: None)
+    os.umask(before)
+    assert seen == [(address, "https" if address == "7.7.7.7" else "http")]
+
+
+@pytest.mark.parametrize("proxy", ["*", "proxy.example", "127.0.0.1;10.0.0.1", "10.0.0.1/8"])
+@pytest.mark.usefixtures("settings")
+def test_a_proxy_is_an_address(proxy: str) -> None:
+    with pytest.raises(ValidationError, match="proxy"):
+        Settings(proxy=proxy)
 
 
 def test_a_token_makes_so_many_calls_in_a_minute(settings: Settings, make_token: MakeToken) -> None:

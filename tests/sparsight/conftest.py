@@ -1,5 +1,7 @@
 """Terminals of the tests: of any width, whatever a process of many was told of the one that it was started from."""
 
+from collections.abc import Callable
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -16,7 +18,7 @@ def any_width(monkeypatch: pytest.MonkeyPatch) -> None:
 def connected(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands talk to the application."""
 
-    def made(url: str, token: str, hints: Hints) -> Client:
+    def made(url: str, token: str, hints: Hints, on_outage: Callable[[str], None]) -> Client:
         found = Client("http://test", token, client, hints)
         monkeypatch.setattr(found, "close", lambda: None)
         return found

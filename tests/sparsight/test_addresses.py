@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from gpu_engine.errors import InputError, NotFoundError
-from sparsight.addresses import Address, find_job, find_matrix, job_address, matrix_address
+from sparsight.addresses import Address, job_address, matrix_address
+from sparsight.lookups import find_job, find_matrix
 
 IDS = ("5f0c6a1e2b4d", "5f0c77777777", "abcd00000000", "abc")
 

@@ -17,6 +17,7 @@ import server.jobs.worker
 import sparsight.serve
 from server.migrate import migrate
 from sparsight import cli, doctor
+from tests.users import needs_root
 
 COMMANDS = (["doctor", "--json"], ["migrate"], ["serve", "--port", "0"], ["worker"])
 SECRET = "battery-staple"
@@ -157,7 +158,7 @@ def test_what_is_broken_is_said_in_one_sentence(
     check(command, said, monkeypatch, capsys)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+@needs_root
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 @pytest.mark.parametrize("mode", [0o700, 0o755])
 def test_a_home_of_another_user_is_said_in_one_sentence(

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpu_engine.errors import ConflictError, InputError, NotFoundError, ParameterError, SparsightError, UnavailableError
-from gpu_engine.findings import units
 from gpu_engine.matrix_io import read_matrix
+from gpu_engine.text import units
 from server.documents import Matrix
 from server.examples import EXAMPLES
 from sparsight import cli
@@ -83,7 +83,7 @@ def matrix_file(tmp_path: Path) -> Path:
 
 def run(monkeypatch: pytest.MonkeyPatch, server: FakeServer, *arguments: str) -> Result:
     http = httpx.Client(base_url="http://test", transport=httpx.MockTransport(server))
-    monkeypatch.setattr("sparsight.client.Client", lambda url, token, hints: Client(url, token, http, hints))
+    monkeypatch.setattr("sparsight.client.Client", lambda url, token, hints, on_outage: Client(url, token, http, hints))
     return CliRunner().invoke(cli.app, ["run", *arguments])
 
 
@@ -258,7 +258,7 @@ def test_a_terminal_of_ascii_shows_every_name_and_json_stays_json(
         return httpx.Response(200, json={"items": [EXAMPLES[Matrix] | {"name": "naïve"}], "next": None})
 
     http = httpx.Client(base_url="http://test", transport=httpx.MockTransport(answer))
-    monkeypatch.setattr("sparsight.client.Client", lambda url, token, hints: Client(url, token, http, hints))
+    monkeypatch.setattr("sparsight.client.Client", lambda url, token, hints, on_outage: Client(url, token, http, hints))
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr("sys.stdout", stdout)
     monkeypatch.setattr("sys.argv", ["sparsight", "matrix", "ls", *option])

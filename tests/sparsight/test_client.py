@@ -68,9 +68,11 @@ def test_no_server_is_said_with_its_address_and_a_way_out() -> None:
         client_of(refuse).studies()
 
 
-def test_another_kind_of_server_is_told_apart() -> None:
+@pytest.mark.parametrize("page", [httpx.Response(200, text="<html>"), httpx.Response(200, html="<html>")])
+def test_another_kind_of_server_is_told_apart_at_once(page: httpx.Response, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparsight.connection.time.sleep", lambda _: pytest.fail("there is nothing to wait for"))
     with pytest.raises(UnavailableError, match="not as Sparsight does"):
-        client_of(lambda _: httpx.Response(200, text="<html>")).studies()
+        client_of(lambda _: page).studies()
 
 
 def test_upload_sends_the_file_and_counts_its_bytes(tmp_path: Path) -> None:
@@ -194,7 +196,7 @@ def test_a_matrix_that_failed_raises_its_problem() -> None:
 
 
 def test_a_job_is_offered_again_while_the_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparsight.client.RETRY_S", 0.0)
+    monkeypatch.setattr("sparsight.connection.RETRY_S", 0.0)
     keys: list[str] = []
 
     def starting(request: httpx.Request) -> httpx.Response:

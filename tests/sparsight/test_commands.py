@@ -1,6 +1,7 @@
 """The commands that ask a running server: their tables, their JSON, their exit codes."""
 
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ import pytest
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner, Result
 
-from gpu_engine import recordings
 from gpu_engine.errors import InputError, NotFoundError
+from gpu_engine.recordings import files as recordings
 from gpu_engine.studies.formats import FormatsStudy
 from server import documents, import_recordings
 from server.db import Database
@@ -23,7 +24,7 @@ from sparsight.client import Client
 from sparsight.problems import Hints
 from tests.battery import BATTERY
 from tests.conftest import AddMatrix
-from tests.gpu_engine.test_differences import measurement, results
+from tests.gpu_engine.verdicts.test_differences import measurement, results
 from tests.samples.recording import sample
 
 MATRIX, JOB = EXAMPLES[documents.Matrix], EXAMPLES[documents.Job]
@@ -85,7 +86,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
         requests.append(request)
         return answer(request)
 
-    def client(url: str, token: str, hints: Hints) -> Client:
+    def client(url: str, token: str, hints: Hints, on_outage: Callable[[str], None]) -> Client:
         return Client(url, token, httpx.Client(base_url="http://test", transport=httpx.MockTransport(keep)), hints)
 
     monkeypatch.setattr("sparsight.client.Client", client)
@@ -126,7 +127,9 @@ def test_recorded_matrices_are_counted_and_listed_when_asked_for(
     recordings.write(tmp_path / "recorded" / "h200" / "formats.json.gz", sample())
     import_recordings.run(database, tmp_path / "recorded")
     add_matrix(BATTERY["identity"](), "own")
-    monkeypatch.setattr("sparsight.client.Client", lambda url, token, hints: Client(url, token, client, hints))
+    monkeypatch.setattr(
+        "sparsight.client.Client", lambda url, token, hints, on_outage: Client(url, token, client, hints)
+    )
     monkeypatch.setattr(Client, "close", lambda _: None)
     names = {matrix.name for matrix in sample().matrices}
     short, named, full = run("matrix", "ls"), run("matrix", "ls", min(names)), run("matrix", "ls", "--recorded")

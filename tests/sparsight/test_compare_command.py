@@ -1,6 +1,7 @@
 """`sparsight compare` as a gate: which differences end it with which exit code, and how they are told."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -11,7 +12,7 @@ from server import documents
 from server.examples import EXAMPLES
 from sparsight.client import Client
 from sparsight.problems import Hints
-from tests.gpu_engine.test_differences import measurement, results, without_time
+from tests.gpu_engine.verdicts.test_differences import measurement, results, without_time
 from tests.sparsight.test_commands import run
 
 MATRIX, JOB = EXAMPLES[documents.Matrix], EXAMPLES[documents.Job]
@@ -45,7 +46,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> None:
             case _:
                 return httpx.Response(200, json=MATRIX)
 
-    def client(url: str, token: str, hints: Hints) -> Client:
+    def client(url: str, token: str, hints: Hints, on_outage: Callable[[str], None]) -> Client:
         return Client(url, token, httpx.Client(base_url="http://test", transport=httpx.MockTransport(answer)), hints)
 
     monkeypatch.setattr("sparsight.client.Client", client)

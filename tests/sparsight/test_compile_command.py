@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from gpu_engine import device
 from gpu_engine import kernel_sources as listed
 from gpu_engine.cuda.kernel_cache import KernelCache
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.formats import coo, ellr
+from gpu_engine.host import device
 from gpu_engine.records import DeviceInfo
 from gpu_engine.studies import STUDIES
 from sparsight import cli, compile_command

@@ -125,15 +125,6 @@ def test_an_address_of_another_machine_is_a_warning(tmp_path: Path) -> None:
     assert (found.status, "SPARSIGHT_HOST" in found.advice) == ("warn", True)
 
 
-def test_a_home_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home").chmod(0o755)
-    found = next(doctor._folders(settings(tmp_path)))
-    assert found.status == "warn"
-    assert "can be read by other users" in found.found
-    assert found.advice == f"Run `chmod 700 {tmp_path / 'home'}`."
-
-
 def test_a_full_disk_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(doctor, "DISK_LOW_BYTES", 2**80)
     assert doctor._disk(settings(tmp_path)).status == "warn"

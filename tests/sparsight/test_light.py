@@ -12,7 +12,7 @@ MAIN = "from sparsight.cli import main; main()"
 CALLS = """
 import httpx, numpy, scipy.sparse
 from sparsight import AsyncClient, Client, UnavailableError
-import gpu_engine.results, sparsight.run
+import gpu_engine.studies.results, sparsight.run
 
 def answer(request):
     request.read()

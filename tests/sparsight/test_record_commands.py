@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gpu_engine import recordings
 from gpu_engine.errors import InputError, NotFoundError
+from gpu_engine.recordings import files as recordings
 from gpu_engine.records import DeviceInfo
 from server import devices
 from server.db import Database

@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.units import THIN
-from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
-from gpu_engine.results import findings_of
+from gpu_engine.studies.formats.experiment import ProductDetails
+from gpu_engine.studies.results import findings_of
+from gpu_engine.text.units import THIN
 from sparsight.report import duration, print_findings, times
 from tests.samples import batched
 

@@ -35,6 +35,7 @@ def test_a_service_at_rest_is_well(settings: Settings, database: Database) -> No
     add_job(database, "cpu", "running")
     assert [(c.name, c.status, c.found) for c in examine_service(settings)] == [
         ("Integrity", "ok", "the database is whole"),
+        ("Engine", "ok", "no worker has failed to start it"),
         ("Queue", "ok", "1 queued, 1 running; workers offer cpu"),
         ("Uploads", "ok", "0 matrices are being read"),
     ]
@@ -78,7 +79,9 @@ def test_postgres_is_asked_about_the_queue_alone(settings: Settings, postgres: s
     url = fresh(postgres)
     migrate(url)
     checks = found(settings.model_copy(update={"database_url": url}))
-    assert {name: check.status for name, check in checks.items()} == {"Integrity": "ok", "Queue": "ok", "Uploads": "ok"}
+    assert {name: check.status for name, check in checks.items()} == dict.fromkeys(
+        ("Integrity", "Engine", "Queue", "Uploads"), "ok"
+    )
 
 
 def test_without_a_database_there_is_nothing_to_look_at(tmp_path: Path) -> None:
@@ -88,6 +91,7 @@ def test_without_a_database_there_is_nothing_to_look_at(tmp_path: Path) -> None:
 
 def test_a_folder_of_a_worker_that_others_enter_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr("server.folders.SOCKET_BYTES", 1000)
     folder = tmp_path / "sparsight-x"
     folder.mkdir(mode=0o700)
     assert check_worker_folders().status == "ok"

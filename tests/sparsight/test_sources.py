@@ -129,7 +129,9 @@ def posted(client: TestClient, database: Database, monkeypatch: pytest.MonkeyPat
     devices.register(database, [DeviceInfo("cpu", "cpu", "Test CPU", 2**33, 2**20)])
     requests: list[httpx.Request] = []
     client.event_hooks["request"].append(lambda sent: requests.append(sent) if sent.method != "GET" else None)
-    monkeypatch.setattr("sparsight.client.Client", lambda url, token, hints: Client(url, token, client, hints))
+    monkeypatch.setattr(
+        "sparsight.client.Client", lambda url, token, hints, on_outage: Client(url, token, client, hints)
+    )
     monkeypatch.setattr(Client, "close", lambda _: None)
     return requests
 

@@ -1,6 +1,6 @@
 """Differences as a notebook shows them."""
 
-from gpu_engine.differences import Difference
+from gpu_engine.verdicts.differences import Difference
 from sparsight.tables import Differences
 
 

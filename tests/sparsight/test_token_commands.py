@@ -1,6 +1,7 @@
 """`sparsight token …` in a home, and `sparsight audit` of a server."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 from fastapi.testclient import TestClient
@@ -112,7 +113,7 @@ def test_an_admin_reads_who_did_what(settings: Settings, monkeypatch: pytest.Mon
     app = create_app(settings)
     TestClient(app, base_url=ADDRESS, headers=headers).delete("/api/v1/matrices/x")
 
-    def client(url: str, token: str, hints: Hints) -> Client:
+    def client(url: str, token: str, hints: Hints, on_outage: Callable[[str], None]) -> Client:
         return Client(url, token, TestClient(app, base_url=ADDRESS, headers=headers), hints)
 
     monkeypatch.setattr("sparsight.client.Client", client)
@@ -126,3 +127,4 @@ def test_an_admin_reads_who_did_what(settings: Settings, monkeypatch: pytest.Mon
     assert [(entry["action"], entry["status"]) for entry in json.loads(only.stdout)] == [
         ("DELETE /api/v1/matrices/x", 404)
     ]
+    app.state.database.close()

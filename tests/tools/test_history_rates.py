@@ -6,7 +6,7 @@ from tools.history_rates import BETWEEN, Draw, outcomes, recorded, simulated
 from tools.verdict_rates import MACHINES
 
 pytestmark = pytest.mark.full(
-    *("gpu_engine/verdict.py", "gpu_engine/findings/history/*.py", "tools/verdict_rates.py"),
+    *("gpu_engine/verdicts/verdict.py", "gpu_engine/findings/history/*.py", "tools/verdict_rates.py"),
     *("tools/history_rates.py", "tests/tools/test_history_rates.py", "tests/gpu_engine/repeated_jobs.json"),
 )
 DRAWS = [(m.name, simulated(m)) for m in MACHINES if m.name in BETWEEN]

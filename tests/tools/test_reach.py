@@ -5,8 +5,8 @@ import socket
 from pathlib import Path
 
 import psutil
-import pytest
 
+from tests.users import needs_root
 from tools.reach.attempts import read
 from tools.reach.listeners import listeners
 from tools.reach.others import NOBODY, become_nobody, isolated
@@ -22,7 +22,7 @@ def test_every_socket_of_a_process_is_found(tmp_path: Path) -> None:
     assert ("unix", "@reach-test") in found
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+@needs_root
 def test_what_another_user_may_not_is_refused_and_what_it_may_is_told() -> None:
     assert isolated(become_nobody, lambda: str(os.getuid())) == (False, str(NOBODY))
     assert isolated(become_nobody, lambda: read(Path("/proc/1/environ")))[0]

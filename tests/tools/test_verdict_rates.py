@@ -7,7 +7,12 @@ import pytest
 from tools.verdict_rates import MACHINES, RATIOS, Machine, outcomes, recorded_outcomes
 
 pytestmark = pytest.mark.full(
-    *("gpu_engine/verdict.py", "gpu_engine/noise.py", "gpu_engine/records.py", "gpu_engine/measure/statistics.py"),
+    *(
+        "gpu_engine/verdicts/verdict.py",
+        "gpu_engine/verdicts/noise.py",
+        "gpu_engine/records.py",
+        "gpu_engine/measure/statistics.py",
+    ),
     *("tools/verdict_rates.py", "tests/tools/test_verdict_rates.py", "tests/gpu_engine/identical_kernels.json"),
 )
 QUIET = [machine for machine in MACHINES if machine.name.startswith("quiet")]

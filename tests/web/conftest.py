@@ -12,8 +12,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, Measurement, Trace, as_json
+from gpu_engine.text.units import THIN
 from server import devices
 from server.db import Database
 from server.events import emit

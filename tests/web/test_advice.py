@@ -7,8 +7,8 @@ from fastapi.testclient import TestClient
 
 from gpu_engine.advisor import advise, rank
 from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu, gpu_named
-from gpu_engine.features import features
-from gpu_engine.findings.units import ratio, seconds
+from gpu_engine.matrices.features import features
+from gpu_engine.text.units import ratio, seconds
 from server import predictors
 from server.models import JobRow, JobState, MatrixRow
 from server.predictors import Predictor

@@ -9,15 +9,16 @@ from itertools import pairwise
 
 import pytest
 
-from gpu_engine import recordings
-from gpu_engine.findings import batched, formats, pagerank, products, scaling, units
+from gpu_engine.findings import batched, formats, pagerank, products, scaling
 from gpu_engine.findings.answer import answers
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.formats.groups import baseline_of, crossovers, group_by_facet, products_to_pay, time_to
 from gpu_engine.findings.pagerank.adaptive import pairs_of, pays
 from gpu_engine.findings.pagerank.runs import KINDS, is_adaptive, is_refined, run_groups
-from gpu_engine.verdict import compare
+from gpu_engine.recordings import files as recordings
+from gpu_engine.text import units
+from gpu_engine.verdicts.verdict import compare
 from web.figures.formats import conversion
 from web.figures.formats import products as figure_of_products
 from web.figures.formats.groups import by_place, quiet

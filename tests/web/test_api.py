@@ -4,7 +4,7 @@ from fastapi.testclient import TestClient
 
 from tests.samples.formats import timed
 from tests.web.conftest import Lab, add_measurement
-from web.api import FIGURES
+from web.figure_sources import SOURCES
 from web.figures.bandwidth import BANDWIDTH
 from web.figures.case_history import CASE_HISTORY
 from web.figures.headline import HEADLINE
@@ -75,7 +75,10 @@ def test_what_cannot_be_drawn_is_a_problem(client: TestClient, lab: Lab, url: st
     assert words in response.json()["detail"]
 
 
-@pytest.mark.parametrize("name", [name for name, (page, _) in FIGURES.items() if page])
+STUDY_NAMES = [page.name for page in PAGES]
+
+
+@pytest.mark.parametrize("name", [name for name, source in SOURCES.items() if source.needs in STUDY_NAMES])
 def test_an_empty_service_draws_an_empty_figure(client: TestClient, name: str) -> None:
     figure = plotly.io.from_json(client.get(f"/api/v1/figures/{name}").text)
     assert len(figure.data) == 0

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine import recordings as files
-from gpu_engine.recordings import Recording
+from gpu_engine.recordings import files
+from gpu_engine.recordings.files import Recording
 from server import devices, import_recordings
 from server.db import Database
 from server.models import JobState

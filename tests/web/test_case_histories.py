@@ -6,8 +6,8 @@ from typing import Any, get_args
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from server import import_recordings
 from server.db import Database
 from server.models import JobRow, JobState, MeasurementRow

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine import recordings
+from gpu_engine.recordings import files as recordings
 from server import import_recordings
 from server.catalogue import FACETS
 from server.models import MatrixRow
@@ -130,5 +130,5 @@ def test_generators_say_what_they_make(client: TestClient) -> None:
     assert (predicted["nnz"], predicted["bytes"], predicted["params"]["nz"]) == (20, 240, 1)
     huge = client.post("/api/v1/matrices/generate/preview", json={"family": "rmat", "scale": 28, "edge_factor": 256})
     assert huge.status_code == 413
-    assert "68\u202f719\u202f476\u202f736 nonzeros; at most" in huge.json()["detail"]
+    assert "68,719,476,736 nonzeros; at most" in huge.json()["detail"]
     assert client.get("/api/v1/matrices").json()["items"] == []

@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from server.models import JobState
 from tests.samples.formats import HOSTILE, study_of, timed, untimed
 from tests.web.conftest import Lab, add_job, add_study, get, words

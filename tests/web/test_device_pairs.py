@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.formats.device_pairs import pair
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from server import import_recordings
 from tests.samples.formats import study_of, timed
 from tests.samples.recording import sample

@@ -10,8 +10,8 @@ import plotly.io
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import THIN
 from server.models import JobState
 from tests.samples.formats import HOSTILE, study_of, timed
 from tests.web.conftest import Lab, add_job, get

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from server.models import JobState
 from tests.conftest import AddMatrix
 from tests.samples.formats import HOSTILE, study_of, timed

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine.recordings import uploaded
+from gpu_engine.recordings.files import uploaded
 from server import devices, import_recordings
 from server.db import Database
 from server.models import JobState, MatrixRow

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from server.models import JobState
 from tests.samples.formats import study_of, timed, untimed
 from tests.web.conftest import ON_GPU, Lab, add_job, get

@@ -4,7 +4,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from gpu_engine.advisor.gpus import GPUS
-from gpu_engine.features import features
+from gpu_engine.findings.finding import INTERVAL, RANGE
+from gpu_engine.matrices.features import features
 from gpu_engine.records import Case, Interim, as_json
 from server.models import JobRow
 from tests.web.conftest import Lab, get, sample_matrix
@@ -31,7 +32,7 @@ def test_a_bar_is_as_long_as_its_time_and_the_scale_ends_at_some_times_the_short
     assert picture.bars[1].texts == ("2.00\u202fs", "1.80\u202fs – 2.20\u202fs", "–")
     assert (picture.forecast, picture.caption) == (
         False,
-        "a, warm: provisional medians of the rounds so far, 95 % intervals.",
+        "a, warm: provisional medians of the rounds so far, 95 % interval.",
     )
 
 
@@ -42,6 +43,8 @@ def test_a_few_rounds_show_their_number_and_ends(rounds: int) -> None:
     assert picture is not None
     ends = "900\u202fms – 1.10\u202fs"
     assert picture.bars[0].texts[1] == (f"{rounds} rounds, {ends}" if rounds < 5 else "–")
+    assert picture.head == (RANGE if rounds < 5 else INTERVAL)
+    assert (INTERVAL in picture.caption) == (rounds >= 5)
 
 
 def test_predictions_stand_alone_until_there_are_times_and_beside_them_then() -> None:

@@ -16,7 +16,7 @@ from tests.samples.formats import timed
 from tests.web.conftest import Lab, add_job, add_measurement, add_study
 from web import page_cache
 from web.contexts import StudyPage
-from web.page_cache import PAGES_MAX, PageCache
+from web.page_cache import PageCache
 from web.selection import Selection
 from web.studies import page_of
 from web.views import study as view
@@ -31,7 +31,7 @@ def cache() -> PageCache:
 def shown(lab: Lab, cache: PageCache) -> Callable[..., StudyPage]:
     def page(**chosen: tuple[str, ...]) -> StudyPage:
         with lab.database.read() as session:
-            return cache.kept(session, view.page, page_of("formats"), Selection(**chosen))
+            return cache.kept(session, view.page, page_of("formats"), Selection().with_(**chosen))
 
     return page
 
@@ -135,7 +135,7 @@ def test_a_page_of_a_chosen_job_ends_with_it(lab: Lab, shown: Callable[..., Stud
 def test_results_are_found_behind_any_queue(
     lab: Lab, shown: Callable[..., StudyPage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("web.results.JOBS_MAX", 4)
+    monkeypatch.setattr("server.result_sources.JOBS_MAX", 4)
     jobs = shown().jobs
     for number in range(50, 55):
         add_job(lab.database, f"j{number}", "cpu", JobState.QUEUED, [], (lab.matrix,))
@@ -164,30 +164,3 @@ def test_whoever_asks_meanwhile_waits_for_the_same_page(
         monkeypatch.setattr(view, "page", make)
         first = shown()
         assert [other.result() for other in made] == [first]
-
-
-def test_a_page_that_could_not_be_made_is_tried_again(
-    shown: Callable[..., StudyPage], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page, calls = view.page, count(1)
-
-    def make(*given: Any) -> StudyPage:
-        if next(calls) == 1:
-            raise ZeroDivisionError
-        return page(*given)
-
-    monkeypatch.setattr(view, "page", make)
-    with pytest.raises(ZeroDivisionError):
-        shown()
-    assert shown().findings
-
-
-def test_only_the_pages_asked_for_last_are_kept(
-    cache: PageCache, shown: Callable[..., StudyPage], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("web.page_cache.PAGES_MAX", 2)
-    assert PAGES_MAX > 2
-    first, _ = shown(job=("j1",)), shown(job=("j2",))
-    assert shown(job=("j1",)) is first
-    shown(job=("j1",), cache=("cold",))
-    assert shown(job=("j1",)) is first, "asked for after the second one, which is gone"

@@ -21,7 +21,7 @@ from server.models import JobState
 from tests.conftest import AddMatrix
 from tests.samples.formats import study_of, timed
 from tests.web.conftest import CPU, GPU, ON_GPU, add_job, add_study, get, sample_matrix, words
-from web.api import FIGURES
+from web.figure_sources import SOURCES
 from web.papers import PAPERS, cpms_pagerank, pellr
 from web.papers.base import Exhibit, Paper
 from web.results import results_of
@@ -90,7 +90,7 @@ def test_every_link_leads_to_an_anchor_and_every_figure_is_there(client: TestCli
         assert f'id="{anchor}"' in response.text, place
         assert place.text.startswith(page_of(place.study).link)
         if place.is_figure:
-            assert place.part in FIGURES
+            assert place.part in SOURCES
 
 
 def test_the_list_is_a_table_of_contents(client: TestClient) -> None:

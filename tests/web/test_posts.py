@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from gpu_engine.recordings import uploaded
+from gpu_engine.recordings.files import uploaded
 from server import intake
 from server.jobs.queue import get_job
 from server.models import JobRow

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine import recordings as files
+from gpu_engine.recordings import files
 from server import import_recordings
 from server.models import JobState
 from tests.samples.formats import timed

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from gpu_engine import recordings as files
 from gpu_engine.generators import generate
+from gpu_engine.recordings import files
 from server import devices, import_recordings
 from server.models import JobState
 from tests.conftest import AddMatrix

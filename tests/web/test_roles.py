@@ -11,16 +11,17 @@ from gpu_engine.findings.data import MatrixFeatures, StudyData
 from tests.samples.recording import PROFILE
 from tests.samples.scaling import MATRICES, swept
 from tests.samples.studies import records_of
-from web.api import FIGURES
+from web.figure_sources import SOURCES
 from web.figures.bandwidth import BANDWIDTH
 from web.figures.base import Role
 from web.figures.case_history import CASE_HISTORY
+from web.figures.headline import HEADLINE
 from web.figures.history import HISTORY
+from web.figures.matrix import MATRIX_FIGURES
 from web.pictures import Picture
+from web.studies import PAGES
 from web.studies.base import StudyPage
-
-OVER_TIME = (HISTORY, CASE_HISTORY)
-"""Drawn from what the database has of several jobs; their own tests look at their roles."""
+from web.studies.formats import FORMATS
 
 PAINT = Path(__file__).parents[2] / "web" / "static" / "paint.js"
 PICTURE = Picture([[1, 0], [2, 3]], ((1, 1, 4), (2, 3, 5)), 9, 9, ())
@@ -31,7 +32,19 @@ def test_the_script_paints_every_role_and_no_other() -> None:
     assert re.findall(r"^  (\w+)[(:]", table, re.M) == list(get_args(Role))
 
 
-@pytest.mark.parametrize("name", [name for name, (_, figure) in FIGURES.items() if figure not in OVER_TIME])
+FIGURES: dict[str, tuple[StudyPage | None, Any]] = {
+    **{figure.name: (page, figure) for page in PAGES for figure in page.figures},
+    HEADLINE.name: (FORMATS, HEADLINE),
+    **{figure.name: (None, figure) for figure in (*MATRIX_FIGURES, BANDWIDTH)},
+}
+"""All but those over time, which are drawn from several jobs: their own tests look at their roles."""
+
+
+def test_every_figure_is_looked_at() -> None:
+    assert {*SOURCES} - {*FIGURES} == {HISTORY.name, CASE_HISTORY.name}
+
+
+@pytest.mark.parametrize("name", FIGURES)
 def test_every_trace_of_a_figure_has_a_role(name: str) -> None:
     page, figure = FIGURES[name]
     shown = figure.info(_data(page)) if page else PROFILE if figure is BANDWIDTH else PICTURE
@@ -47,4 +60,4 @@ def _data(page: StudyPage) -> StudyData:
     if page.name == "scaling":
         measurements, known = [*measurements, *swept()], known | MATRICES
     by_case = {("cpu", trace.case): trace for trace in traces}
-    return StudyData(measurements, known, traces=by_case, pair=("csr", "coo"))
+    return StudyData(measurements, known, traces=by_case, chosen={"pair": ("csr", "coo")})

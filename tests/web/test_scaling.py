@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from gpu_engine.findings.scaling.conclusions import STATEMENTS
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from server import devices
 from server.db import Database
 from server.models import JobState
@@ -72,7 +72,7 @@ def test_the_address_chooses_how_many_devices_and_what_of_their_phases(client: T
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("devices=many", "devices is 'many'; expected how many they are"),
+        ("devices=many", "devices is 'many'; expected a number of devices from 1 to 9,999"),
         ("devices=0", "devices is '0'"),
         ("devices=1&devices=2", "devices is given 2 times; give it once."),
         ("phases=halves", "phases is 'halves'; it must be one of times, shares."),

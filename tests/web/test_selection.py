@@ -3,7 +3,8 @@ from urllib.parse import parse_qsl
 import pytest
 
 from gpu_engine.errors import ParameterError
-from web.selection import VALUES_MAX, Selection, parse_options, parse_selection
+from web.selection import NAMES, VALUES_MAX, Selection, parse_options, parse_selection
+from web.studies import PAGES, page_parameters
 
 
 def test_repeats_keep_their_order_and_come_once() -> None:
@@ -11,30 +12,43 @@ def test_repeats_keep_their_order_and_come_once() -> None:
     assert selection == Selection(matrix=("b", "a"), cache=("cold",))
 
 
+def parse(query: list[tuple[str, str]]) -> Selection:
+    return parse_selection(query, own=page_parameters())
+
+
 def test_an_address_reads_back_as_the_same_selection() -> None:
-    selection = Selection(
-        ("j",),
-        ("m 1", "m&2"),
-        ("cuda:0",),
-        ("csr/vector",),
-        ("warm", "cold"),
-        (),
-        ("cusparse/best",),
-        ("pellr", "ell"),
-        ("paper",),
-        ("figure-12",),
-        ("-csr/vector",),
-        ("AT",),
-        ("same",),
-        ("100",),
-        ("y=Ax+y",),
-        ("4",),
-        ("shares",),
+    selection = Selection().with_(
+        job="j",
+        matrix=("m 1", "m&2"),
+        device="cuda:0",
+        kernel="csr/vector",
+        cache=("warm", "cold"),
+        baseline="cusparse/best",
+        kernels="paper",
+        sort="-csr/vector",
+        op="AT",
+        bits="same",
+        study="formats",
+        pair=("pellr", "ell"),
+        series="figure-12",
+        epsilon="1e-6",
+        batch="100",
+        operation="y=Ax+y",
+        devices="4",
+        phases="shares",
     )
-    assert parse_selection(parse_qsl(selection.query)) == selection
+    assert parse(parse_qsl(selection.query)) == selection
+    assert [*dict(selection.own)] == ["pair", "series", "epsilon", "batch", "operation", "devices", "phases"]
     assert Selection().query == ""
     of_set = Selection(set=("0123456789ab",), cache=("cold",))
-    assert parse_selection(parse_qsl(of_set.with_(set="0123456789ab", matrix=("a", "b")).query)) == of_set
+    assert parse(parse_qsl(of_set.with_(set="0123456789ab", matrix=("a", "b")).query)) == of_set
+
+
+def test_parameters_of_one_page_alone_are_replaced_and_taken_away() -> None:
+    chosen = Selection(cache=("cold",)).with_(batch="10", devices="4")
+    assert chosen.pairs == [("cache", "cold"), ("batch", "10"), ("devices", "4")]
+    assert chosen.with_(batch="20").pairs == [("cache", "cold"), ("batch", "20"), ("devices", "4")]
+    assert chosen.with_(batch=(), devices=()) == Selection(cache=("cold",))
 
 
 def test_with_replaces_a_parameter() -> None:
@@ -65,7 +79,7 @@ def test_with_replaces_a_parameter() -> None:
 )
 def test_what_cannot_be_shown_is_refused(query: list[tuple[str, str]], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
-        parse_selection(query)
+        parse(query)
 
 
 def test_options_of_a_list() -> None:
@@ -74,3 +88,10 @@ def test_options_of_a_list() -> None:
         parse_options([("q", "a"), ("q", "b")], ("q",))
     with pytest.raises(ParameterError, match="takes none"):
         parse_options([("q", "a")], ())
+
+
+def test_no_parameter_belongs_to_two_pages_or_to_all() -> None:
+    assert len(page_parameters()) == sum(len(page.parameters) for page in PAGES)
+    assert not {*page_parameters()} & {*NAMES, "own"}
+    with pytest.raises(ParameterError, match="no parameter 'batch' here"):
+        parse_selection([("batch", "1")])

@@ -1,15 +1,18 @@
 """The page that asks a browser for a token: where it leads from and to, and what cookie it gives."""
 
+import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
 from server import tokens
 from server.db import Database
-from server.guard import COOKIE
 from server.main import create_app
 from server.roles import Role
+from server.session_cookie import FILE
 from server.settings import Settings
 from server.tokens import Quotas
 from tests.conftest import ADDRESS
@@ -50,11 +53,37 @@ def test_a_page_that_needs_a_token_leads_to_the_sign_in_and_back(locked: TestCli
 
 def test_the_cookie_is_the_browsers_alone(locked: TestClient) -> None:
     plain = locked.post("/sign-in", data={"token": TOKEN}).headers["set-cookie"]
-    assert plain.partition("=")[0] == COOKIE
-    assert plain.partition("; ")[2] == "HttpOnly; Max-Age=43200; Path=/; SameSite=lax"
+    name = plain.partition("=")[0]
+    assert re.fullmatch(r"sparsight_[0-9a-f]{16}", name)
+    assert plain.partition("; ")[2] == "HttpOnly; Max-Age=7200; Path=/; SameSite=lax"
     secure = TestClient(locked.app, base_url="https://127.0.0.1", follow_redirects=False)
     cookie = secure.post("/sign-in", data={"token": TOKEN}).headers["set-cookie"]
+    assert cookie.startswith(f"__Host-{name}=")
     assert cookie.endswith("; SameSite=lax; Secure")
+    assert secure.get("/jobs", headers=HTML).status_code == 200
+
+
+def test_two_services_of_one_host_keep_a_browser_signed_in(
+    locked: TestClient, tmp_path: Path, migrated: Path, settings: Settings
+) -> None:
+    (tmp_path / "other").mkdir()
+    shutil.copy(migrated, tmp_path / "other" / "sparsight.db")
+    other = create_app(settings.model_copy(update={"token": TOKEN, "home": tmp_path / "other"}))
+    with TestClient(other, base_url="http://127.0.0.1:9000", headers=HTML, follow_redirects=False) as second:
+        # A browser has one jar for all ports of a host.
+        second.cookies = locked.cookies
+        for client in (locked, second):
+            client.post("/sign-in", data={"token": TOKEN})
+        assert [client.get("/jobs").status_code for client in (locked, second)] == [200, 200]
+        second.post("/sign-out")
+        assert [client.get("/jobs").status_code for client in (locked, second)] == [200, 303]
+
+
+def test_a_service_keeps_its_name(settings: Settings) -> None:
+    first, again = (create_app(settings).state.cookie.name("http") for _ in range(2))
+    assert first == again
+    (settings.home / FILE).write_text("; Domain=evil")
+    assert re.fullmatch(r"sparsight_[0-9a-f]{16}", create_app(settings).state.cookie.name("http"))
 
 
 @pytest.mark.parametrize("headers", [{"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}])

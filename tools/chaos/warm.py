@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 from ray import cloudpickle
 
 from gpu_engine.measure import cpu
-from server.jobs import dispatcher, worker
+from server.jobs import dispatcher, dispatcher_lock, worker
 from server.jobs.engine import Engine, ProcessDiedError, Stream, StreamEndError
 from server.jobs.task import Failure, StudyTask, run_study
 from server.processes import end_with_parent
@@ -197,7 +197,7 @@ def _dispatch(folder: str) -> NoReturn:
 
 def _work() -> None:
     worker._start = lambda command: ForkedDispatcher(command[-1])  # type: ignore[assignment,return-value]
-    worker.RESTART_S = worker.REFUSED_S = dispatcher.LOCK_S = PAUSE_S
+    worker.RESTART_S = worker.REFUSED_S = dispatcher_lock.LOCK_S = PAUSE_S
     dispatcher.Engine = ForkingEngine  # type: ignore[attr-defined]
     worker.supervise()
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.records import DeviceProfile
+from gpu_engine.text import units
 from web.figures.base import blank, escape, log_axis
 from web.palette import OKABE_ITO
 

@@ -9,8 +9,8 @@ from typing import Any, Generic, Literal, TypeVar
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.tables import Table
-from gpu_engine.findings.units import THIN, scientific
+from gpu_engine.text.tables import Table
+from gpu_engine.text.units import THIN, scientific
 
 STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 3.0, 4.0, 6.0, 8.0))
 TICKS_MIN = 4

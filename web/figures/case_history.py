@@ -12,9 +12,9 @@ from gpu_engine.findings.history.change_points import History, Period
 from gpu_engine.findings.history.records import Taken
 from gpu_engine.findings.history.sentences import growth_in_words, spread
 from gpu_engine.findings.history.tables import Marked, marked
-from gpu_engine.findings.units import TIME, Unit, moment, seconds, unit_for
 from gpu_engine.records import Measurement
-from web.figures import marks
+from gpu_engine.text.units import TIME, Unit, moment, seconds, unit_for
+from web.figures import busy, marks
 from web.figures.base import blank, caption, escape
 from web.figures.panels import Legend, panels
 from web.palette import style
@@ -76,8 +76,9 @@ def summary(info: Info) -> str:
     """What is drawn, and how to read it."""
     if not info.histories:
         return NOTHING
+    every = (taken.measurement for history in info.histories for taken in history.taken)
     return caption(
-        "The time of each case in every job that measured it, with its 95 % interval, against the date.",
+        f"The time of each case in every job that measured it{marks.with_intervals(every)}, against the date.",
         (
             "A thick line is the level of a period; where it steps, the time changed.",
             "A dashed line with a letter is where something changed underneath; the table below says what.",
@@ -151,6 +152,7 @@ def _points(history: History, taken: Sequence[Taken], y: Sequence[float], marker
         hovertext=[_hover(history, each) for each in taken],
         hoverinfo="text",
         meta={"role": "unsettled"},
+        **busy.evidence(([each.measurement] for each in taken), [each.job_id for each in taken]),
     )
 
 

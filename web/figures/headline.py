@@ -7,17 +7,19 @@ from statistics import geometric_mean
 import plotly.graph_objects as go
 
 from gpu_engine.competitors import BEST
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding, Row
 from gpu_engine.findings.formats import findings
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures import marks
 from web.figures.base import Figure, blank, log_axis
 from web.palette import OKABE_ITO
 
 HEIGHT_PX = 270
 NOTHING = "No matrix here has a time of a kernel of ours and one of cuSPARSE."
+BUSY = "The machine was busy on every matrix here: these times do not count."
 WORDS = ("faster", "slower", "same or ambiguous")
 COLORS = dict(zip(WORDS, (OKABE_ITO[0], OKABE_ITO[5], OKABE_ITO[0]), strict=True))
 
@@ -27,7 +29,8 @@ class Point:
     """A matrix: ratio is the time of cuSPARSE's best over that of our fastest kernel.
 
     interval  from the ends of both 95 % intervals: no narrower than the interval of the ratio
-    word      one of WORDS, the verdict on our kernel
+    word      one of WORDS, the verdict on our kernel; measurements: of both
+    busy      whether the machine was, so that the ratio is in no mean
     """
 
     matrix_id: str
@@ -36,11 +39,13 @@ class Point:
     word: str
     ratio: float
     interval: tuple[float, float]
+    measurements: tuple[Measurement, ...] = ()
+    busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The matrices, the largest gain first; mean: the geometric mean of all ratios, None where there are none."""
+    """The matrices, the largest gain first; mean: the geometric mean of the ratios that count, None without any."""
 
     points: tuple[Point, ...]
     mean: float | None
@@ -49,7 +54,8 @@ class Info:
 def info(data: StudyData) -> Info:
     """The findings with a time on both sides."""
     points = sorted((p for f in findings(data) for p in _points(f)), key=lambda point: -point.ratio)
-    return Info(tuple(points), geometric_mean([point.ratio for point in points]) if points else None)
+    quiet = [point.ratio for point in points if not point.busy]
+    return Info(tuple(points), geometric_mean(quiet) if quiet else None)
 
 
 def draw(info: Info) -> go.Figure:
@@ -83,9 +89,10 @@ def draw(info: Info) -> go.Figure:
 def summary(info: Info) -> str:
     """On how many matrices our fastest kernel is faster, and by how much over all."""
     if info.mean is None:
-        return NOTHING
-    faster, slower = (sum(point.word == word for point in info.points) for word in WORDS[:2])
-    total = len(info.points)
+        return BUSY if info.points else NOTHING
+    quiet = [point for point in info.points if not point.busy]
+    faster, slower = (sum(point.word == word for point in quiet) for word in WORDS[:2])
+    total = len(quiet)
     return (
         f"Our fastest kernel of each matrix beside cuSPARSE's fastest algorithm: {units.number(info.mean)} times as "
         f"fast in the geometric mean of {total} matrices, faster on {faster}, slower on {slower}, "
@@ -117,7 +124,8 @@ def _points(finding: Finding) -> Iterator[Point]:
     m = ours.measurement
     ends = (theirs.ci_low_s, m.ci_high_s), (theirs.ci_high_s, m.ci_low_s)
     low, high = (over / under if over and under else ours.ratio for over, under in ends)
-    yield Point(finding.matrix_id, finding.title, m.kernel, _word(finding, ours), ours.ratio, (low, high))
+    word, both, busy = _word(finding, ours), (m, theirs), bool(finding.busy)
+    yield Point(finding.matrix_id, finding.title, m.kernel, word, ours.ratio, (low, high), both, busy)
 
 
 def _word(finding: Finding, row: Row) -> str:
@@ -129,7 +137,7 @@ def _markers(word: str, placed: Sequence[tuple[int, Point]]) -> go.Scatter:
     symbol, outline = ("circle-open", 1.5) if word == WORDS[-1] else ("circle", 0.5)
     own = [point for _, point in placed]
     return marks.points(
-        [(place, point.ratio, _hover(point)) for place, point in placed],
+        [(place, point.ratio, _hover(point), *point.measurements) for place, point in placed],
         marks.point(COLORS[word], symbol, 7, outline),
         name=word,
         error_y=marks.intervals([p.ratio for p in own], [p.interval for p in own], width=0),

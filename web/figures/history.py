@@ -1,16 +1,18 @@
 """What a matrix took over the jobs that measured it: the fastest kernel of each, and some kernels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.differences import apart
-from gpu_engine.findings.finding import interval_text
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, TIME, Unit, moment, ratio, seconds, unit_for
+from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_head
+from gpu_engine.findings.formats.groups import without_duplicates
+from gpu_engine.findings.ranking import rank
 from gpu_engine.records import Measurement
-from web.figures import marks
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, TIME, Unit, moment, ratio, seconds, unit_for
+from gpu_engine.verdicts.differences import apart
+from web.figures import busy, marks
 from web.figures.base import blank, caption, escape, log_axis
 from web.figures.emphasis import NAMED_MAX
 from web.figures.formats.groups import place_in_words
@@ -19,6 +21,9 @@ from web.palette import style
 
 PANEL_PX = 240
 FASTEST = "the fastest"
+BUSY = "machine busy"
+"""In the place of a verdict on times that do not count."""
+
 NO_HISTORY = "No device has measured this matrix in two jobs."
 
 
@@ -29,6 +34,11 @@ class Visit:
     job_id: str
     queued_at: float
     kernels: dict[str, Measurement]
+
+    @property
+    def busy(self) -> bool:
+        """Whether the machine was, so that none of these times counts."""
+        return bool(rank(without_duplicates(list(self.kernels.values()))).busy)
 
     @property
     def fastest(self) -> Measurement:
@@ -54,6 +64,12 @@ def panel(place: tuple[str, str], visits: Sequence[Visit], chosen: Sequence[str]
     ever = dict.fromkeys(visit.fastest.kernel for visit in reversed(visits))
     known = {kernel for visit in visits for kernel in visit.kernels}
     return Panel(place, tuple(visits), tuple(k for k in (chosen or list(ever)[:NAMED_MAX]) if k in known))
+
+
+def busy_in_history(info: Sequence[Panel]) -> set[str]:
+    """Return the keys of the times that do not count."""
+    visits = [visit for own in info for visit in own.visits if visit.busy]
+    return {each for visit in visits for each in busy.keys(visit.kernels.values(), visit.job_id)}
 
 
 def draw(info: Sequence[Panel]) -> go.Figure:
@@ -88,8 +104,9 @@ def draw(info: Sequence[Panel]) -> go.Figure:
 def table(info: Sequence[Panel]) -> Table:
     """A row a kernel and job, the newest first: its time, and what it is against the time of the job before."""
     texts = ("queued, UTC", "job", "device", "cache", "kernel")
-    heads = (*(Head(text, numeric=False) for text in texts), Head("time"), Head("95 % interval"))
+    heads = (*(Head(text, numeric=False) for text in texts), Head("time"), Head(INTERVAL))
     heads += (Head("against", "the job before"), Head("verdict", numeric=False))
+    heads = with_interval_head(heads, _every(info))
     rows = []
     for own in info:
         for number, visit in reversed(list(enumerate(own.visits))):
@@ -98,6 +115,7 @@ def table(info: Sequence[Panel]) -> Table:
                 before = own.visits[number - 1].kernels.get(m.kernel) if number else None
                 said = apart(before, m) if before else None
                 against = (ratio(said.ratio), said.kind) if said else (MISSING, MISSING)
+                against = (against[0], BUSY) if visit.busy else against
                 times = seconds(m.median_s), interval_text(m)
                 rows.append((moment(visit.queued_at), visit.job_id[:8], *own.place, name, *times, *against))
     return Table(heads, tuple(rows))
@@ -112,11 +130,16 @@ def summary(info: Sequence[Panel]) -> str:
         first, last = own.visits[0].fastest, own.visits[-1].fastest
         went = f"{seconds(first.median_s)} ({first.kernel}) to {seconds(last.median_s)} ({last.kernel})"
         found.append(f"On {place_in_words(own.place)}, over {len(own.visits)} jobs, the fastest went from {went}.")
+    intervals = marks.with_intervals(_every(info))
     return caption(
-        "The time of a product in each job that measured it, the oldest on the left, with its 95 % interval.",
+        f"The time of a product in each job that measured it, the oldest on the left{intervals}.",
         found,
         ("The rounds of two jobs are not interleaved: a small step is no difference.",),
     )
+
+
+def _every(info: Sequence[Panel]) -> Iterator[Measurement]:
+    return (m for own in info for visit in own.visits for m in _shown(own, visit))
 
 
 def _queued(visit: Visit) -> str:
@@ -163,6 +186,7 @@ def _line(own: Panel, kernel: str, unit: Unit, legend: Legend) -> go.Scatter:
         hoverinfo="text",
         meta={"role": "unsettled"},
         **legend.entry(escape(kernel)),
+        **busy.evidence(([m] for _, m in points), [own.visits[n].job_id for n, _ in points]),
     )
 
 

@@ -1,19 +1,20 @@
 """Bars, points and panels of bars, with their hover texts and intervals: what the figures of every study share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 
 from gpu_engine.records import Measurement
+from web.figures import busy
 from web.figures.base import escape
 from web.figures.panels import panels
 
 LETTER_PX, FONT = 7, 12
 """How wide a letter of a label is, and its size, where none is given."""
 
-Mark = tuple[Any, Any, str]
-"""(x, y, hover text) of a bar or a point; None: no place on that axis."""
+Mark = tuple[Any, Any, str, *tuple[Measurement, ...]]
+"""(x, y, hover text) of a bar or a point, and the measurements behind it, if any; None: no place on that axis."""
 
 Panel = TypeVar("Panel")
 
@@ -52,6 +53,11 @@ def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **op
     # Without a length they would still have caps, and pass for narrow intervals.
     shown = {"visible": any(above) or any(below)}
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **shown, **options}
+
+
+def with_intervals(measurements: Iterable[Measurement]) -> str:
+    """Return what a caption says of the intervals of these times; empty where none has one."""
+    return ", with its 95 % interval" if any(m.ci_low_s for m in measurements) else ""
 
 
 def ratio_interval(base: Measurement, m: Measurement) -> tuple[float, float]:
@@ -110,4 +116,5 @@ def omission(drawn: int, total: int, what: str = "", where: str = "the table has
 
 def _coordinates(marks: Sequence[Mark]) -> dict[str, Any]:
     xs, ys, texts = ([mark[place] for mark in marks] for place in range(3))
-    return {"x": xs, "y": ys, "hovertext": texts, "hoverinfo": "text"}
+    of = busy.evidence(mark[3:] for mark in marks)
+    return {"x": xs, "y": ys, "hovertext": texts, "hoverinfo": "text", **of}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from gpu_engine.findings.units import THIN, count
+from gpu_engine.text.units import THIN, count
 from web.figures.base import blank
 from web.palette import OKABE_ITO, SEQUENTIAL
 from web.pictures import Picture

@@ -67,9 +67,11 @@ def _marks(trace: Any, letter: Letter, goes_on: Sequence[bool], ends: Sequence[f
     other = "y" if letter == "x" else "x"
     places = {letter: list(compress(ends, goes_on)), other: list(compress(trace[other], goes_on))}
     axes = {f"{each}axis": trace[f"{each}axis"] for each in ("x", "y") if trace[f"{each}axis"]}
+    of = {} if trace.customdata is None else {"customdata": list(compress(trace.customdata, goes_on))}
     return go.Scatter(
         **places,
         **axes,
+        **of,
         mode="markers",
         marker={"symbol": symbol, "size": 8},
         hovertext=[f"the interval goes on past {WHISKER_MAX:g} times the median"] * len(places[letter]),

@@ -7,9 +7,8 @@ from typing import Any
 
 from gpu_engine.findings.conclusions import Conclusion
 from gpu_engine.findings.data import StudyData
-from web.selection import VALUES_MAX, Selection
+from web.selection import VALUES_MAX, Selection, study_url
 from web.studies import page_of
-from web.views.lines import study_url
 
 Judge = Callable[[StudyData], Sequence[Conclusion]]
 """A study's conclusions on a paper: `gpu_engine.findings.<study>.conclusions.conclusions`."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpu_engine.findings.tables import Table
+from gpu_engine.text.tables import Table
 from web.papers.base import Exhibit
 from web.parts import Chart, Choice, Link
 

@@ -61,10 +61,9 @@ const PAINT = {
   beyond(trace, { ink }) {
     trace.marker.color = ink;
   },
-  busy(trace, { muted, line }) {
-    trace.marker.color = trace.marker.line.color = line;
-    trace.marker.pattern.fgcolor = muted;
-    if (trace.error_x) Object.assign(trace.error_x, { color: muted, thickness: 1 });
+  busy(trace, colors) {
+    trace.marker.color = colors["line-strong"];
+    trace.marker.line.color = colors.muted;
   },
   profile: keep,
   gamma: keep,
@@ -72,11 +71,26 @@ const PAINT = {
   histogram: keep,
 };
 
+// Marks of times that do not count because the machine was busy are gray, whatever their role.
+function mute(trace, colors) {
+  const { marker, meta, error_x: x, error_y: y } = trace;
+  if (!meta.busy) return;
+  const own = (value, place) => (Array.isArray(value) ? value[place] : value);
+  const mixed = (value, gray) => meta.busy.map((isBusy, place) => (isBusy ? gray : own(value, place)));
+  marker.color = mixed(marker.color, colors["line-strong"]);
+  marker.line = { ...marker.line, color: mixed(marker.line?.color, colors.muted) };
+  if (marker.pattern) Object.assign(marker.pattern, { bgcolor: marker.color, fgcolor: mixed(marker.pattern.fgcolor, colors.muted) });
+  for (const bars of [x, y]) if (bars) bars.color = colors.muted;
+}
+
 // A copy of the figure in the colours of the page, or of a scheme.
 export function painted(source, scheme = "") {
   const { data, layout } = structuredClone(source);
   const colors = palette(scheme);
-  for (const trace of data) PAINT[trace.meta.role](trace, colors);
+  for (const trace of data) {
+    PAINT[trace.meta.role](trace, colors);
+    mute(trace, colors);
+  }
   Object.assign(layout, {
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",

@@ -1,6 +1,7 @@
 """PAGES: the one list of the pages of studies; navigation, home, jobs, figures and the API follow from it."""
 
 from gpu_engine.errors import NotFoundError, quote
+from web.selection import PageParameter
 from web.studies.base import StudyPage
 from web.studies.batched import BATCHED
 from web.studies.formats import FORMATS
@@ -17,3 +18,8 @@ def page_of(study: str) -> StudyPage:
         if page.name == study:
             return page
     raise NotFoundError(f"The study {quote(study)} has no page; studies with one: {', '.join(p.name for p in PAGES)}.")
+
+
+def page_parameters() -> dict[str, PageParameter]:
+    """Return the parameters that only one study's page has, by name; every page and figure takes and keeps them."""
+    return {parameter.name: parameter for page in PAGES for parameter in page.parameters}

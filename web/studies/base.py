@@ -4,17 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpu_engine.findings import units
 from gpu_engine.findings.answer import Answer, Contest, answers, of_findings
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 from gpu_engine.studies.base import Study
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import Figure
 from web.palette import style
 from web.parts import Choice, Field, Link, TitledTable
 from web.results import Results
+from web.selection import PageParameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ class StudyPage:
     contests       what the answer of the page is made of, `what` in the plural; None: a contest per finding
     of_paper       whether a kernel is one of the paper's; all others are ours or of libraries
     alone, named   figures that show a few kernels: by themselves, or beside what is compared with all
+    parameters     of the address that only this page has; `StudyData.chosen` holds their values
     conclusions    of a paper, each beside what is shown
     links          by the name of a figure, to other pages on the same
     job_figures    the first of these that has something to show is on the page of a job
@@ -143,6 +145,7 @@ class StudyPage:
     overview: Callable[[StudyData], Sequence[str]] = nothing
     caveat: Callable[[StudyData], str] = field(default=lambda _: "")
     switches: tuple[Switch, ...] = ()
+    parameters: tuple[PageParameter, ...] = ()
     selects: tuple[Select, ...] = ()
     forms: tuple[Form, ...] = ()
     conclusions: Section | None = None

@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 
-from gpu_engine.findings import units
 from gpu_engine.findings.batched import conclusions, contests, finding
-from gpu_engine.findings.batched.groups import PAPER, batch_groups, largest, operation_of, operations
+from gpu_engine.findings.batched.groups import BATCH, OPERATION, PAPER, batch_groups, largest, operation_of, operations
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.records import CACHES
 from gpu_engine.studies.batched import BatchedStudy
+from gpu_engine.text import units
 from web.figures.base import Figure
 from web.figures.batched import conversion, density, growth, mixed, winners
 from web.palette import batch_style
 from web.parts import Choice, TitledTable
 from web.results import Results
+from web.selection import PageParameter, whole_number
 from web.studies.base import Section, Select, StudyPage, Switch, on_cpu
 
 CPU_CAVEAT = (
@@ -35,11 +36,11 @@ FIGURES = tuple(
 
 def _findings(data: StudyData) -> tuple[Finding, ...]:
     """Of each matrix and mixture the batch of the chosen size, else the largest with a time."""
-    return tuple(finding(group, data) for group in largest(batch_groups(data), data.batch))
+    return tuple(finding(group, data) for group in largest(batch_groups(data), data.number(BATCH)))
 
 
 def _sizes(results: Results) -> Sequence[Choice]:
-    chosen = results.data.batch
+    chosen = results.data.number(BATCH)
     sizes = {m.details.problems for m in results.measurements if m.details.problems} | ({chosen} if chosen else set())
     choices = (Choice(str(size), units.count(size), size == chosen) for size in sorted(sizes))
     return (Choice("", "the largest", not chosen), *choices) if sizes else ()
@@ -68,9 +69,10 @@ BATCHED = StudyPage(
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
     switches=(
         Switch("cache", "Cache", lambda _: CACHES, lambda results: results.selection.cache),
-        Switch("operation", "Operation", _operations, lambda results: (operation_of(results.data),)),
+        Switch(OPERATION, "Operation", _operations, lambda results: (operation_of(results.data),)),
     ),
-    selects=(Select("batch", "batch", "Problems of a batch", _sizes),),
+    parameters=(whole_number(BATCH, 9_999_999, "problems"), PageParameter(OPERATION)),
+    selects=(Select("batch", BATCH, "Problems of a batch", _sizes),),
     conclusions=Section(
         "conclusions",
         "The paper’s conclusions, and this device",

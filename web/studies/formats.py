@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData, op_of
 from gpu_engine.findings.formats import conclusions, contests, findings, reproducibility, transpose
 from gpu_engine.findings.formats.groups import BASELINES, OF_TRANSPOSE
 from gpu_engine.findings.formats.paper import SERIES
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import CACHES, TRANSPOSED
 from gpu_engine.studies.formats import FormatsStudy
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import Figure
 from web.figures.formats import (
     bars,
@@ -29,9 +29,12 @@ from web.figures.formats import (
     systems,
 )
 from web.figures.formats.groups import by_place, formats_of
+from web.figures.formats.ratio import PAIR
+from web.figures.formats.side_by_side import FIGURES as FIGURES_OF_PAPER
+from web.figures.formats.side_by_side import SERIES_PARAMETER
 from web.parts import Choice, Field, TitledTable
 from web.results import Results
-from web.selection import SAME_BITS, SERIES_OF
+from web.selection import SAME_BITS, PageParameter, one_of
 from web.sorting import KEYS
 from web.studies.base import Features, Form, Section, Select, StudyPage, Switch, by_sigma, features
 
@@ -80,6 +83,9 @@ def _structure(results: Results) -> Table:
     return Table((*table.heads, *heads), tuple((*row, *own) for row, own in zip(table.rows, more, strict=True)))
 
 
+SERIES_OF = ("all", *FIGURES_OF_PAPER)
+"""The formats that stand side by side."""
+
 SERIES_NAMES = {name: name.replace("figure-", "Figure ") for name in SERIES_OF}
 """The formats of the paper's figures → the link that leads to them."""
 
@@ -98,7 +104,7 @@ def _orders(results: Results) -> Sequence[str]:
     """A link a key, that of the order shown with its arrow."""
     (sort,) = results.selection.sort or (heatmap.DEFAULT,)
     shown = _current_order(results)
-    is_heatmap = _series(results) and results.data.series in ("", SERIES_OF[0])
+    is_heatmap = _series(results) and results.data.choice(SERIES_PARAMETER, SERIES_OF[0]) == SERIES_OF[0]
     return (
         [shown[0] if shown and key == sort.removeprefix("-") else text for key, text in KEYS.items()]
         if is_heatmap
@@ -117,7 +123,7 @@ def _order_by_kernel(data: StudyData) -> Sequence[Field]:
     kernels = sorted(
         {m.kernel for groups in by_place(data.measurements).values() for own in groups.values() for m in own}
     )
-    if len({m.matrix_id for m in data.measurements}) < 2 or data.series not in ("", SERIES_OF[0]):
+    if len({m.matrix_id for m in data.measurements}) < 2 or data.choice(SERIES_PARAMETER, SERIES_OF[0]) != SERIES_OF[0]:
         return ()
     ends = (("", "nearest"), ("-", "farthest"))
     orders = [
@@ -161,7 +167,7 @@ def _pair(place: int, unset: str) -> Select:
     """A field for one of the two formats of a pair; hidden for a lone matrix."""
 
     def choices(results: Results) -> Sequence[Choice]:
-        pair = results.data.pair
+        pair = results.data.chosen.get(PAIR, ())
         places = [groups for groups in by_place(results.measurements).values() if len(groups) > 1]
         known = tuple(dict.fromkeys((*pair, *(name for groups in places for name in formats_of(groups)))))
         if len(known) < 2:
@@ -169,7 +175,7 @@ def _pair(place: int, unset: str) -> Select:
         chosen = (*pair, "", "")[place]
         return (Choice("", unset), *(Choice(name, name, name == chosen) for name in known))
 
-    return Select(("pair-first", "pair-second")[place], "pair", ("Ratio of", "over")[place], choices)
+    return Select(("pair-first", "pair-second")[place], PAIR, ("Ratio of", "over")[place], choices)
 
 
 FORMATS = StudyPage(
@@ -197,15 +203,16 @@ FORMATS = StudyPage(
             values={**{name: (op,) for op, name in NAMES_OF_OPS.items()}, BOTH: ()},
         ),
         Switch(
-            "series",
+            SERIES_PARAMETER,
             "Formats of the paper",
             _series,
-            lambda results: (SERIES_NAMES[results.data.series or SERIES_OF[0]],),
+            lambda results: (SERIES_NAMES[results.data.choice(SERIES_PARAMETER, SERIES_OF[0])],),
             figure="side-by-side",
             values={text: (name,) for name, text in SERIES_NAMES.items()},
         ),
         Switch("sort", "Sort", _orders, _current_order, figure="side-by-side", values=SORTED_BY),
     ),
+    parameters=(PageParameter(PAIR, many=True), one_of(SERIES_PARAMETER, SERIES_OF)),
     forms=(Form("side-by-side", ("sort",), _order_by_kernel, "Sort"),),
     selects=(
         Select("baseline", "baseline", "Baseline", _baselines),

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank import conclusions, contests, findings, top_pages
 from gpu_engine.findings.pagerank.adaptive import pays
 from gpu_engine.findings.pagerank.runs import SCHEDULE, run_groups
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.pagerank import Schedule
 from gpu_engine.studies.pagerank import PagerankStudy
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import Figure
 from web.figures.pagerank import breakdown, fusion, gamma, graphs, links, paper, pull, timeline, total, what_if
 from web.forms import form_fields
 from web.parts import Choice, Field, Link, TitledTable
 from web.results import Results
-from web.selection import WHAT_IF
+from web.selection import PageParameter
 from web.studies.base import Features, Form, Section, StudyPage, by_sigma, on_cpu
 
 CPU_CAVEAT = (
@@ -93,6 +93,9 @@ def _transition(results: Results, matrix_id: str) -> tuple[str, str]:
     return " / ".join(map(units.count, links)), " / ".join(map(units.count, dangling))
 
 
+WHAT_IF = (*SCHEDULE, what_if.EPSILON, what_if.REPLAY)
+"""Another schedule, where its runs end, and the kernel whose trace is replayed under it."""
+
 UNTIL = "The change γ under which a run ends; empty: where it ended."
 
 
@@ -103,14 +106,14 @@ def _what_if(data: StudyData) -> Sequence[Field]:
         return ()
     default = Schedule()
     numbers = [
-        replace(field, value=data.what_if.get(field.name, f"{getattr(default, field.name):g}"))
+        replace(field, value=data.choice(field.name, f"{getattr(default, field.name):g}"))
         for field in form_fields(Schedule)
         if field.name in SCHEDULE
     ]
-    chosen = data.what_if.get("replay", "")
-    ends = Field(what_if.EPSILON, "number", data.what_if.get(what_if.EPSILON, ""), UNTIL, "0", "1", "any", ())
+    chosen = data.choice(what_if.REPLAY)
+    ends = Field(what_if.EPSILON, "number", data.choice(what_if.EPSILON), UNTIL, "0", "1", "any", ())
     options = (Choice("", "the run in fp64", not chosen), *(Choice(k, k, k == chosen) for k in kernels))
-    return (*numbers, ends, Field("replay", "choice", chosen, "Trace of", "", "", "", options))
+    return (*numbers, ends, Field(what_if.REPLAY, "choice", chosen, "Trace of", "", "", "", options))
 
 
 PAGERANK = StudyPage(
@@ -130,6 +133,7 @@ PAGERANK = StudyPage(
     what="graphs",
     of_paper=lambda kernel: kernel.partition("+")[0] in conclusions.LAYOUTS,
     caveat=lambda data: CPU_CAVEAT if on_cpu(data) else "",
+    parameters=tuple(map(PageParameter, WHAT_IF)),
     forms=(Form("pagerank-what-if", WHAT_IF, _what_if, "Replay"),),
     links={"pagerank-graphs": FIGURE_4, "pagerank-pull": FIGURE_4},
     sections=(

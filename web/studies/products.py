@@ -1,7 +1,7 @@
 """The page of the `products` study: Figure 4 of the CPMS PageRank paper by itself."""
 
 from gpu_engine.findings.products import conclusions, contests, findings, overview
-from gpu_engine.studies.products import ProductsStudy
+from gpu_engine.studies.link_products import ProductsStudy
 from web.figures.base import Figure
 from web.figures.products import blocks, gains
 from web.parts import TitledTable

@@ -6,7 +6,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling import conclusions, contests, findings
 from gpu_engine.findings.scaling.balance import tables
 from gpu_engine.findings.scaling.cases import WORKS, is_virtual
-from gpu_engine.findings.scaling.groups import devices_in_words, numbers_of_devices
+from gpu_engine.findings.scaling.groups import DEVICES, devices_in_words, numbers_of_devices
 from gpu_engine.findings.scaling.sentences import VIRTUAL_CAVEAT
 from gpu_engine.findings.scaling.weak import weak_scaling
 from gpu_engine.multigpu.strategies import PAPER_STRATEGIES
@@ -16,7 +16,7 @@ from web.figures.scaling import balance, iteration, phases, ratio, speedup
 from web.palette import partitioning_style
 from web.parts import Choice, TitledTable
 from web.results import Results
-from web.selection import PHASES_AS
+from web.selection import one_of, whole_number
 from web.studies.base import Section, Select, StudyPage, Switch
 
 FIGURES = (
@@ -72,7 +72,7 @@ def _is_virtual(data: StudyData) -> bool:
 
 
 def _numbers(results: Results) -> Sequence[Choice]:
-    data, chosen = results.data, results.data.devices
+    data, chosen = results.data, results.data.number(DEVICES)
     offered = sorted({*numbers_of_devices(data), *((chosen,) if chosen else ())})
     virtual = _is_virtual(data)
     choices = (Choice(str(number), devices_in_words(number, virtual), number == chosen) for number in offered)
@@ -80,7 +80,7 @@ def _numbers(results: Results) -> Sequence[Choice]:
 
 
 def _phases(results: Results) -> Sequence[str]:
-    return PHASES_AS if phases.info(results.data).bars.every else ()
+    return (phases.TIMES, phases.SHARES) if phases.info(results.data).bars.every else ()
 
 
 def _balance(data: StudyData) -> Sequence[TitledTable]:
@@ -110,14 +110,18 @@ SCALING = StudyPage(
     caveat=lambda data: VIRTUAL_CAVEAT if _is_virtual(data) else "",
     switches=(
         Switch(
-            "phases",
+            phases.PHASES,
             "Phases",
             _phases,
-            lambda results: (results.data.phases or PHASES_AS[0],),
+            lambda results: (results.data.choice(phases.PHASES, phases.TIMES),),
             figure="scaling-phases",
         ),
     ),
-    selects=(Select("devices", "devices", "Number of devices", _numbers),),
+    parameters=(
+        whole_number(DEVICES, 9999, "devices"),
+        one_of(phases.PHASES, (phases.TIMES, phases.SHARES)),
+    ),
+    selects=(Select("devices", DEVICES, "Number of devices", _numbers),),
     swatch=lambda m: partitioning_style(m.format).color,
     conclusions=Section(
         "conclusions",

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from gpu_engine.findings.answer import TRIED_MIN, Answer
 from gpu_engine.findings.answer_text import buckets, sentence, short, shown, table
-from gpu_engine.findings.units import percent
+from gpu_engine.text.units import percent
 from web.kernels import PRESETS, preset, wanted
 from web.parts import AnswerSection, Choice, FoldedTable, KernelChooser, Link
 from web.results import Results
-from web.selection import Selection
+from web.selection import study_url
 from web.strips import strips
 from web.studies.base import StudyPage
-from web.views.lines import study_url
 
 PENALTY_NOTE = "What has no time counts as twice the slowest there."
 ABSENT_NOTE = "What was not tried everywhere comes last, with its mean over where it was tried."
@@ -24,10 +23,11 @@ def sections(study: StudyPage, answers: Sequence[Answer], results: Results) -> t
     return tuple(_section(study, answer, ordered, results) for answer in ordered)
 
 
-def chooser(study: StudyPage, results: Results, asked: Selection) -> KernelChooser | None:
+def chooser(study: StudyPage, results: Results) -> KernelChooser | None:
     """The presets as links and the kernels one by one; None where there is no choice."""
     if len(results.kernels) < 2:
         return None
+    asked = results.asked
     links = tuple(
         Link(text, study_url(study.name, asked.with_(kernels=value, kernel=())), value == preset(asked))
         for value, text in PRESETS.items()

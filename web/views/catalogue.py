@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from gpu_engine.findings import units
 from gpu_engine.generators import GENERATORS, Generator
 from gpu_engine.studies import STUDIES
+from gpu_engine.text import units
 from server import catalogue, devices, intake, matrix_sets, recorded_results
 from server.collection.entries import Entry
 from server.collection.fetcher import Fetcher
@@ -20,10 +20,10 @@ from web.matrix_contexts import ByName, CatalogueLine, Family, MatricesPage, Mat
 from web.parts import Choice, Choices, Column, Link, LinkSwitch
 from web.recorded import recorded_formats
 from web.results import device_names, results_of
-from web.selection import Selection
+from web.selection import Selection, study_url
 from web.studies import PAGES
 from web.studies.formats import FORMATS
-from web.views.lines import matrix_line, study_url
+from web.views.lines import matrix_line
 
 PAGE = 50
 SUGGESTED = 100

@@ -2,30 +2,34 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.differences import Difference, DifferenceKind, differences
 from gpu_engine.errors import ParameterError, quote
-from gpu_engine.findings import units
-from gpu_engine.findings.data import MatrixFeatures
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import Measurement
 from gpu_engine.studies import study as find_study
+from gpu_engine.studies.results import busy_measurements
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.verdicts.differences import Difference, DifferenceKind, differences
 from server import results
 from server.jobs import queue
 from server.models import JobRow
+from server.result_sources import JOBS_MAX
 from web.forms import form_fields
 from web.job_contexts import ChangedCase, ComparePage
 from web.parts import Choice, Link, LinkSwitch
 from web.provenance import environment_of, sources_of
-from web.results import JOBS_MAX
 from web.views.lines import job_lines
 from web.views.measure import settings_of
 
 SHOWN = {"": "every case", "different": "only what differs"}
+Place = tuple[object, ...]
+"""Matrix, cache state, kernel and axes of a case."""
+
 UNLIKE = ("faster", "slower", "failed", "missing")
 """Verdicts on cases that differ."""
 
@@ -72,6 +76,8 @@ def page(session: Session, job_id: str, other_id: str, show: str) -> ComparePage
     old, new = (results.measurements(session, (row.id,), samples=True) for row in rows)
     found = sorted(differences(old, new), key=_by_change)
     features = results.matrix_features(session, dict.fromkeys(d.matrix_id for d in found))
+    doubtful = [_doubtful(own) for own in (old, new)]
+    either = doubtful[0] | doubtful[1]
     lines = job_lines(session, rows)
     address = f"/jobs/{job_id}/compare?with={other_id}"
     return ComparePage(
@@ -80,12 +86,12 @@ def page(session: Session, job_id: str, other_id: str, show: str) -> ComparePage
         before=lines[0],
         after=lines[1],
         sentence=_sentence(found),
-        notes=(NOT_INTERLEAVED, *_noise(old, new)),
+        notes=(NOT_INTERLEAVED, *_noise(old, new), *_busy(doubtful)),
         show=LinkSwitch(
             "Show",
             tuple(Link(text, f"{address}&show={key}" if key else address, key == show) for key, text in SHOWN.items()),
         ),
-        cases=tuple(_case(d, features) for d in found if not show or d.verdict in UNLIKE),
+        cases=tuple(_case(d, features, either) for d in found if not show or d.verdict in UNLIKE),
         changed=_changed(before, after, old, new),
     )
 
@@ -121,7 +127,22 @@ def _noise(old: Sequence[Measurement], new: Sequence[Measurement]) -> tuple[str,
     return (f"A kernel that entered every round twice differed from itself by up to {before} before, {after} after.",)
 
 
-def _case(d: Difference, features: Mapping[str, MatrixFeatures]) -> ChangedCase:
+def _doubtful(own: Sequence[Measurement]) -> set[Place]:
+    """Return the places of the measurements of a job that do not count because the machine was busy."""
+    return {(m.matrix_id, m.cache, m.kernel, *m.axes.items()) for m in busy_measurements(StudyData(own))}
+
+
+def _busy(doubtful: Sequence[Collection[Place]]) -> tuple[str, ...]:
+    """Return a sentence on the cases that do not count; none where all do."""
+    before, after = map(len, doubtful)
+    if not before and not after:
+        return ()
+    return (
+        f"The machine was busy during {before} cases before and {after} after: these times are gray, and do not count.",
+    )
+
+
+def _case(d: Difference, features: Mapping[str, MatrixFeatures], busy: Collection[Place]) -> ChangedCase:
     axes = " ".join(f"{name}={value}" for name, value in d.axes.items())
     return ChangedCase(
         matrix=Link(features[d.matrix_id].name, f"/matrices/{d.matrix_id}"),
@@ -132,6 +153,7 @@ def _case(d: Difference, features: Mapping[str, MatrixFeatures]) -> ChangedCase:
         before=units.seconds(d.baseline_s),
         after=units.seconds(d.other_s),
         reason=d.reason,
+        busy=(d.matrix_id, d.cache, d.other, *d.axes.items()) in busy,
     )
 
 

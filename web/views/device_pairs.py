@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings.formats.device_pairs import pair
 from gpu_engine.records import CACHES
+from server.result_sources import find_sources
 from web.contexts import DevicePairPage
 from web.parts import Choice, Choices, Link, LinkSwitch
-from web.results import CACHE_DEFAULT, available, device_names, results_of
+from web.results import CACHE_DEFAULT, device_names, results_of
 from web.selection import Selection
 from web.studies.formats import FORMATS
 
@@ -20,7 +21,7 @@ OPTIONS = ("first", "second", "cache")
 def page(session: Session, options: Mapping[str, str]) -> DevicePairPage:
     """What the second device gains over the first; raises ParameterError for a device without results of formats."""
     names = device_names(session)
-    known = available(session, FORMATS.name, Selection()).devices
+    known = find_sources(session, FORMATS.name).devices
     chosen = [options["first"], options["second"]]
     for side, device in zip(OPTIONS, chosen, strict=False):
         if device and device not in known:

@@ -10,14 +10,14 @@ from web.parts import Link
 
 def index() -> DocumentsPage:
     """Every document."""
-    return DocumentsPage("Documents", "", tuple(documents.document(name) for name in documents.names()))
+    return DocumentsPage("Documents", "", tuple(map(documents.head, documents.names())))
 
 
 def page(name: str) -> DocumentPage:
     """One document; raises NotFoundError."""
     shown = documents.document(name)
     others = tuple(
-        Link(documents.document(other).title, documents.href(other), other == name) for other in documents.names()
+        Link(documents.head(other).title, documents.href(other), other == name) for other in documents.names()
     )
     return DocumentPage(shown.title, "", shown, others)
 

@@ -6,16 +6,17 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.findings.history import tables
 from gpu_engine.findings.history.sentences import sentences
-from gpu_engine.findings.units import count
+from gpu_engine.text.units import count
 from server.histories import NEWEST
 from server.jobs import queue
 from server.models import JobState
+from server.result_sources import find_sources
 from server.results import matrix_features
 from web.case_histories import Shown, other_caches, shown
 from web.contexts import HistoryPage
 from web.figures.case_history import CASE_HISTORY, info, summary
 from web.parts import Chart, Choice, Choices, Link, LinkSwitch
-from web.results import available, device_names
+from web.results import device_names
 from web.selection import Selection
 from web.studies import PAGES
 
@@ -48,7 +49,9 @@ def page(session: Session, selection: Selection) -> HistoryPage:
         ),
         points=tables.change_points(seen.histories),
         underneath=tables.underneath(seen.histories),
-        measurements=tables.measurements(seen.drawn),
+        measurements=tables.measurements(
+            seen.drawn, {(job_id, m.case) for job_id, own in seen.busy.items() for m in own}
+        ),
         note=_note(seen),
         data=f"/api/v1/history?{_data(seen)}",
     )
@@ -64,9 +67,9 @@ def _topics(session: Session, seen: Shown) -> str:
 def _selects(session: Session, seen: Shown) -> tuple[Choices, ...]:
     """The study, the matrix and the device, each with what the chosen ones before it have results of."""
     place, names = seen.place, device_names(session)
-    known = available(session, place.study, Selection(matrix=tuple(filter(None, [place.matrix_id]))))
+    known = find_sources(session, place.study, matrices=tuple(filter(None, [place.matrix_id])))
     here = tuple(dict.fromkeys(filter(None, (place.device, *(job.device for job in known.jobs)))))
-    of_study = available(session, place.study, Selection(device=known.devices))
+    of_study = find_sources(session, place.study, devices=known.devices)
     ids = tuple(dict.fromkeys(filter(None, (place.matrix_id, *(m for job in of_study.jobs for m in job.matrix_ids)))))
     matrices = matrix_features(session, ids)
     return (

@@ -3,20 +3,21 @@
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from server import first_start, import_recordings, recorded_results
+from server import engine_faults, first_start, import_recordings, recorded_results
 from server.jobs import queue
 from server.models import JobRow, JobState, MatrixRow, MatrixState
+from server.result_sources import find_sources
 from web.contexts import DevicesPage, HomePage
 from web.figures import headline
 from web.figures.headline import HEADLINE
 from web.page_cache import PageCache
 from web.parts import Chart, FindingLine, Headline, Link
 from web.recorded import recorded_formats
-from web.results import available, device_names, results_of
-from web.selection import Selection
+from web.results import device_names, results_of
+from web.selection import Selection, study_url
 from web.studies import PAGES
 from web.studies.base import StudyPage
-from web.views.lines import device_lines, finding_lines, job_lines, study_url
+from web.views.lines import device_lines, finding_lines, job_lines
 
 JOBS_SHOWN = 20
 
@@ -59,7 +60,7 @@ def _newest(session: Session, pages: PageCache) -> tuple[FindingLine, ...]:
 
 def newest_findings(session: Session, study: StudyPage, asked: Selection) -> tuple[FindingLine, ...]:
     """The first findings of a study, of the matrices that were measured last."""
-    known = available(session, study.name, asked)
+    known = find_sources(session, study.name, asked.job, asked.matrix, asked.device)
     newest = results_of(session, study.name, asked.with_(matrix=known.matrices[: study.home_findings]))
     return finding_lines(study, newest)[: study.home_findings]
 
@@ -94,4 +95,5 @@ def _is_beginning(session: Session) -> bool:
 
 def devices_page(session: Session) -> DevicesPage:
     """Every device and its bandwidth."""
-    return DevicesPage(title="Devices", topics="", devices=device_lines(session))
+    faults = tuple(map(engine_faults.describe, engine_faults.list_faults(session)))
+    return DevicesPage(title="Devices", topics="", faults=faults, devices=device_lines(session))

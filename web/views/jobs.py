@@ -9,13 +9,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from gpu_engine.advisor.gpus import gpu_named
-from gpu_engine.findings import units
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import CACHES, TIMED, Measurement
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.formats import FormatsStudy
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from server import devices
 from server.db import clock
 from server.jobs import annotations, queue
@@ -27,11 +27,11 @@ from web.interim import InterimBars, bars, matrix_of
 from web.job_contexts import JobPage, JobsPage
 from web.parts import Chart, FoldedTable, Link
 from web.results import CACHE_DEFAULT, Results, results_of
-from web.selection import Selection
+from web.selection import Selection, study_url
 from web.studies import page_of
 from web.studies.base import StudyPage
 from web.views.compare import earlier
-from web.views.lines import finding_lines, job_lines, study_url, without_time
+from web.views.lines import finding_lines, job_lines, without_time
 from web.views.measure import settings_of
 from web.views.study import chart, contents
 
@@ -89,7 +89,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
         facts=_facts(session, row, document),
         settings=_settings(row),
         again=f"/measure?{urlencode({'again': row.id})}",
-        error=str(document["error"]["detail"]) if document["error"] else "",
+        error=str(document["error"]["detail"]) if document["error"] else document["waiting_reason"] or "",
         retry_of=row.retry_of or "",
         tags=tuple(Link(tag, _url({"tag": tag})) for tag in row.tags),
         note=row.note,

@@ -8,18 +8,19 @@ from urllib.parse import urlencode
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.records import OP, STATES, TIMED, DeviceProfile, profile_from_json
-from server import devices, recorded_results
+from gpu_engine.text import units
+from server import devices, engine_faults, recorded_results
 from server.jobs.documents import job_documents
 from server.models import DeviceRow, JobRow, JobState, MatrixRow
+from server.result_sources import ops_of
 from server.results import matrix_features, states
 from web.figures.bandwidth import BANDWIDTH, summary
 from web.parts import Chart, DeviceLine, FindingLine, JobLine, Link, MatrixLine
-from web.results import Results, device_names, ops_of
-from web.selection import Selection
+from web.results import Results, device_names
+from web.selection import Selection, study_url
 from web.studies import PAGES
 from web.studies.base import StudyPage
 
@@ -27,6 +28,9 @@ NAMES_SHOWN = 3
 
 NOTHING = "nothing measured"
 """What a job is called that went through without a time: each of its cases was skipped or failed."""
+
+SILENT = "Its worker is silent. Another worker takes it over, or this one goes on when it is back: look at its log."
+"""What is said of a running job whose lease has ended."""
 
 ROUNDS_AGAIN = 30
 """Of what is measured again for being ambiguous; of what had them already, twice as many."""
@@ -75,8 +79,12 @@ def _job_line(
 
 def _outlook(row: JobRow, document: dict[str, Any], device: str, counts: Mapping[str, int]) -> str:
     left = f"{units.about(document['estimate_s'])} left" if document["estimate_s"] is not None else ""
+    if document["waiting_reason"]:
+        return str(document["waiting_reason"])
     if document["queue_position"] is not None:
         return f"place {document['queue_position']} in the queue of {device}, {left}"
+    if document["lease_expired"]:
+        return SILENT
     if document["error"]:
         return str(document["error"]["detail"])
     if row.finished_at is not None and row.started_at is not None:
@@ -93,11 +101,12 @@ def without_time(counts: Mapping[str, int]) -> tuple[str, ...]:
 def device_lines(session: Session) -> tuple[DeviceLine, ...]:
     """Every device ever offered, then those with recorded results, each with its measured bandwidth."""
     rows = (*devices.list_devices(session), *recorded_results.list_devices(session))
-    alive = devices.alive(session, rows)
-    return tuple(_device_line(row, row.id in alive) for row in rows)
+    alive, faulty = devices.alive(session, rows), engine_faults.by_device(session)
+    states = {row.id: "alive" if row.id in alive else "faulty" if row.id in faulty else "silent" for row in rows}
+    return tuple(_device_line(row, states[row.id]) for row in rows)
 
 
-def _device_line(row: DeviceRow, alive: bool) -> DeviceLine:
+def _device_line(row: DeviceRow, state: str) -> DeviceLine:
     info = devices.device_info(row)
     profile = profile_from_json(row.profile) if row.profile else None
     points = profile.bandwidth if profile else ()
@@ -107,7 +116,7 @@ def _device_line(row: DeviceRow, alive: bool) -> DeviceLine:
     return DeviceLine(
         id=row.id,
         name=info.name,
-        state="recorded" if is_recorded else "alive" if alive else "silent",
+        state="recorded" if is_recorded else state,
         memory=units.size(info.memory_bytes or None),
         cache=units.size(cache_bytes) if cache_bytes is not None or is_recorded else "not read yet",
         rate=units.rate(profile.memory.copy) if profile else units.MISSING if is_recorded else "not measured yet",
@@ -174,11 +183,6 @@ def again(page: StudyPage, results: Results, finding: Finding) -> Link | None:
     rounds = min(max(ROUNDS_AGAIN, 2 * before if before >= ROUNDS_AGAIN else 0), most)
     query = [("again", job.id), *(("matrix_ids", member) for member in members), ("rounds", rounds)]
     return Link(f"Measure again with {rounds} rounds", f"/measure?{urlencode(query)}") if rounds > before else None
-
-
-def study_url(study: str, selection: Selection) -> str:
-    """The page of a study with a selection."""
-    return f"/{study}?{selection.query}" if selection.query else f"/{study}"
 
 
 def matrix_line(row: MatrixRow) -> MatrixLine:

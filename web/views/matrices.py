@@ -7,12 +7,12 @@ from sqlalchemy.orm import Session
 
 from gpu_engine.advisor import is_sure
 from gpu_engine.advisor.gpus import GPUS, Gpu
-from gpu_engine.findings import units
 from gpu_engine.findings.ranking import NAMED, join
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.recordings import kind_of
+from gpu_engine.recordings.files import kind_of
 from gpu_engine.records import CACHES, dumps
 from gpu_engine.studies import STUDIES
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from server import catalogue, predictors, recorded_results
 from server.jobs import queue
 from server.models import MatrixRow, MatrixState

@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError, ParameterError
-from gpu_engine.findings import units
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, MatrixInfo
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies import study as find_study
 from gpu_engine.studies.base import Study, check_device
 from gpu_engine.studies.batched import ROWS_MAX
+from gpu_engine.text import units
 from server import catalogue, devices
 from server.documents import MATRICES_MAX
 from server.jobs import estimates, queue

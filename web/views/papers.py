@@ -9,21 +9,22 @@ from sqlalchemy.orm import Session
 from gpu_engine.errors import ParameterError
 from gpu_engine.findings.conclusions import Conclusion
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS
 from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, SUBJECTS, Subject
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, dumps
 from gpu_engine.studies.base import check_device
+from gpu_engine.text.tables import Head, Table
 from server import catalogue, devices, recorded_results
 from server.documents import MATRICES_MAX
 from server.models import MatrixRow, MatrixState
+from server.result_sources import find_sources
 from web.contexts import PaperPage, PapersPage
 from web.papers import PAPERS, find_paper
 from web.papers.base import Paper, Place, Trial
 from web.papers.parts import ExhibitPart, Generation, TrialForm
 from web.parts import Chart, Choice, Link
-from web.results import Results, available, device_names, results_of, with_traces
+from web.results import Results, device_names, results_of, with_traces
 from web.selection import Selection
 from web.studies import page_of
 from web.views.measure import expected_time, info_of
@@ -76,7 +77,7 @@ def paper_page(session: Session, name: str, device: str, matrix: str) -> PaperPa
 def _measured(session: Session, study: str) -> dict[str, Measured]:
     """Every device with results of a study, each with all of its matrices that an address holds."""
     found = {}
-    for device in available(session, study, Selection()).devices:
+    for device in find_sources(session, study).devices:
         results = results_of(session, study, Selection(device=(device,)))
         found[device] = Measured(results, _data(session, results))
     return found

@@ -5,10 +5,12 @@ import time
 from sqlalchemy.orm import Session
 
 from gpu_engine import release
-from gpu_engine.findings import units
 from gpu_engine.records import dumps
+from gpu_engine.studies.results import busy_measurements
+from gpu_engine.text import units
 from web import assets, contexts
 from web.download import document
+from web.figures import busy
 from web.figures.whiskers import clip
 from web.provenance import BIBTEX, name_provenance, provenance_of
 from web.results import results_of, with_traces
@@ -23,12 +25,12 @@ def page(session: Session, study: StudyPage, asked: Selection, site: str) -> con
     data = with_traces(session, results) if study.with_traces else results.data
     shown, provenance = studies.page(session, study, asked), provenance_of(session, results)
     address = f"{site}/{study.name}" + (f"?{asked.query}" if asked.query else "")
-    figures = {}
+    figures, doubtful = {}, busy.keys(busy_measurements(data))
     for figure in shown.figures:
         if figure.chart.version != "0":
             drawn = study.figure(figure.name)
             picture = drawn.draw(drawn.info(data))
-            name_provenance(clip(picture), drawn.title, provenance.lines)
+            name_provenance(busy.gray(clip(picture), doubtful), drawn.title, provenance.lines)
             figures[figure.name] = _in_script(picture.to_json())
     return contexts.ReportPage(
         title=study.title,

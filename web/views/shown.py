@@ -7,7 +7,6 @@ from sqlalchemy.orm import Session
 from gpu_engine.findings.ranking import join
 from server import matrix_sets
 from web.results import Results
-from web.selection import Selection
 from web.studies.base import StudyPage
 
 
@@ -36,9 +35,9 @@ def few(study: StudyPage, results: Results) -> str:
     return " ".join(filter(None, said))
 
 
-def matrices(session: Session, asked: Selection, results: Results) -> str:
+def matrices(session: Session, results: Results) -> str:
     """`20 of 73`, or `all 73`; of a set its name."""
-    if asked.set:
-        return matrix_sets.get_set(session, asked.set[0]).name
+    if results.asked.set:
+        return matrix_sets.get_set(session, results.asked.set[0]).name
     of, chosen = len({*results.matrices, *results.selection.matrix}), len(results.selection.matrix)
     return f"all {of}" if chosen == of else f"{chosen} of {of}"

@@ -6,21 +6,22 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.tables import Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Table
 from server import catalogue
 from server.models import MatrixRow
+from server.result_sources import find_sources
 from web import contexts, kernels
 from web.figures.base import Figure
 from web.parts import Chart, Choice, Choices, FigureForm, FigureSection, Link, LinkSwitch, TableSection
 from web.provenance import provenance_of
-from web.results import Results, available, results_of, with_traces
-from web.selection import VALUES_MAX, Selection
+from web.results import Results, results_of, with_traces
+from web.selection import VALUES_MAX, Selection, study_url
 from web.studies import PAGES
 from web.studies.base import Section, StudyPage, by_sigma
 from web.views import answer, shown, tables
-from web.views.lines import finding_lines, study_url
+from web.views.lines import finding_lines
 
 CHOICES_MAX = 24
 """Most matrices offered beside each other; the others have their own pages."""
@@ -42,22 +43,22 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
     data = with_traces(session, results) if study.with_traces else results.data
     findings = finding_lines(study, results)
     answered = study.answers(results.data)
-    drawn = kernels.drawn(study, answered, asked)
-    figures = _figures(study, results, data, asked, drawn)
+    drawn = kernels.drawn(study, answered, results.selection)
+    figures = _figures(study, results, data, drawn)
     sections, selects = _Sections(data), _selects(study, results)
     pictured = _pictured(session, results) if study.features.picture else {}
     conclusions = next(iter(sections.of([study.conclusions] if study.conclusions else [])), None)
     below = sections.of(section for section in study.sections if not section.figure)
-    chooser = answer.chooser(study, results, asked)
+    chooser = answer.chooser(study, results)
     own_fields = (*(select.name for select in selects), *(("kernel",) if chooser else ()))
     return contexts.StudyPage(
         title=study.title,
         topics=",".join(f"job:{job.id}" for job in results.jobs if job.finished_at is None),
         study=study.name,
-        query=asked.query,
+        query=results.asked.query,
         lead=study.lead,
         invitation=study.invitation,
-        elsewhere=() if findings else _elsewhere(session, study, asked),
+        elsewhere=() if findings else _elsewhere(session, study, results.asked.matrix),
         answers=answer.sections(study, answered, results),
         says=shown.says(study, results, drawn),
         kernels=chooser,
@@ -65,12 +66,12 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         overview=tuple(study.overview(data)),
         caveat=study.caveat(data),
         findings=findings,
-        switches=(*_switches(study, results, asked), *_devices(study, results, asked)),
+        switches=(*_switches(study, results), *_devices(results)),
         selects=selects,
         matrices=_matrices(results),
-        every=_every(asked, results),
-        shown=shown.matrices(session, asked, results),
-        hidden=_hidden(asked, ("matrix", "set", *own_fields)),
+        every=_every(results),
+        shown=shown.matrices(session, results),
+        hidden=_hidden(results, ("matrix", "set", *own_fields)),
         conclusions=conclusions,
         figures=figures,
         few=shown.few(study, results) if findings else "",
@@ -78,30 +79,30 @@ def page(session: Session, study: StudyPage, asked: Selection) -> contexts.Study
         sections=below,
         structure=_pictures(pictured, results, study.features.picture),
         features=_features(study, results, len(pictured)),
-        downloads=_downloads(study, asked),
+        downloads=_downloads(results),
         jobs=tuple(Link(job.id[:8], f"/jobs/{job.id}") for job in results.jobs),
         provenance=provenance_of(session, results) if results.measurements else None,
     )
 
 
-def _elsewhere(session: Session, study: StudyPage, asked: Selection) -> tuple[Link, ...]:
+def _elsewhere(session: Session, study: StudyPage, matrices: Sequence[str]) -> tuple[Link, ...]:
     """The pages of other studies with results of the chosen matrices."""
     found = []
-    for other in PAGES if asked.matrix else ():
-        devices = available(session, other.name, Selection()).devices
-        known = available(session, other.name, Selection(device=devices)).matrices
-        own = tuple(matrix for matrix in asked.matrix if matrix in known)
+    for other in PAGES if matrices else ():
+        devices = find_sources(session, other.name).devices
+        known = find_sources(session, other.name, devices=devices).matrices
+        own = tuple(matrix for matrix in matrices if matrix in known)
         if own and other.name != study.name:
             found.append(Link(other.link, study_url(other.name, Selection(matrix=own))))
     return tuple(found)
 
 
-def _downloads(study: StudyPage, asked: Selection) -> tuple[Link, ...]:
+def _downloads(results: Results) -> tuple[Link, ...]:
     """What is shown as files: every number, a table of kernels by matrices, and all of it in one."""
     files = {"CSV": ".csv", "JSON": ".json", "Report": ".html"}
     pivots = {"Kernels by matrices": "", "as Markdown": ".md", "as LaTeX": ".tex"}
     endings = files | {text: f"/tables/pivot{ending}" for text, ending in pivots.items()}
-    return tuple(Link(text, f"/{study.name}{ending}?{asked.query}") for text, ending in endings.items())
+    return tuple(Link(text, f"/{results.study}{ending}?{results.asked.query}") for text, ending in endings.items())
 
 
 class _Sections:
@@ -131,9 +132,7 @@ def chart(name: str, selection: Selection, version: int, caption: str) -> Chart:
     return Chart(f"{name}-chart", f"/api/v1/figures/{name}?{selection.query}", str(version), caption)
 
 
-def _figures(
-    study: StudyPage, results: Results, data: StudyData, asked: Selection, names: Sequence[str]
-) -> tuple[FigureSection, ...]:
+def _figures(study: StudyPage, results: Results, data: StudyData, names: Sequence[str]) -> tuple[FigureSection, ...]:
     """Every figure in the order of the page, with what belongs below its heading; hidden where it would say nothing.
 
     names  of the kernels that are drawn where a figure shows a few
@@ -153,9 +152,9 @@ def _figures(
                 note=caption if version == 0 and table is None and number >= figure.matrices_min else "",
                 chart=chart(figure.name, results.selection, version, caption),
                 table=table,
-                switches=_switches(study, results, asked, figure.name),
+                switches=_switches(study, results, figure.name),
                 forms=tuple(
-                    FigureForm(tuple(fields), _hidden(asked, form.parameters), form.button)
+                    FigureForm(tuple(fields), _hidden(results, form.parameters), form.button)
                     for form in hidden
                     if (fields := form.fields(data))
                 ),
@@ -197,12 +196,12 @@ def _pictures(pictured: Mapping[str, MatrixRow], results: Results, name: str) ->
     return tuple(charts)
 
 
-def _switches(study: StudyPage, results: Results, asked: Selection, figure: str = "") -> tuple[LinkSwitch, ...]:
+def _switches(study: StudyPage, results: Results, figure: str = "") -> tuple[LinkSwitch, ...]:
     """Those of the page, or of one of its figures, that have something to choose from."""
     found = (
         LinkSwitch(
             each.label,
-            _links(study.name, asked, each.parameter, each.options(results), each.current(results), each.values),
+            _links(results, each.parameter, each.options(results), each.current(results), each.values),
         )
         for each in study.switches
         if each.figure == figure
@@ -216,29 +215,28 @@ def _selects(study: StudyPage, results: Results) -> tuple[Choices, ...]:
     return tuple(field for field in found if field.options)
 
 
-def _devices(study: StudyPage, results: Results, asked: Selection) -> tuple[LinkSwitch, ...]:
-    links = _links(study.name, asked, "device", results.devices, results.selection.device)
+def _devices(results: Results) -> tuple[LinkSwitch, ...]:
+    links = _links(results, "device", results.devices, results.selection.device)
     links = tuple(replace(link, text=results.names.get(link.text, link.text)) for link in links)
     if len(results.devices) > 1:
         every = len(results.selection.device) == len(results.devices)
         links = tuple(replace(link, current=link.current and not every) for link in links)
-        links += (Link(ALL, study_url(study.name, asked.with_(device=results.devices)), every),)
+        links += (Link(ALL, study_url(results.study, results.asked.with_(device=results.devices)), every),)
     return (LinkSwitch("Device", links),) if links else ()
 
 
 def _links(
-    study: str,
-    asked: Selection,
+    results: Results,
     parameter: str,
     options: Sequence[str],
     current: Sequence[str],
     values: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[Link, ...]:
     """One address per option, values: of some that are none themselves; a device's own matrices are chosen anew."""
-    reset: dict[str, Any] = {"matrix": ()} if parameter == "device" else {}
+    asked = results.asked.with_(matrix=()) if parameter == "device" else results.asked
     chosen = {option: (values or {}).get(option, (option,)) for option in options}
     return tuple(
-        Link(option, study_url(study, asked.with_(**{parameter: chosen[option]}, **reset)), option in current)
+        Link(option, study_url(results.study, asked.with_(**{parameter: chosen[option]})), option in current)
         for option in options
     )
 
@@ -252,10 +250,12 @@ def _matrices(results: Results) -> tuple[Choice, ...]:
     return tuple(Choice(m, results.features[m].name, m in chosen) for m in offered if m not in left_out)
 
 
-def _every(asked: Selection, results: Results) -> tuple[Link, ...]:
+def _every(results: Results) -> tuple[Link, ...]:
     """All matrices measured, as far as an address holds them."""
+    if not results.asked.matrix:
+        return ()
     number = min(VALUES_MAX, len(results.matrices))
-    return (Link(f"all {number}", study_url(results.study, asked.with_(matrix=()))),) if asked.matrix else ()
+    return (Link(f"all {number}", study_url(results.study, results.asked.with_(matrix=()))),)
 
 
 def _contents(
@@ -273,7 +273,7 @@ def _contents(
     )
 
 
-def _hidden(asked: Selection, form: Iterable[str]) -> tuple[tuple[str, str], ...]:
+def _hidden(results: Results, form: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """What the address says beside the fields of a form."""
     names = set(form)
-    return tuple((name, value) for name, value in asked.pairs if name not in names)
+    return tuple((name, value) for name, value in results.asked.pairs if name not in names)

@@ -1,21 +1,24 @@
 """`/{study}/tables/{name}`: a table of a study's page on a page of its own, and as CSV, Markdown or LaTeX."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import NotFoundError, quote
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.finding import Finding
+from gpu_engine.findings.ranking import NAMED, join
+from gpu_engine.text.tables import Table
 from web import contexts, kernels
 from web.files import WRITERS
 from web.parts import Column, FindingLine, Link, TitledTable
 from web.pivot import pivots
 from web.results import Results, results_of, with_traces
-from web.selection import Selection
+from web.selection import Selection, study_url
 from web.sorting import KEYS
 from web.studies.base import Section, StudyPage
-from web.views.lines import finding_lines, study_url
+from web.views.lines import finding_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,8 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
         yield f"cases-{line.id}", NamedTables(title, (TitledTable(title, finding.table, keys=keys),), line)
     for figure in study.figures:
         if figure.table and name == f"{figure.name}-numbers":
-            yield name, NamedTables(figure.title, (TitledTable(figure.title, figure.table(figure.info(data))),))
+            table = figure.table(figure.info(data))
+            yield name, _of_figure(figure.title, table, study.study.findings(results.data))
     yield (
         STRUCTURE,
         NamedTables(
@@ -130,6 +134,16 @@ def _tables(study: StudyPage, results: Results, data: StudyData, name: str) -> I
         yield name, NamedTables("Kernels by matrices", pivots(study.findings(data), data, columns))
     for section in (*study.sections, *([study.conclusions] if study.conclusions else [])):
         yield from _of_section(section, data)
+
+
+def _of_figure(title: str, table: Table, findings: Iterable[Finding]) -> NamedTables:
+    """Return the numbers of a figure; where some do not count, heading and note say which."""
+    busy = [f"{finding.title} · {finding.device} · {finding.cache}" for finding in findings if finding.busy]
+    note = f"machine busy, does not count: {join(busy, NAMED)}" if busy else ""
+    heading = " · ".join(filter(None, (title, note)))
+    keys = (("busy", join(busy)),) if busy else ()
+    notes = (f"{note[:1].upper()}{note[1:]}.",) if note else ()
+    return NamedTables(title, (TitledTable(heading, table, keys=keys),), notes=notes)
 
 
 def _of_section(section: Section, data: StudyData) -> Iterator[tuple[str, NamedTables]]:

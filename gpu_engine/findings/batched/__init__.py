@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
-from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, largest, name_of
+from gpu_engine.findings.batched.groups import BATCH, BatchGroup, bandwidth, batch_groups, largest, name_of
 from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import (
+    INTERVAL,
     Finding,
     against,
     common_axes,
@@ -16,9 +16,11 @@ from gpu_engine.findings.finding import (
     share,
     share_text,
     with_energy,
+    with_interval_head,
 )
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 PAPER_GAIN = "10 to 25 times as fast in the paper"
 """Batched kernels over one product after the other, on a P100: §4.2, §5."""
@@ -26,7 +28,7 @@ PAPER_GAIN = "10 to 25 times as fast in the paper"
 HEADS = (
     Head("rate", "GFLOP/s"),
     Head("time", "median"),
-    Head("95 % interval"),
+    Head(INTERVAL),
     Head("share of", "floor"),
     Head("stored"),
     Head("bandwidth", "sustained"),
@@ -44,7 +46,7 @@ def findings(data: StudyData) -> tuple[Finding, ...]:
 
 def contests(data: StudyData) -> tuple[Contest, ...]:
     """A contest per matrix and mixture: its batch of the chosen size, else the largest with a time."""
-    return tuple(_contest(group, data) for group in largest(batch_groups(data), data.batch))
+    return tuple(_contest(group, data) for group in largest(batch_groups(data), data.number(BATCH)))
 
 
 def _contest(group: BatchGroup, data: StudyData) -> Contest:
@@ -112,7 +114,8 @@ def _chosen(group: BatchGroup) -> str:
 
 
 def _numbers(measurements: Sequence[Measurement]) -> Table:
-    return with_energy(Table(HEADS, tuple(map(_cells, measurements))), measurements)
+    heads = with_interval_head(HEADS, measurements)
+    return with_energy(Table(heads, tuple(map(_cells, measurements))), measurements)
 
 
 def _cells(m: Measurement) -> tuple[str, ...]:

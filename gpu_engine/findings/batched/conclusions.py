@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpu_engine.findings import units
-from gpu_engine.findings.batched.groups import PAPER, BatchGroup, batch_groups, is_balanced, largest, name_of
+from gpu_engine.findings.batched.groups import BATCH, PAPER, BatchGroup, batch_groups, is_balanced, largest, name_of
 from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.ranking import rank
-from gpu_engine.findings.tables import Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Table
 
 COO, SCALAR, VECTOR, SMART, CSRI, ELL = PAPER
 ON_CSR = (SCALAR, VECTOR, SMART, CSRI)
@@ -47,7 +47,8 @@ def _judged(
     statement: Statement[BatchGroup], groups: Sequence[BatchGroup], data: StudyData, device: str, cache: str
 ) -> Conclusion:
     judged = [group for group in groups if statement.judge(group, data) is not None]
-    trials = [(name_of(g, data), trial) for g in largest(judged, data.batch) if (trial := statement.judge(g, data))]
+    chosen = largest(judged, data.number(BATCH))
+    trials = [(name_of(g, data), trial) for g in chosen if (trial := statement.judge(g, data))]
     return statement.conclusion(trials, device, cache)
 
 

@@ -9,8 +9,11 @@ from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import PEERS
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.ranking import NAMED, Ranking, join, rank
-from gpu_engine.findings.units import count
 from gpu_engine.records import MIXTURE, Measurement
+from gpu_engine.text.units import count
+
+BATCH, OPERATION = "batch", "operation"
+"""What the reader chooses of batches: how many problems, and y=Ax+y or y=Ax."""
 
 ADDED = "y=Ax+y"
 """The paper's product: shown where the reader has chosen none."""
@@ -141,7 +144,7 @@ def operations(shown: StudyData) -> tuple[str, ...]:
 
 def operation_of(shown: StudyData) -> str:
     """The operation that is shown: the reader's, else the first measured."""
-    return shown.operation or next(iter(operations(shown)), ADDED)
+    return shown.choice(OPERATION) or next(iter(operations(shown)), ADDED)
 
 
 def largest(groups: Iterable[BatchGroup], problems: int = 0) -> list[BatchGroup]:

@@ -4,10 +4,19 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import KEPT, StudyData, op_of
-from gpu_engine.findings.finding import Finding, against, common_axes, row_of, share, share_text, with_energy
+from gpu_engine.findings.finding import (
+    INTERVAL,
+    Finding,
+    against,
+    common_axes,
+    row_of,
+    share,
+    share_text,
+    with_energy,
+    with_interval_head,
+)
 from gpu_engine.findings.formats import reproducibility
 from gpu_engine.findings.formats.groups import (
     OF_TRANSPOSE,
@@ -19,8 +28,9 @@ from gpu_engine.findings.formats.groups import (
     without_duplicates,
 )
 from gpu_engine.findings.ranking import Ranking, rank
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import TRANSPOSED, Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 
 @lru_cache(KEPT)
@@ -109,7 +119,7 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
         (Head("rate", "GFLOP/s"), units.column([m.gflops for m in group])),
         (Head("median", time.symbol), times[0::3]),
         (
-            Head("95 % interval", time.symbol),
+            Head(INTERVAL, time.symbol),
             list(map(_interval, group, times[1::3], times[2::3])),
         ),
         (Head("share of", "floor"), [share_text(m.floor_s, m) for m in group]),
@@ -121,7 +131,7 @@ def _numbers(group: Sequence[Measurement], baseline: Measurement | None) -> Tabl
         *([(reproducibility.HEAD, same_bits)] if (same_bits := reproducibility.cells(group)) else ()),
     )
     heads, cells = zip(*columns, strict=True)
-    return with_energy(Table(heads, tuple(zip(*cells, strict=True))), group)
+    return with_energy(Table(with_interval_head(heads, group), tuple(zip(*cells, strict=True))), group)
 
 
 def _ends(m: Measurement) -> tuple[float | None, float | None]:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from gpu_engine.findings import units
 from gpu_engine.findings.conclusions import ABOUT, Conclusion, Statement, Trial, conclude, table_of
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain
@@ -12,10 +11,11 @@ from gpu_engine.findings.formats.groups import group_by_facet, of_matrices
 from gpu_engine.findings.formats.iterations import Place, iterations_saved, resident_warps
 from gpu_engine.findings.formats.paper import FIGURE_11, FIGURE_12, PAPER_RATIOS, fastest_by_name
 from gpu_engine.findings.ranking import rank
-from gpu_engine.findings.tables import Table
+from gpu_engine.matrices.warps import WARP
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare
-from gpu_engine.warps import WARP
+from gpu_engine.text import units
+from gpu_engine.text.tables import Table
+from gpu_engine.verdicts.verdict import compare
 
 MOST = 1.35
 """What rounds to 1.3 at most."""

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.formats.groups import group_by_facet, of_matrices, without_duplicates
 from gpu_engine.findings.ranking import rank
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 Timed = Mapping[str, Measurement]
 """Kernel → its measurement with a time, the fastest first."""
@@ -46,12 +46,16 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class DevicePair:
-    """The matrices that both devices have measured in one cache state, by ascending nnz."""
+    """The matrices that both devices have measured in one cache state, by ascending nnz.
+
+    busy  how many more do not count
+    """
 
     first: str
     second: str
     cache: str
     matrices: tuple[Shared, ...]
+    busy: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -70,7 +74,8 @@ class DevicePair:
     @property
     def _counted(self) -> str:
         number = len(self.matrices)
-        return f"{units.count(number)} {'matrix' if number == 1 else 'matrices'}"
+        more = f" ({units.count(self.busy)} more without plausible times)" if self.busy else ""
+        return f"{units.count(number)} {'matrix' if number == 1 else 'matrices'}{more}"
 
     def _carried(self) -> Iterable[str]:
         found = [carried for shared in self.matrices if (carried := shared.carried)]
@@ -121,16 +126,17 @@ NEAR = 1.1
 def pair(data: StudyData, first: str, second: str, cache: str) -> DevicePair:
     """The products of matrices that both devices have in that cache state; of a library its best stands for all."""
     found: dict[str, dict[str, Timed]] = {}
+    quiet: dict[str, list[bool]] = {}
     for (matrix_id, device, state), group in group_by_facet(of_matrices(data.measurements)).items():
-        if state == cache and device in (first, second) and rank(group).leaders:
-            timed = [m for m in without_duplicates(group) if m.state == "ok" and m.median_s]
+        timed = [m for m in without_duplicates(group) if m.state == "ok" and m.median_s]
+        if state == cache and device in (first, second) and timed:
             found.setdefault(matrix_id, {})[device] = {m.kernel: m for m in timed}
-    shared = [
-        Shared(data.matrix(matrix_id), own[first], own[second])
-        for matrix_id, own in found.items()
-        if {first, second} <= own.keys()
-    ]
-    return DevicePair(first, second, cache, tuple(sorted(shared, key=lambda s: (s.matrix.nnz, s.matrix.name))))
+            quiet.setdefault(matrix_id, []).append(not rank(timed).busy)
+    both = [matrix_id for matrix_id, own in found.items() if {first, second} <= own.keys()]
+    counted = [matrix_id for matrix_id in both if all(quiet[matrix_id])]
+    shared = [Shared(data.matrix(each), found[each][first], found[each][second]) for each in counted]
+    shared.sort(key=lambda s: (s.matrix.nnz, s.matrix.name))
+    return DevicePair(first, second, cache, tuple(shared), len(both) - len(counted))
 
 
 def _leader(timed: Timed) -> Measurement:

@@ -8,7 +8,7 @@ from gpu_engine.competitors import BEST
 from gpu_engine.findings.data import op_of, subject
 from gpu_engine.findings.identical import Identical
 from gpu_engine.records import TRANSPOSED, Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.verdicts.verdict import compare
 
 BASELINES = (BEST, "csr/vector", "csr/scalar", "ginkgo/csr")
 """The first one measured is the baseline, unless the reader chooses another: what people use today."""

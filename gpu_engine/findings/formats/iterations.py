@@ -10,10 +10,11 @@ from gpu_engine.advisor.gpus import gpu_named
 from gpu_engine.advisor.model import MODELS
 from gpu_engine.advisor.work import Work
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.formats.groups import group_by_facet, of_matrices
+from gpu_engine.findings.formats.groups import group_by_facet, of_matrices, without_duplicates
+from gpu_engine.findings.ranking import rank
+from gpu_engine.matrices.warps import WARP
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import interval_of_ratio
-from gpu_engine.warps import WARP
+from gpu_engine.verdicts.verdict import interval_of_ratio
 
 ELLR, PELLR = "ellr/thread", "pellr/thread"
 """The kernels that equation (1) is about: each thread walks its row to the end of that row."""
@@ -32,6 +33,7 @@ class Forecast:
     iterations  ratio of n_iter, as equation (1) has it; steps: that of the steps, None where the warps that the device
                 holds at once, or features, are not known
     measured    ratio of the times; interval: its 95 % interval, None where a time has none
+    measurements  those of both kernels; busy: whether the machine was
     """
 
     matrix: MatrixFeatures
@@ -39,6 +41,8 @@ class Forecast:
     steps: float | None
     measured: float
     interval: tuple[float, float] | None
+    measurements: tuple[Measurement, ...] = ()
+    busy: bool = False
 
 
 def forecasts(data: StudyData) -> dict[Place, tuple[Forecast, ...]]:
@@ -47,7 +51,8 @@ def forecasts(data: StudyData) -> dict[Place, tuple[Forecast, ...]]:
     for (matrix_id, device, cache), group in group_by_facet(of_matrices(data.measurements)).items():
         timed = {m.kernel: m for m in group if m.state == "ok" and m.median_s}
         if ELLR in timed and PELLR in timed:
-            forecast = _forecast(data.matrix(matrix_id), timed[ELLR], timed[PELLR])
+            is_busy = bool(rank(without_duplicates(group)).busy)
+            forecast = _forecast(data.matrix(matrix_id), timed[ELLR], timed[PELLR], is_busy)
             if forecast is not None:
                 found.setdefault((device, cache), []).append(forecast)
     return {place: tuple(own) for place, own in found.items()}
@@ -86,14 +91,15 @@ def correlation_of_logs(pairs: Iterable[tuple[float | None, float]]) -> float | 
 
 
 def correlations(found: Sequence[Forecast]) -> tuple[float | None, float | None]:
-    """With the measured ratio: of equation (1), and of the steps."""
+    """Return those with the measured ratio, of equation (1) and of the steps, over what was not measured busy."""
+    quiet = [each for each in found if not each.busy]
     return (
-        correlation_of_logs((each.iterations, each.measured) for each in found),
-        correlation_of_logs((each.steps, each.measured) for each in found),
+        correlation_of_logs((each.iterations, each.measured) for each in quiet),
+        correlation_of_logs((each.steps, each.measured) for each in quiet),
     )
 
 
-def _forecast(matrix: MatrixFeatures, ellr: Measurement, pellr: Measurement) -> Forecast | None:
+def _forecast(matrix: MatrixFeatures, ellr: Measurement, pellr: Measurement, is_busy: bool) -> Forecast | None:
     saved = iterations_saved(matrix)
     if saved is None or not ellr.median_s or not pellr.median_s:
         return None
@@ -102,4 +108,5 @@ def _forecast(matrix: MatrixFeatures, ellr: Measurement, pellr: Measurement) -> 
     if resident and all(known.get(name) is not None for name in NEEDED):
         given, permuted = (steps(MODELS[kernel][0](known), resident) for kernel in (ELLR, PELLR))
         modelled = given / permuted
-    return Forecast(matrix, saved, modelled, ellr.median_s / pellr.median_s, interval_of_ratio(ellr, pellr))
+    gain, interval = ellr.median_s / pellr.median_s, interval_of_ratio(ellr, pellr)
+    return Forecast(matrix, saved, modelled, gain, interval, (ellr, pellr), is_busy)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData, op_of
 from gpu_engine.findings.formats.groups import OF_TRANSPOSE, group_by_facet, without_duplicates
 from gpu_engine.findings.ranking import rank
-from gpu_engine.findings.tables import Head
 from gpu_engine.records import TRANSPOSED, Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head
 
 HEAD = Head("same bits", "runs and builds", numeric=False)
 """The head of the column that `cells` fills."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import TRANSPOSE, StudyData
 from gpu_engine.findings.finding import gain
 from gpu_engine.findings.formats.groups import OF_TRANSPOSE, group_by_facet
 from gpu_engine.findings.ranking import rank
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 HEADS = (
     *(Head(text, numeric=False) for text in ("matrix", "device", "cache", "fastest for A")),

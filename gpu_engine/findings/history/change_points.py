@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpu_engine.findings.history.records import Change, Taken, Underneath, changes, underneath
 from gpu_engine.records import Case, Measurement
-from gpu_engine.verdict import ROUNDS_MIN, SMALLEST_GAP, Verdict, VerdictKind, compare, limit_of
+from gpu_engine.verdicts.verdict import ROUNDS_MIN, SMALLEST_GAP, Verdict, VerdictKind, compare, limit_of
 
 PERIOD_MIN = 3
 """Fewer measurements make no level: one that is off by itself is a spike, and so are two."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpu_engine.findings.units import MISSING
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import MISSING
 
 SOURCE = "source"
 """Of an environment: the hash of the kernel's source."""

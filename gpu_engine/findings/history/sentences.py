@@ -6,7 +6,7 @@ from itertools import groupby
 from gpu_engine.findings.history.change_points import CHANGED, LOOKED_FROM, PERIOD_MIN, ChangePoint, History
 from gpu_engine.findings.history.records import SOURCE, Change, Taken
 from gpu_engine.findings.ranking import NAMED, join
-from gpu_engine.findings.units import count, moment, number, percent, seconds, times
+from gpu_engine.text.units import count, moment, number, percent, seconds, times
 
 TOLD_MAX = 5
 """Most sentences on change points; the table has them all."""

@@ -1,14 +1,14 @@
 """Histories as tables: their change points, what changed underneath, and every measurement."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from gpu_engine.findings.finding import interval_text
+from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_head
 from gpu_engine.findings.history.change_points import History
 from gpu_engine.findings.history.records import SOURCE, Change, Taken
 from gpu_engine.findings.history.sentences import by_job, environments
 from gpu_engine.findings.ranking import NAMED, join
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, moment, seconds, times
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, moment, seconds, times
 
 ROWS_MAX = 500
 """Most rows of the table of measurements; the API has them all."""
@@ -66,19 +66,24 @@ def _rows(mark: str, taken: Taken, own: dict[Change, list[History]]) -> Iterable
         yield (*ends, join(labels, NAMED) if change.name == SOURCE else "all measured then", str(stepped))
 
 
-def measurements(histories: Sequence[History]) -> Table:
-    """A row a measurement, the newest first: its time, its interval, and the level of its period."""
-    rows = [(taken.measured_at, row) for history in histories for taken, row in _taken(history)]
+def measurements(histories: Sequence[History], busy: Collection[tuple[str, str]] = ()) -> Table:
+    """A row a measurement, the newest first: its time, its interval, and the level of its period.
+
+    busy  (job id, case) of what does not count because the machine was busy
+    """
+    rows = [(taken.measured_at, row) for history in histories for taken, row in _taken(history, busy)]
     rows.sort(key=lambda pair: -pair[0])
-    heads = (*_text("measured, UTC", "job", "case"), Head("time"), Head("95 % interval"), Head("level"))
-    return Table((*heads, *_text("changed underneath")), tuple(row for _, row in rows[:ROWS_MAX]))
+    heads = (*_text("measured, UTC", "job", "case"), Head("time"), Head(INTERVAL), Head("level"))
+    heads = with_interval_head(heads, (taken.measurement for history in histories for taken in history.taken))
+    return Table((*heads, *_text("counts", "changed underneath")), tuple(row for _, row in rows[:ROWS_MAX]))
 
 
-def _taken(history: History) -> Iterable[tuple[Taken, tuple[str, ...]]]:
+def _taken(history: History, busy: Collection[tuple[str, str]]) -> Iterable[tuple[Taken, tuple[str, ...]]]:
     changed = {each.taken.job_id: join([str(change) for change in each.changes]) for each in history.underneath}
     for period in history.periods:
         for taken in period.taken:
             m = taken.measurement
             times_of = seconds(m.median_s), interval_text(m), seconds(period.level_s)
             names = moment(taken.measured_at), taken.job_id[:8], history.label
-            yield taken, (*names, *times_of, changed.get(taken.job_id, ""))
+            counts = "no, machine busy" if (taken.job_id, m.case) in busy else "yes"
+            yield taken, (*names, *times_of, counts, changed.get(taken.job_id, ""))

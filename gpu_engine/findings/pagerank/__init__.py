@@ -3,10 +3,18 @@
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import KEPT, StudyData
-from gpu_engine.findings.finding import Finding, against, interval_text, row_of, share_text, with_energy
+from gpu_engine.findings.finding import (
+    INTERVAL,
+    Finding,
+    against,
+    interval_text,
+    row_of,
+    share_text,
+    with_energy,
+    with_interval_head,
+)
 from gpu_engine.findings.pagerank.runs import (
     FP64,
     KINDS,
@@ -21,16 +29,17 @@ from gpu_engine.findings.pagerank.runs import (
     triangles,
 )
 from gpu_engine.findings.ranking import NAMED, Ranking, join, rank
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.pagerank.measuring import PageRankDetails
+from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 HEADS = (
     Head("ranks", numeric=False),
     Head("iterations"),
     Head("iterations", "by segments"),
     Head("time", "median"),
-    Head("95 % interval"),
+    Head(INTERVAL),
     Head("share of", "floor"),
     Head("speed-up", "same kernel in fp64"),
     Head("residual"),
@@ -65,7 +74,7 @@ def _contest(group: RunGroup, data: StudyData) -> Contest:
         group.device,
         "warm",
         {group.label(run): run.measurement for run in group.runs},
-        _ranking(group, data),
+        ranking_of(group, data),
         group.label(full) if full else "",
         triangles(group.part),
     )
@@ -80,9 +89,20 @@ def _right(group: RunGroup, data: StudyData) -> list[Run]:
     return [run for run in group.timed if is_right(run, n)]
 
 
-def _ranking(group: RunGroup, data: StudyData) -> Ranking:
-    right = _right(group, data)
-    return rank([run.measurement for run in right], [run.measurement for run in group.timed])
+def ranking_of(group: RunGroup, data: StudyData) -> Ranking:
+    """Return the ranking of the runs whose ranks are right; the others too tell whether the machine was busy."""
+    return _rankings(data)[group.matrix_id, group.device, group.parameters]
+
+
+@lru_cache(KEPT)
+def _rankings(data: StudyData) -> dict[tuple[str, str, str], Ranking]:
+    """By the places of the groups."""
+    return {
+        (group.matrix_id, group.device, group.parameters): rank(
+            [run.measurement for run in _right(group, data)], [run.measurement for run in group.timed]
+        )
+        for group in run_groups(data)
+    }
 
 
 def top_pages(data: StudyData) -> Table:
@@ -100,7 +120,7 @@ def top_pages(data: StudyData) -> Table:
 
 def _finding(group: RunGroup, data: StudyData) -> Finding:
     matrix = data.matrix(group.matrix_id)
-    right, ranking = _right(group, data), _ranking(group, data)
+    right, ranking = _right(group, data), ranking_of(group, data)
     labels = {run.measurement.case: group.label(run) for run in group.runs}
     full = group.fastest_full
     leaders = {m.case for m in ranking.leaders}
@@ -190,7 +210,8 @@ def _wrong(group: RunGroup, n: int) -> tuple[str, ...]:
 
 def _numbers(group: RunGroup, n: int) -> Table:
     rows = tuple(_cells(run, group, n) for run in group.runs)
-    return with_energy(Table(HEADS, rows), [run.measurement for run in group.runs])
+    measurements = [run.measurement for run in group.runs]
+    return with_energy(Table(with_interval_head(HEADS, measurements), rows), measurements)
 
 
 def _cells(run: Run, group: RunGroup, n: int) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from statistics import geometric_mean
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import KINDS, Run, run_groups, speed_up
-from gpu_engine.findings.units import ratio
-from gpu_engine.noise import noise
-from gpu_engine.verdict import VerdictKind, compare
+from gpu_engine.text.units import ratio
+from gpu_engine.verdicts.noise import noise
+from gpu_engine.verdicts.verdict import VerdictKind, compare
 
 
 @dataclass(frozen=True, slots=True)

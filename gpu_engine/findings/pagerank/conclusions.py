@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpu_engine.findings import units
 from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, conclude, table_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.figure_four import figure_four
@@ -19,10 +18,11 @@ from gpu_engine.findings.pagerank.runs import (
     segments_of,
     speed_up,
 )
-from gpu_engine.findings.tables import Table
 from gpu_engine.pagerank.schedule import Schedule
 from gpu_engine.records import Case
-from gpu_engine.verdict import compare
+from gpu_engine.text import units
+from gpu_engine.text.tables import Table
+from gpu_engine.verdicts.verdict import compare
 
 LAYOUTS = ("csr/thread", "ell/thread")
 """Those of the paper: one thread a row."""

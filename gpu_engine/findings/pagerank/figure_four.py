@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from gpu_engine.findings import units
 from gpu_engine.findings.conclusions import ABOUT, Statement, Trial
 from gpu_engine.findings.data import StudyData
+from gpu_engine.text import units
 
 PRINTED: dict[tuple[int, int], float] = {(2, 1): 1.5, (4, 1): 2.0, (4, 2): 0.7 * 1.5}
 """(segments, read) → speed-up over fp64 that the text of §V gives, in the mean over the graphs: about 1.5, about twice,

@@ -4,13 +4,13 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.data import KEPT, StudyData
 from gpu_engine.findings.finding import gain
-from gpu_engine.findings.units import scientific
 from gpu_engine.pagerank import PageRankParams
 from gpu_engine.records import Measurement, Trace
+from gpu_engine.text.units import scientific
 
 SCHEDULE = ("first", "near", "stall")
 """The axes of a case that the switch rule knows."""
@@ -127,7 +127,7 @@ class Run:
         return tuple(self.trace.arrays.get(name, ())) if self.trace else ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunGroup:
     """The runs that may be compared: of one matrix, on one device, with the same parameters of PageRank.
 
@@ -154,12 +154,12 @@ class RunGroup:
         """Of the matrices: `full`, or `lower` of their triangles."""
         return self.axes.get("part", "full")
 
-    @property
+    @cached_property
     def timed(self) -> tuple[Run, ...]:
         """The runs with a time."""
         return tuple(run for run in self.runs if run.measurement.median_s)
 
-    @property
+    @cached_property
     def converged(self) -> tuple[Run, ...]:
         """Those of them that came under ε: the others' times are of nothing."""
         return tuple(run for run in self.timed if run.measurement.state == "ok")
@@ -193,13 +193,14 @@ class RunGroup:
         return ", ".join((run.measurement.kernel, *(f"{name} {run.measurement.axes[name]}" for name in apart)))
 
 
-def run_groups(shown: StudyData) -> list[RunGroup]:
+@lru_cache(KEPT)
+def run_groups(shown: StudyData) -> tuple[RunGroup, ...]:
     """The groups in order of appearance."""
     found: dict[tuple[str, str, str], list[Run]] = {}
     for m in shown.measurements:
         run = Run(m, shown.traces.get((m.device, m.case)))
         found.setdefault((m.matrix_id, m.device, run.parameters), []).append(run)
-    return [RunGroup(*place, tuple(sorted(runs, key=_fastest_first))) for place, runs in found.items()]
+    return tuple(RunGroup(*place, tuple(sorted(runs, key=_fastest_first))) for place, runs in found.items())
 
 
 def _fastest_first(run: Run) -> tuple[bool, float]:

@@ -1,9 +1,16 @@
 """Findings of the `products` study: which block is best, what reading less gains, whether Figure 4 holds."""
 
-from gpu_engine.findings import units
 from gpu_engine.findings.answer import Contest
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.finding import Finding, common_axes, interval_text, row_of, share_text
+from gpu_engine.findings.finding import (
+    INTERVAL,
+    Finding,
+    common_axes,
+    interval_text,
+    row_of,
+    share_text,
+    with_interval_head,
+)
 from gpu_engine.findings.pagerank.figure_four import PRINTED
 from gpu_engine.findings.pagerank.runs import triangles
 from gpu_engine.findings.products.conclusions import said
@@ -18,15 +25,16 @@ from gpu_engine.findings.products.groups import (
     product_groups,
 )
 from gpu_engine.findings.products.tables import called
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.pagerank.products import Product
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import in_words
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.verdicts.verdict import in_words
 
 HEADS = (
     Head("speed-up", "same layout in fp64"),
     Head("time", "median"),
-    Head("95 % interval"),
+    Head(INTERVAL),
     Head("share of", "floor"),
     Head("rate", "GFLOP/s"),
     Head("sectors", "a gather of p"),
@@ -95,7 +103,9 @@ def _finding(group: ProductGroup, data: StudyData) -> Finding:
         sentences=_said_of(group, data),
         baseline=label(full[0]) if full else "",
         rows=tuple(row_of(m, label(m), m.case in leaders, full[0] if full else None) for m in group.measurements),
-        tabulate=lambda: Table(HEADS, tuple(_cells(m, group) for m in group.measurements)),
+        tabulate=lambda: Table(
+            with_interval_head(HEADS, group.measurements), tuple(_cells(m, group) for m in group.measurements)
+        ),
         members=(group.matrix_id,),
     )
 

@@ -7,8 +7,8 @@ from gpu_engine.findings.conclusions import Conclusion, Says, Statement, conclud
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.figure_four import figure_four, on_all_bits
 from gpu_engine.findings.products.groups import Place, ProductGroup, places, product_groups
-from gpu_engine.findings.tables import Table
 from gpu_engine.pagerank.products import Block, Product
+from gpu_engine.text.tables import Table
 
 SAID: tuple[Says, ...] = ("agrees", "mostly", "seldom", "disagrees")
 """What may be said of a statement that is judged."""

@@ -13,7 +13,7 @@ from gpu_engine.findings.pagerank.runs import place_of
 from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.pagerank.products import BLOCKS, LAYOUTS, Block, Product
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.verdicts.verdict import compare
 
 FULL = Product()
 PAPER_BLOCK: Block = "128"
@@ -48,12 +48,20 @@ class ProductGroup:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A number over the graphs that have it: the geometric mean, the lowest and the highest."""
+    """A number over the graphs that have it: the geometric mean, the lowest and the highest.
+
+    measurements  those behind it
+    """
 
     value: float
     low: float
     high: float
-    graphs: int
+    measurements: tuple[Measurement, ...]
+
+    @property
+    def graphs(self) -> int:
+        """How many have it."""
+        return len(self.measurements)
 
 
 @dataclass(frozen=True)
@@ -91,14 +99,25 @@ class Place:
 
     def gain(self, layout: str, product: Product) -> Mean | None:
         """How many times as fast as in fp64; None where no graph has both times."""
-        found = [own for group in self.groups if (own := group.gain(layout, product))]
-        return Mean(geometric_mean(found), min(found), max(found), len(found)) if found else None
+        gains = [(gain, group) for group in self.groups if (gain := group.gain(layout, product))]
+        if not gains:
+            return None
+        factors = [gain for gain, _ in gains]
+        measurements = tuple(group.timed[layout, product] for _, group in gains)
+        return Mean(geometric_mean(factors), min(factors), max(factors), measurements)
 
     def touched(self, layout: str, product: Product, field: str) -> float | None:
         """The mean over the graphs of what a warp touches, a field of LinkProductDetails; None where none says it."""
         found = [getattr(m.details, field) for group in self.groups if (m := group.timed.get((layout, product)))]
         known = [value for value in found if value is not None]
         return fmean(known) if known else None
+
+
+def counting(groups: Iterable[ProductGroup]) -> list[Place]:
+    """Return the places of the graphs on which the machine was not busy; a place of none but busy ones has these."""
+    every = list(groups)
+    quiet = places(group for group in every if not group.ranking.busy)
+    return [next((own for own in quiet if own.name == place.name), place) for place in places(every)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.figure_four import PRINTED
-from gpu_engine.findings.products.groups import Place, places, product_groups
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, number, ratio
+from gpu_engine.findings.products.groups import Place, counting, places, product_groups
 from gpu_engine.pagerank.products import BLOCKS, OPERANDS, Block, Operands, Product
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, number, ratio
 
 READS = tuple((segments, read) for segments in (2, 4) for read in range(1, segments + 1))
 """(segments, read) of all products in segments."""
@@ -18,7 +18,7 @@ TOUCHED: tuple[tuple[Operands, str], ...] = (("p", "ranks"), ("A", "values"))
 
 def gains(data: StudyData) -> Table:
     """Speed-up over fp64 in the same layout, in the geometric mean over the graphs, a column a block."""
-    found = places(product_groups(data))
+    found = counting(product_groups(data))
     blocks = _blocks(found)
     texts = (Head("device", numeric=False), Head("layout", numeric=False))
     counts = (Head("segments"), Head("read"), Head("in segments", numeric=False), Head("graphs"))

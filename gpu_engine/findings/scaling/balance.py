@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, RESIDENT, STAYING, WORKS, imbalance
 from gpu_engine.findings.scaling.groups import Series, WorkGroup, number_of, work_groups
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 HEADS = (
     Head("matrix", numeric=False),
@@ -51,6 +52,7 @@ class LinesSpeed:
     devices: int
     allowed: float
     measured: float
+    measurement: Measurement
 
 
 def cuts(data: StudyData, works: Iterable[str]) -> list[tuple[WorkGroup, list[Cut]]]:
@@ -111,7 +113,7 @@ def _lines_speeds(group: WorkGroup) -> list[LinesSpeed]:
 def _lines_speed(group: WorkGroup, devices: int) -> LinesSpeed | None:
     lines = group.baseline(devices)
     measured, uneven = (group.cut_speed(*lines), imbalance(lines[1])) if lines else (None, None)
-    return LinesSpeed(devices, 1 / uneven, measured) if measured and uneven else None
+    return LinesSpeed(devices, 1 / uneven, measured, lines[1]) if lines and measured and uneven else None
 
 
 def _cells(cut: Cut) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpu_engine.multigpu.spmv import COLD_PHASES
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import VerdictKind, compare
+from gpu_engine.verdicts.verdict import VerdictKind, compare
 
 COLD, RESIDENT, ITERATE, PAGERANK = "cold", "resident", "iterate", "pagerank"
 

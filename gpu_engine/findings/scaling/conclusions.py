@@ -5,17 +5,17 @@ Source: MSREP paper, §2.3 and §5.4 to §5.7.
 
 from collections.abc import Callable, Sequence
 
-from gpu_engine.findings import units
 from gpu_engine.findings.conclusions import Conclusion, Statement, Trial, table_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, RESIDENT, phases_of, share_of
 from gpu_engine.findings.scaling.groups import Series, WorkGroup, devices_in_words, number_of, work_groups
 from gpu_engine.findings.scaling.sweep import point_of
-from gpu_engine.findings.tables import Table
 from gpu_engine.multigpu.partition import PARTITIONINGS
 from gpu_engine.multigpu.strategies import PAPER_STRATEGIES, find_strategy
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.text import units
+from gpu_engine.text.tables import Table
+from gpu_engine.verdicts.verdict import compare
 
 BASELINE, BALANCED, OPTIMISED = (strategy.name for strategy in PAPER_STRATEGIES)
 

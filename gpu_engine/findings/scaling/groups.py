@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.findings.scaling.cases import COLD, COMPUTE, STAYING, WORKS, SpeedUp, is_virtual, phases_of, speed_up
-from gpu_engine.findings.units import count as in_digits
 from gpu_engine.multigpu.partition import PARTITIONINGS
 from gpu_engine.multigpu.strategies import STRATEGIES
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import count as in_digits
+
+DEVICES = "devices"
+"""The parameter by which the reader chooses how many devices share the work that is spoken of."""
 
 BASELINE = STRATEGIES[0].name
 """What the paper compares with: lines cut equally, everything in one thread of the host."""
@@ -158,11 +161,15 @@ class WorkGroup:
         alone = ((series, m) for series in self.series if (m := series.on(1)))
         return next(alone, None) if self.work == COLD else None
 
-    def gain(self, series: Series, m: Measurement) -> SpeedUp | None:
-        """How many times as fast as the common base; of work that stays, as the same kernel on one device."""
+    def base(self, series: Series) -> Measurement | None:
+        """Return what speed-ups are over: the common base; of work that stays the same kernel on one device."""
         if self.work != COLD:
-            return series.gain(m)
-        return speed_up(self.common_base[1], m) if self.common_base else None
+            return series.base
+        return self.common_base[1] if self.common_base else None
+
+    def gain(self, series: Series, m: Measurement) -> SpeedUp | None:
+        """Return how many times as fast as the base it is; None without two times."""
+        return speed_up(self.base(series), m)
 
     def cut_speed(self, series: Series, m: Measurement) -> float | None:
         """Speed of equal lines over that of equal nonzeros, all else alike; None for what does not cut equal lines.
@@ -221,7 +228,8 @@ def leading(groups: Sequence[WorkGroup], shown: StudyData) -> tuple[WorkGroup, i
 
 def number_of(group: WorkGroup, shown: StudyData) -> int:
     """The number of devices that is spoken of: the reader's if one of ours has a time with it, else the most."""
-    return shown.devices if shown.devices and group.ranked(shown.devices) else group.most
+    chosen = shown.number(DEVICES)
+    return chosen if chosen and group.ranked(chosen) else group.most
 
 
 def devices_in_words(devices: int, virtual: bool) -> str:

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import against
 from gpu_engine.findings.scaling.cases import COLD, COMPUTE, EXCHANGE, ONCE, SpeedUp, hidden_share, imbalance, phases_of
 from gpu_engine.findings.scaling.groups import BASELINE, LINES, Entry, Series, WorkGroup, devices_in_words, number_of
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import in_words
+from gpu_engine.text import units
+from gpu_engine.verdicts.verdict import in_words
 
 VIRTUAL_CAVEAT = (
     "These devices are virtual: threads of this CPU. Their times say nothing of a GPU; how a matrix is cut, what is "

@@ -9,6 +9,7 @@ from gpu_engine.findings.scaling.cases import COLD, RESIDENT, imbalance
 from gpu_engine.findings.scaling.groups import BASELINE, LINES, Series, WorkGroup, number_of, work_groups
 from gpu_engine.generators import two_level
 from gpu_engine.generators.two_level import TwoLevelParams
+from gpu_engine.records import Measurement
 
 SWEPT = (COLD, RESIDENT)
 """The works that are cut both ways."""
@@ -29,6 +30,7 @@ class Point:
     devices: int
     allowed: float
     measured: float
+    measurement: Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def point_of(group: WorkGroup, data: StudyData) -> Point | None:
     if ratio is None or found is None:
         return None
     speed, uneven = group.cut_speed(*found), imbalance(found[1])
-    return Point(matrix.name, ratio, found[0], devices, 1 / uneven, speed) if speed and uneven else None
+    return Point(matrix.name, ratio, found[0], devices, 1 / uneven, speed, found[1]) if speed and uneven else None
 
 
 def ratio_of(matrix: MatrixFeatures) -> float | None:

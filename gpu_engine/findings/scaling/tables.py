@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from gpu_engine.findings import units
-from gpu_engine.findings.finding import Row, interval_text, row_of
+from gpu_engine.findings.finding import INTERVAL, Row, interval_text, row_of, with_interval_head
 from gpu_engine.findings.scaling.cases import COLD, ITERATE, PAGERANK, imbalance
 from gpu_engine.findings.scaling.groups import BASELINE, Series, WorkGroup
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.verdicts.verdict import compare
 
 BESIDE = {
     COLD: (Head("against", "baseline"), Head("verdict", "on that", numeric=False)),
@@ -26,7 +26,7 @@ def heads(groups: Sequence[WorkGroup]) -> tuple[Head, ...]:
     return (
         Head("devices"),
         Head("time", "median"),
-        Head("95 % interval"),
+        Head(INTERVAL),
         Head("rate", "GFLOP/s"),
         *BESIDE.get(groups[0].work, ()),
         *(BESIDE_LIBRARY if _has_library(groups) else ()),
@@ -48,7 +48,8 @@ def rows(groups: Sequence[WorkGroup], leaders: set[str]) -> tuple[Row, ...]:
 def numbers(groups: Sequence[WorkGroup]) -> Table:
     """Those of the rows."""
     library = _has_library(groups)
-    return Table(heads(groups), tuple(_cells(*each, library) for each in _each(groups)))
+    own = with_interval_head(heads(groups), (m for _, _, m in _each(groups)))
+    return Table(own, tuple(_cells(*each, library) for each in _each(groups)))
 
 
 def _each(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, Series, Measurement]]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import ONCE, STAYING
 from gpu_engine.findings.scaling.groups import Series, WorkGroup, work_groups
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
 ALIKE = 0.1
 """How much nonzeros of a device, and mean row lengths, may differ in what is called as much, and of one kind."""

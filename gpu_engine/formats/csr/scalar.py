@@ -7,7 +7,7 @@ import numpy as np
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import POINTERS, Kernel, Launch, launch
 from gpu_engine.formats.csr.layout import CsrLayout
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 SOURCE = CudaSource(__package__, "scalar.cu", tuple(f"csr_scalar<{pointer}>" for pointer in POINTERS))
 BLOCK = 128

@@ -10,7 +10,7 @@ import numpy as np
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.formats.base import POINTERS, Kernel, Launch, lanes_for, launch
 from gpu_engine.formats.csr.layout import CsrLayout
-from gpu_engine.jit import numba
+from gpu_engine.host.jit import numba
 
 LANES = (1, 2, 4, 8, 16, 32)
 SOURCE = CudaSource(

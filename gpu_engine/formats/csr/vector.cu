@@ -4,6 +4,7 @@
 template <typename Pointer, int LANES>
 __global__ void csr_vector(int n_rows, const Pointer *__restrict__ indptr, const int *__restrict__ indices,
                            const double *__restrict__ values, const double *__restrict__ x, double *__restrict__ y) {
+  await_previous();
   const int row = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES;
   const int lane = threadIdx.x % LANES;
   double total = 0.0;

@@ -18,9 +18,9 @@ from gpu_engine.errors import InputError, LayoutTooLargeError, ParameterError
 from gpu_engine.generators import generator
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import assignments, parse_params
-from gpu_engine.products import Products
 from gpu_engine.records import Record
-from tests.gpu_engine.test_verdict import timed
+from gpu_engine.studies.formats.experiment import Products
+from tests.gpu_engine.verdicts.test_verdict import timed
 
 HERE = Path(gpu_engine.__file__).parents[1]
 MATRIX = "stencil:points=5,nx=8,ny=8"

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, NEEDED, advise, contenders, is_sure, rank
-from gpu_engine.advisor.gpus import FITTED, GPUS, gpu_named
+from gpu_engine.advisor import ADVISED, CLOSE, EQUAL, FILLED, NEEDED, advise, contenders, is_sure, rank
+from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu, gpu_named
 from gpu_engine.advisor.model import LAUNCH_S, MODELS, predict
 from gpu_engine.advisor.reasons import reason
 from gpu_engine.advisor.sureness import LIMITS, UNSTEADY
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.features import features
-from gpu_engine.findings.units import THIN
 from gpu_engine.generators import generate
+from gpu_engine.matrices.features import features
+from gpu_engine.records import Cache
+from gpu_engine.text.units import THIN
 from tests.gpu_engine.advisor.samples import COUNTS, EVEN, RANDOM, SKEWED
 
 
@@ -73,6 +74,15 @@ def test_advice_is_the_head_of_the_ranking() -> None:
     cold = [kernel for kernel, _ in rank(RANDOM, cache="cold")]
     assert [cold[advice.cold_place - 1] for advice in found] == [advice.kernel for advice in found]
     assert list(found[0].predicted_s) == ["P100", "V100", "A100-40", "H100-SXM", "H200"]
+
+
+def test_a_place_in_the_cold_is_that_of_the_ranking_for_cold_caches() -> None:
+    # All that fits the cache is read from it warm, and from memory cold: the order is another one.
+    small = {**EVEN, **{name: EVEN[name] // 16 for name in COUNTS}}
+    cold = [kernel for kernel, _ in rank(small, cache="cold")]
+    places = [advice.cold_place for advice in advise(small)]
+    assert places == [cold.index(kernel) + 1 for kernel, _ in rank(small)[:ADVISED]]
+    assert places != list(range(1, ADVISED + 1))
 
 
 def test_a_layout_that_does_not_fit_is_not_offered() -> None:
@@ -212,3 +222,55 @@ def test_predictions_are_judged_for_what_was_measured() -> None:
 def test_a_reason_says_how_much_is_padding(padding: float, words: str) -> None:
     counted = replace(MODELS["sellp/t1"][0](EVEN), padding=padding)
     assert words in reason(counted, predict("sellp/t1", EVEN), EVEN)
+
+
+@pytest.mark.parametrize("cache", ["warm", "cold"])
+@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.name)
+def test_all_that_is_said_of_a_gpu_is_predicted_for_it(gpu: Gpu, cache: Cache) -> None:
+    ranked = rank(RANDOM, gpu, cache)
+    assert ranked == sorted(
+        ((kernel, predict(kernel, RANDOM, gpu, cache)) for kernel, _ in ranked), key=lambda entry: entry[1].seconds
+    )
+    close = contenders(RANDOM, gpu, cache)
+    assert list(close) == [kernel for kernel, p in ranked if p.seconds <= CLOSE * ranked[0][1].seconds]
+    first = advise(RANDOM, gpu)[0]
+    assert first.kernel == rank(RANDOM, gpu)[0][0]
+    assert first.predicted_s == {each.name: predict(first.kernel, RANDOM, each).seconds for each in GPUS}
+
+
+def test_a_calibration_is_of_its_gpu_alone_warm_and_cold() -> None:
+    gpu = GPUS[0]
+    first, second, *_ = (kernel for kernel, _ in rank(RANDOM, gpu))
+    calibration = {first: 1e3, second: 0.5}
+    advice = advise(RANDOM, gpu, calibration)[0]
+    assert (advice.kernel, advice.cold_place) == (second, 1)
+    plain = {each.name: predict(second, RANDOM, each).seconds for each in GPUS}
+    assert advice.predicted_s == plain | {gpu.name: 0.5 * plain[gpu.name]}
+    assert contenders(RANDOM, gpu, "warm", calibration)[0] == second
+    assert first not in contenders(RANDOM, gpu, "warm", calibration)
+
+
+def test_sureness_is_that_of_the_gpu_and_its_calibration() -> None:
+    unsteady = UNSTEADY[0]
+    favored = replace(GPUS[0], factors={kernel: 1e6 for kernel in MODELS if kernel != unsteady})
+    # What tells GPUs apart is not their factors.
+    favored = replace(favored, name="favored")
+    assert not is_sure(EVEN, favored)
+    assert is_sure(EVEN, GPUS[0])
+
+
+def test_kernels_within_three_percent_of_the_first_are_one_choice() -> None:
+    first, second, third, *_ = (kernel for kernel, _ in rank(RANDOM))
+    seconds = {kernel: predict(kernel, RANDOM).seconds for kernel in (first, second, third)}
+    calibration = dict.fromkeys(MODELS, 1000.0) | {
+        first: 1.0,
+        second: 1.029 * seconds[first] / seconds[second],
+        third: 1.031 * seconds[first] / seconds[third],
+    }
+    assert [advice.equal for advice in advise(RANDOM, calibration=calibration)][:3] == [True, True, False]
+
+
+def test_a_layout_that_takes_its_share_of_the_memory_exactly_is_offered() -> None:
+    stored = MODELS["ell/thread"][0](EVEN).stored_bytes
+    for memory, offered in ((stored / FILLED, True), (stored / FILLED - 10, False)):
+        assert ("ell/thread" in dict(rank(EVEN, replace(FITTED, name="small", memory_bytes=memory)))) is offered

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from gpu_engine import recordings
-from gpu_engine.advisor import advise, contenders, is_sure, rank
+from gpu_engine.advisor import CLOSE, advise, contenders, is_sure, rank
 from gpu_engine.advisor.evaluation import DOUBT, calibrate, evaluate
 from gpu_engine.advisor.model import MODELS, predict
-from gpu_engine.products import ProductDetails
+from gpu_engine.advisor.sureness import UNSTEADY
+from gpu_engine.recordings import files as recordings
 from gpu_engine.records import Case, Measurement
+from gpu_engine.studies.formats.experiment import ProductDetails
 from tests.gpu_engine.advisor.samples import EVEN, RANDOM, SKEWED
 from tests.samples.recording import sample
 
@@ -105,7 +106,7 @@ def test_judging_nothing() -> None:
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr(sys, "argv", ["advisor", *arguments])
     with pytest.raises(SystemExit) as stopped:
-        runpy.run_module("gpu_engine.advisor", run_name="__main__")
+        runpy.run_module("gpu_engine.gpu_bench.advice", run_name="__main__")
     return int(stopped.value.code or 0)
 
 
@@ -139,3 +140,84 @@ def test_outcomes_are_told_apart_by_whether_the_advisor_was_sure() -> None:
     found = evaluate(records, {"skewed": SKEWED, "random": RANDOM})
     assert [v.matrix_id for v in found.where(sure=False).outcomes] == ["skewed"]
     assert [v.matrix_id for v in found.where(sure=True).outcomes] == ["random"]
+
+
+def test_one_matrix_unlike_the_others_does_not_move_what_they_have_in_common() -> None:
+    choices = contenders(EVEN)
+    records = [
+        m for name, factor in (("a", 1.0), ("b", 1.0), ("c", 8.0)) for m in times(dict.fromkeys(choices, factor), name)
+    ]
+    assert calibrate(records, dict.fromkeys("abc", EVEN)) == pytest.approx(dict.fromkeys(MODELS, 1.0))
+
+
+def test_one_choice_unlike_the_others_does_not_move_its_matrix() -> None:
+    slow, *others = contenders(EVEN)[:5]
+    found = calibrate(times({slow: 1.1} | dict.fromkeys(others, 1.0)), {"even": EVEN})
+    assert [found[kernel] for kernel in others] == pytest.approx([1.0] * len(others))
+
+
+def test_cold_times_are_held_against_cold_predictions() -> None:
+    kernels = contenders(EVEN, cache="cold")
+    records = [
+        measurement("even", kernel, 2.0 * predict(kernel, EVEN, cache="cold").seconds, "cold") for kernel in kernels
+    ]
+    assert calibrate(records, {"even": EVEN}) == pytest.approx(dict.fromkeys(MODELS, 2.0))
+    (outcome,) = evaluate(records, {"even": EVEN}).outcomes
+    first, prediction = rank(EVEN, cache="cold")[0]
+    assert (outcome.cache, outcome.advised, outcome.predicted_s) == ("cold", first, prediction.seconds)
+
+
+def test_warm_and_cold_times_of_a_kernel_are_two() -> None:
+    first = rank(EVEN)[0][0]
+    records = [measurement("even", first, seconds, cache) for cache, seconds in (("warm", 1e-5), ("cold", 3e-5))]
+    found = evaluate(records, {"even": EVEN})
+    assert sorted((v.cache, v.advised_s) for v in found.outcomes) == [("cold", 3e-5), ("warm", 1e-5)]
+
+
+def test_what_is_close_by_prediction_or_by_time_is_a_choice_and_nothing_else() -> None:
+    ranked = rank(EVEN)
+    first = ranked[0][0]
+    by_prediction = next(kernel for kernel, p in reversed(ranked) if p.seconds <= CLOSE * ranked[0][1].seconds)
+    by_time, neither = ranked[-1][0], ranked[-2][0]
+    times_s = {
+        first: 1.0e-5,
+        by_prediction: 9.0e-5,
+        by_time: 1.19e-5,
+        neither: 1.21e-5,
+    }
+    found = calibrate([measurement("even", kernel, seconds) for kernel, seconds in times_s.items()], {"even": EVEN})
+    # What is no choice has what all have in common, as the middle one of the three that are.
+    own = {kernel for kernel in times_s if found[kernel] != pytest.approx(found[neither])}
+    assert own == {by_prediction, by_time}
+
+
+def test_an_evaluation_is_as_sure_as_its_calibration_lets_it_be() -> None:
+    unsteady = UNSTEADY[0]
+    records = [measurement("even", kernel, 1e-5) for kernel in (unsteady, rank(EVEN)[0][0])]
+    calibration = {kernel: 1e6 for kernel in MODELS if kernel != unsteady}
+    (outcome,) = evaluate(records, {"even": EVEN}, calibration=calibration).outcomes
+    assert (outcome.advised, outcome.sure) == (unsteady, False)
+    assert evaluate(records, {"even": EVEN}).outcomes[0].sure
+
+
+def test_the_worst_outcome_comes_first_and_a_regret_is_over_the_fastest() -> None:
+    order = [kernel for kernel, _ in rank(EVEN)]
+    records = [
+        measurement(matrix, kernel, seconds)
+        for matrix, factor in (("a", 1.05), ("b", 4.0), ("c", 1.0))
+        for kernel, seconds in ((order[0], factor * 1e-5), (order[1], 1e-5))
+    ]
+    found = evaluate(records, dict.fromkeys("abc", EVEN))
+    assert [(v.matrix_id, v.regret) for v in found.outcomes] == [
+        ("b", pytest.approx(4.0)),
+        ("a", pytest.approx(1.05)),
+        ("c", 1.0),
+    ]
+    assert found.geometric_mean_regret == pytest.approx(4.2 ** (1 / 3))
+
+
+def test_ten_percent_is_within_ten_percent() -> None:
+    first, second = (kernel for kernel, _ in rank(EVEN)[:2])
+    for seconds, share in ((1.1, 1.0), (1.11, 0.0)):
+        found = evaluate([measurement("a", first, seconds), measurement("a", second, 1.0)], {"a": EVEN})
+        assert found.share_within_10_percent == share

@@ -1,16 +1,17 @@
 """The formula by hand, what is counted against the layouts, and what more padding or bandwidth does."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpu_engine.advisor import model, rank, work
-from gpu_engine.advisor.gpus import FITTED, GPUS
+from gpu_engine.advisor.gpus import FITTED, GPUS, Gpu
 from gpu_engine.advisor.model import LAUNCH_S, MODELS, SHARPNESS, predict
-from gpu_engine.features import features
 from gpu_engine.formats import FORMATS, kernel_names
 from gpu_engine.formats.base import Format
 from gpu_engine.generators import generate
+from gpu_engine.matrices.features import SECTOR, features
 from tests.gpu_engine.advisor.samples import COUNTS, EVEN, RANDOM
 
 
@@ -193,3 +194,73 @@ def test_row_pointers_take_eight_bytes_from_two_to_the_31_nonzeros_on() -> None:
     n = EVEN["n_rows"]
     for nnz, size in ((2**31 - 1, 4), (2**31, 8)):
         assert MODELS["csr/vector"][0]({**EVEN, "nnz": nnz}).stored_bytes == 12 * nnz + size * (n + 1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "lanes"),
+    [
+        ("csr/scalar", 1),
+        ("csr/vector", 32),
+        ("csr/vector16", 16),
+        ("sellp/t1", 1),
+        ("sellp/t2", 2),
+        ("sellp/t4", 4),
+        ("sellp/t8", 8),
+        ("sellp/t16", 16),
+        ("sellp/t32", 32),
+        ("sellp-sorted/t2", 2),
+        ("sellp-packed/t2", 2),
+    ],
+)
+def test_lanes_share_the_longest_row(kernel: str, lanes: int) -> None:
+    found = MODELS[kernel][0]({**EVEN, "max": 1000})
+    assert (found.longest, found.lanes) == (1000 / lanes, EVEN["n_rows"] * lanes)
+
+
+def fetch_s(gpu: Gpu = FITTED, **changed: Any) -> float:
+    """Seconds of a sector of x in `coo`, where x is read from memory."""
+    found = {**RANDOM, **changed}
+    fetched = found["sectors_run"] * found["nnz"] - found["n_cols"] / SECTOR
+    return float(predict("coo/segmented", found, gpu, "cold").gather_s / fetched)
+
+
+def test_of_x_in_part_in_the_cache_the_rest_comes_from_memory() -> None:
+    # 128 MiB of x, of which half the cache and a bit more serves each processor; too large for the first level.
+    columns = 2**24
+    wide: dict[str, Any] = {"n_cols": columns, "nnz": 10 * columns, "n_rows": columns}
+    first_level = model.FIRST_LEVEL / (8 * columns)
+    again = max(0.0, 1.0 - FITTED.processors * columns / SECTOR / (10 * columns))
+    missed = 1.0 - model.HALF * FITTED.cache_bytes / (8 * columns)
+    near, far = model.SECTOR_NEAR_S, model.SECTOR_FAR_S
+    for narrow in (0.0, 0.25):
+        expected = (near + (far - near) * missed * (1.0 - narrow)) * (1.0 - again * first_level)
+        assert fetch_s(**wide, narrow_runs=narrow) == pytest.approx(expected)
+
+
+def test_entries_that_share_sectors_find_them_at_hand() -> None:
+    assert fetch_s(sectors_run=model.SHARED_FROM) == pytest.approx(fetch_s())
+    assert fetch_s(sectors_run=model.SHARED_FROM / 2) == pytest.approx(fetch_s() / 2)
+
+
+def test_fewer_processors_fetch_a_sector_again_less_often() -> None:
+    columns = 10_000
+    one = replace(FITTED, name="one", processors=1, clock_hz=FITTED.issue_rate)
+    again = {gpu.name: 1.0 - gpu.processors * columns / SECTOR / EVEN["nnz"] for gpu in (FITTED, one)}
+    assert [fetch_s(gpu, n_cols=columns) / model.SECTOR_NEAR_S for gpu in (FITTED, one)] == pytest.approx(
+        [1.0 - again[gpu.name] for gpu in (FITTED, one)]
+    )
+
+
+def test_entries_of_long_rows_take_as_long_as_the_processors_need() -> None:
+    spread = {**EVEN, "sigma": 100.0, "max": 5000}
+    twice = replace(FITTED, name="twice", clock_hz=2 * FITTED.clock_hz, bandwidth=2 * FITTED.bandwidth)
+    before, after = (predict("split/tile", spread, gpu, "cold") for gpu in (FITTED, twice))
+    assert after.seconds - after.launch_s == pytest.approx((before.seconds - before.launch_s) / 2, rel=1e-2)
+
+
+def test_a_row_whose_entries_are_in_the_cache_is_walked_faster() -> None:
+    small = {**EVEN, "max": 10_000, "n_cols": 2**14, "n_rows": 2**14, "nnz": 10 * 2**14}
+    costs = MODELS["csr/scalar"][1]
+    cold, warm = (predict("csr/scalar", small, cache=cache).longest_s for cache in ("cold", "warm"))
+    assert cold == pytest.approx(costs.start_s + 10_000 * costs.step_s)
+    assert warm == pytest.approx(costs.start_s + 10_000 * costs.step_s * model.CACHED_STEP)

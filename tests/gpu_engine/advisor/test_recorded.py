@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from gpu_engine import recordings
 from gpu_engine.advisor.evaluation import Evaluation, evaluate
 from gpu_engine.advisor.gpus import gpu_named
 from gpu_engine.advisor.model import MODELS
 from gpu_engine.gpu_bench.subjects import SUBJECTS
 from gpu_engine.operators import choice, trial
+from gpu_engine.recordings import files as recordings
 
 DEVICES = ("h200", "h100")
 

@@ -13,16 +13,17 @@ import scipy.sparse
 from gpu_engine.competitors import cugraph
 from gpu_engine.competitors.cugraph import NOT_INSTALLED, CugraphRanks, loosest_tolerance
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.device import find_device
 from gpu_engine.errors import DeviceMemoryError, KernelError, ParameterError
 from gpu_engine.generators import generate
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.pagerank import PageRankParams, reference, transition_matrix
 from gpu_engine.pagerank.kernels import RankKernel
-from gpu_engine.pagerank.measuring import PageRankExperiment, PageRankPlan
 from gpu_engine.pagerank.run import PLAIN
 from gpu_engine.records import BandwidthPoint, Case, DeviceProfile, Measurement
-from gpu_engine.sampling import SampleRun
+from gpu_engine.sampling.run import SampleRun
+from gpu_engine.studies.pagerank.experiment import PageRankExperiment
+from gpu_engine.studies.pagerank.graph_runs import PageRankPlan
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
 PARAMS = PageRankParams()

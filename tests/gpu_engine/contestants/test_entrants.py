@@ -10,10 +10,10 @@ import pytest
 
 from gpu_engine.contestants import Contestant, CudaContestant
 from gpu_engine.contestants.adapters import State
-from gpu_engine.contestants.evidence import Evidence
+from gpu_engine.contestants.evidence import PAUSES_S, Evidence
 from gpu_engine.cuda.load import CudaSource, digest
-from gpu_engine.device import find_device
 from gpu_engine.errors import KernelError
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, cpu, open_bench
 from gpu_engine.records import BandwidthPoint, Cache, DeviceProfile
 from tests.battery import BATTERY, coo
@@ -101,7 +101,15 @@ def evidence(claimed: float, watched: float, changed: float) -> Evidence:
     return found
 
 
-def test_ten_more_audits_are_made_and_no_more_than_it_takes() -> None:
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds slept, of which no time passes."""
+    slept = list[float]()
+    monkeypatch.setattr("gpu_engine.contestants.evidence.time.sleep", slept.append)
+    return slept
+
+
+def test_ten_more_audits_are_made_and_no_more_than_it_takes(pauses: list[float]) -> None:
     """Calls that are a quarter of all and fast enough speak for it."""
     own, made = evidence(1.0, 1.0, 1.6), list[str]()
 
@@ -111,13 +119,16 @@ def test_ten_more_audits_are_made_and_no_more_than_it_takes() -> None:
 
     own.judge(audit)
     assert made == ["warm"] * 6
+    assert pauses == [*PAUSES_S[:6]]
     made.clear()
     with pytest.raises(KernelError, match=r"1.60\ss where x changes before each call, and 1.00\ss where it does not"):
         evidence(1.0, 1.0, 1.6).judge(made.append)
     assert made == ["warm"] * 10
+    # Another process that took the cores meanwhile has seconds to go.
+    assert 2 < sum(pauses[6:]) < 5
 
 
-def test_a_clock_that_lies_contradicts_the_referee_s() -> None:
+def test_a_clock_that_lies_contradicts_the_referee_s(pauses: list[float]) -> None:
     with pytest.raises(KernelError, match=r"1.00\ss by the referee's clock, and 100\sms by that of the rounds"):
         evidence(0.1, 1.0, 1.0).judge(lambda cache: None)
 
@@ -132,6 +143,8 @@ def test_a_kernel_of_cuda_is_launched_with_its_arguments(monkeypatch: pytest.Mon
 
     def bound(source: CudaSource, name: str, *arguments: Any) -> Any:
         assert (source.text, source.instantiations) == ("source", ("spmv<32>",))
+        # Nothing says that it waits for the kernel before it.
+        assert arguments[-1] is False
         return noted(lambda _, *launch: launched.append(launch[:3]))(source, name, *arguments)
 
     monkeypatch.setattr(CudaSource, "bound", bound)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpu_engine.device import find_device
 from gpu_engine.formats import FORMATS
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, cpu, open_bench
 from tests.battery import BATTERY
 from tests.gpu_engine.contestants.rounds import measured, names_in

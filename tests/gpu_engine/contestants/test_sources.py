@@ -1,5 +1,6 @@
 """What contestants are called, where they are looked for, and that nothing is run before it is measured."""
 
+import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from gpu_engine.__main__ import main
 from gpu_engine.contestants import sources
 from gpu_engine.contestants.adapters import format_of
+from gpu_engine.contestants.seal import CORE
 from gpu_engine.contestants.sources import (
     check_reference,
     imported,
@@ -143,3 +145,11 @@ def test_what_is_no_contestant_of_the_backend_says_so(folder: Path) -> None:
     ):
         with pytest.raises(KernelError, match=match):
             format_of(imported(reference)[0], reference, backend)
+
+
+def test_the_modules_that_time_and_check_are_sealed_by_their_names() -> None:
+    """A name that no module has would seal nothing."""
+    assert [name for name in CORE if importlib.util.find_spec(name) is None] == []
+    assert {"gpu_engine.sampling.run", "gpu_engine.studies.formats.entrant"} <= {*sys.modules}
+    sealed = [name for name in sys.modules if name.startswith(CORE)]
+    assert {"gpu_engine.sampling.run", "gpu_engine.studies.formats.entrant", "gpu_engine.measure.cpu"} <= {*sealed}

@@ -6,21 +6,23 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.findings import batched, formats, pagerank, products, scaling, units
-from gpu_engine.findings.answer import Answer, Contest, answers, of_findings
+from gpu_engine.findings import batched, formats, pagerank, products, scaling
+from gpu_engine.findings.answer import NEAR, Answer, Contest, answers, of_findings
 from gpu_engine.findings.answer_text import buckets, sentence, shown, table
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.ranking import rank
+from gpu_engine.text import units
 from tests.samples.formats import timed, untimed
 from tests.samples.studies import records_of
 
 A, B, C = "packed/tile", "csr/vector", "coo/segmented"
+QUIET: dict[str, Any] = {"floor_s": 1e-9, "gather_floor_s": 1e-9}
 
 
 def contest(name: str, times: Mapping[str, float | None], baseline: str = "", **fields: Any) -> Contest:
     """Kernels with times in microseconds; None: skipped."""
     entrants = {
-        kernel: timed(kernel, 1e-6 * time, matrix=name, floor_s=1e-9, gather_floor_s=1e-9, **fields)
+        kernel: timed(kernel, 1e-6 * time, matrix=name, **QUIET, **fields)
         if time
         else untimed(kernel, "skipped", "too large", matrix=name)
         for kernel, time in times.items()
@@ -132,6 +134,9 @@ def test_the_best_five_hold_what_was_tried_on_half_of_all_and_the_leader_what_wa
     answer = the_answer(contests)
     assert answer.standings[0].label == A
     assert answer.best == answer.apart == (A, "hyb/k", B, C, "ell/thread")
+    assert answer.level == (A,)
+    # By the mean over those where each was tried, behind what was tried on all.
+    assert [own.label for own in answer.standings[-2:]] == ["hyb/k", "x/y"]
 
 
 def test_busy_machines_do_not_count_and_most_of_them_leave_no_leader() -> None:
@@ -218,3 +223,91 @@ def test_the_interval_is_of_ninety_five_percent() -> None:
     assert first.high is not None
     assert first.high >= 2 ** (6.9 / 16)
     assert first.worst[1] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("number", [5, 6])
+def test_six_contests_have_an_interval_and_equals_are_not_told_apart(number: int) -> None:
+    answer = the_answer([contest(f"m{i}", {A: 100, B: 100, C: 150}) for i in range(number)])
+    assert [(own.label, own.low is None, own.wins) for own in answer.standings[:2]] == [
+        (label, number < 6, number) for label in sorted((A, B))
+    ]
+    assert answer.level == tuple(sorted((A, B)))
+
+
+def test_what_has_no_time_in_one_of_few_contests_and_is_slower_in_the_others_is_not_level() -> None:
+    times = {A: 100, B: 150, C: 200}
+    answer = the_answer([contest("m0", {**times, C: None}), contest("m1", times), contest("m2", times)])
+    assert answer.level == (A,)
+    # In every contest, not in some of them.
+    tied = the_answer([contest("m0", {A: 100, C: None}), contest("m1", {A: 100, C: 100}), contest("m2", {A: 1, C: 2})])
+    assert tied.level == (A, C)
+
+
+def test_the_mean_of_what_was_tried_on_some_is_over_those_and_so_is_its_interval() -> None:
+    contests = [contest(f"m{i}", {A: 100, B: 150}) for i in range(5)]
+    contests += [contest(f"n{i}", {A: 100, B: 150, C: 300}) for i in range(4)]
+    own = next(own for own in the_answer(contests).standings if own.label == C)
+    assert [own.mean, own.low, own.high] == pytest.approx([3.0] * 3)
+    assert (own.absent, own.failed, len(own.ratios)) == (5, 0, 4)
+
+
+def test_what_was_tried_on_fewer_is_ordered_by_its_mean_and_never_level_or_near() -> None:
+    contests = [contest(f"m{i}", {A: 100, B: 150}) for i in range(4)]
+    contests += [contest("n", {A: 100, B: 150, C: 200}), contest("o", {A: 100, B: 150, C: 200, "hyb/k": 100})]
+    answer = the_answer(contests)
+    assert [own.label for own in answer.standings] == [A, B, "hyb/k", C]
+    assert (answer.level, answer.near) == ((A,), ())
+    few = the_answer(contests[3:])
+    assert ([own.label for own in few.standings], few.level) == ([A, B, "hyb/k", C], (A,))
+
+
+def test_near_is_less_than_two_percent_behind() -> None:
+    answer = the_answer([contest(f"m{i}", {A: 100, B: 101, C: 150}) for i in range(6)])
+    first, second, third = answer.standings
+    for mean, near in ((0.9999 * NEAR, (B,)), (NEAR, ()), (1.0001 * NEAR, ())):
+        own = replace(second, mean=mean)
+        changed = replace(answer, standings=(replace(first, mean=1.0), own, third))
+        assert tuple(own.label for own in changed.near) == near
+
+
+def test_the_baseline_is_that_of_most_contests() -> None:
+    contests = [contest("m0", {A: 100, B: 150, C: 200}, C)]
+    contests += [contest(f"n{i}", {A: 100, B: 150, C: 200}, B) for i in range(2)]
+    assert the_answer(contests).baseline == B
+
+
+def test_what_sets_contests_apart_is_answered_by_itself_and_one_without_entrants_never() -> None:
+    here = contest("m0", {A: 100})
+    nothing = replace(here, entrants={}, ranking=rank(()))
+    assert [own.of for own in answers([here, replace(here, of="cut"), nothing])] == ["", "cut"]
+    assert answers([nothing]) == []
+
+
+def test_what_came_to_no_right_end_counts_as_failed_whatever_its_time() -> None:
+    entrants = {
+        A: timed(A, 1e-4, matrix="m", **QUIET),
+        B: replace(timed(B, 1e-5, matrix="m", **QUIET), state="unconverged"),
+    }
+    fast = Contest("m", "cpu", "warm", entrants, rank(entrants.values()))
+    answer = the_answer([fast, contest("n", {A: 100, B: 150})])
+    (first, second) = answer.standings
+    assert (first.label, first.ratios, second.failed) == (A, (("m", 1.0), ("n", 1.0)), 1)
+    assert second.mean == pytest.approx(3**0.5)
+
+
+def test_a_contest_whose_leader_is_not_clear_counts_too() -> None:
+    vague = replace(timed(B, 1.04e-4, matrix="v", **QUIET), ci_low_s=0.9e-4, ci_high_s=1.2e-4)
+    entrants = {A: timed(A, 1e-4, matrix="v", **QUIET), B: vague}
+    unclear = Contest("v", "cpu", "warm", entrants, rank(entrants.values()))
+    assert unclear.unsettled == (B,)
+    answer = the_answer([unclear, contest("m", {A: 100, B: 150})])
+    assert (answer.contests, answer.level) == (2, (A, B))
+
+
+def test_the_interval_leaves_out_two_and_a_half_percent_to_either_side() -> None:
+    # Of sixteen fair coins 3.8 % show at most four heads and 1.1 % at most three.
+    coins = [contest(f"m{i}", {A: 100, B: 200}) for i in range(8)] + [
+        contest(f"n{i}", {A: 200, B: 100}) for i in range(8)
+    ]
+    first = the_answer(coins).standings[0]
+    assert [first.low, first.high] == pytest.approx([2 ** (4 / 16), 2 ** (12 / 16)])

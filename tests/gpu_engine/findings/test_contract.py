@@ -9,8 +9,8 @@ import pytest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding, Row
 from gpu_engine.records import Measurement
-from gpu_engine.results import findings_of
 from gpu_engine.studies import STUDIES, study
+from gpu_engine.studies.results import findings_of
 from tests.samples import batched, formats, pagerank, products, scaling
 
 LOWER = (("part", "lower"),)

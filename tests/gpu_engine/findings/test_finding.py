@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from gpu_engine.findings.finding import Finding, Row, against, common_axes, gain, row_of, share, verdict_on, with_energy
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
 from tests.samples.batched import multiplied
 from tests.samples.formats import timed, untimed
 

@@ -101,3 +101,37 @@ def test_a_ranking_is_kept_for_these_very_measurements_and_no_equal_ones() -> No
     assert again is not ranking
     assert again == ranking
     assert rank([SLOWER, FIRST], beside=[SAME]) is not ranking
+
+
+def test_the_fastest_leads_though_it_has_no_interval() -> None:
+    alone = timed("csr/vector", 800e-6, ci_low_s=None, ci_high_s=None)
+    ranking = rank([alone])
+    assert (ranking.leaders, ranking.unsettled, ranking.decided) == ((alone,), (), True)
+
+
+def test_all_are_held_against_the_fastest_and_not_against_the_next() -> None:
+    first, second, third = (timed(f"csr/k{n}", median) for n, median in enumerate((800e-6, 812e-6, 826e-6)))
+    ranking = rank([third, second, first])
+    assert (kernels(ranking.leaders), kernels(ranking.unsettled)) == (["csr/k0", "csr/k1"], [])
+
+
+def test_the_order_is_that_of_the_medians() -> None:
+    lucky = timed("csr/lucky", 1e-3, min_s=600e-6)
+    assert kernels(rank([lucky, FIRST]).measurements) == ["csr/vector", "csr/lucky"]
+
+
+def test_nothing_is_decided_on_a_busy_machine_whether_others_may_be_as_fast_or_not() -> None:
+    noisy = replace(FIRST, reference_gap=0.3)
+    assert not rank([noisy]).decided
+    assert not rank([noisy, VAGUE]).decided
+
+
+@pytest.mark.parametrize(("slower", "claim"), [(1, "is fastest"), (2, "is fastest"), (0, "runs")])
+def test_only_what_runs_by_itself_is_compared_with_nothing(slower: int, claim: str) -> None:
+    ranking = rank([FIRST, *(timed(f"csr/k{n}", 2e-3) for n in range(slower))])
+    assert ranking.claim == claim
+
+
+def test_a_gap_is_over_the_time_of_the_slower_one() -> None:
+    # 816.2 µs are 2.03 % more than 800, which are 1.98 % less.
+    assert len(rank([FIRST, timed("coo/segmented", 816.2e-6)]).leaders) == 2

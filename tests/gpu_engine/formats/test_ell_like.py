@@ -8,8 +8,8 @@ import pytest
 
 from gpu_engine.formats import ell, ellr, pellr
 from gpu_engine.formats.base import Format, max_row_length
+from gpu_engine.matrices.warps import iterations
 from gpu_engine.verify import POISON, check, reference
-from gpu_engine.warps import iterations
 from tests.battery import BATTERY, dense, with_row_lengths
 
 SMALL = dense([[1, 0, 2, 0, 0], [0, 0, 0, 0, 0], [3, 4, 5, 6, 7], [0, -8, 0, 0, 9]])

@@ -1,5 +1,6 @@
 """What is launched for a product on a GPU, told by a stand-in of the compiled kernels."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,13 @@ import pytest
 
 from gpu_engine.cuda.load import CudaSource
 from gpu_engine.errors import KernelError
-from gpu_engine.formats import FORMATS, find_kernel
+from gpu_engine.formats import FORMATS, coo, find_kernel
 from gpu_engine.formats.base import Format, Kernel
 from tests.battery import BATTERY
 from tests.gpu_engine.launches import noted
+
+FUNCTION = re.compile(r"__(?:device|global)__[^;{}]*?\b(?P<name>(?!__)\w+)\([^;{}]*\)(?:\s*const)?\s*\{")
+WORD = re.compile(r"\w+")
 
 KERNELS = [pytest.param(f, k, id=f"{f.name}/{k.variant}") for f in FORMATS for k in f.kernels if k.cuda]
 
@@ -33,9 +37,9 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def note(name: str, blocks: int, threads: int, arguments: tuple[Any, ...], _: int) -> None:
         found.append((name, blocks * threads, arguments))
 
-    def bound(*arguments: Any) -> Any:
-        found.append(("bound", arguments[1]))
-        return noted(note)(*arguments)
+    def bound(*arguments: Any, **named: Any) -> Any:
+        found.append(("bound", arguments[1], (*arguments[6:], *named.values())))
+        return noted(note)(*arguments, **named)
 
     monkeypatch.setattr(CudaSource, "bound", bound)
     return found
@@ -56,6 +60,37 @@ def test_a_bound_product_prepares_once_and_takes_other_vectors(f: Format, kernel
         vectors = [a for said in first if said[0] != "memset" for a in said[2] if isinstance(a, Vector)]
         assert {x, y} == set(vectors)
         assert all(said[1:] == (y.name, 0, 8 * matrix.n_rows) for said in first if said[0] == "memset")
+
+
+def test_a_large_part_of_hyb_starts_when_the_other_has_ended(
+    launched: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coo, "SMALL", 1)
+    f, kernel = find_kernel("hyb/segmented")
+    kernel.bound("cuda", f.from_csr(BATTERY["power_law"]()))
+    assert [bool(said[2][-1]) for said in launched] == [True, False]
+
+
+SOURCES = {source.file: source for f in FORMATS for k in f.kernels for source in k.sources}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_every_kernel_waits_for_the_one_before_it(source: CudaSource) -> None:
+    """What is launched to follow, and does not wait, reads an x that is still being written."""
+    functions = {m["name"]: _body(source.text, m.end()) for m in FUNCTION.finditer(source.text)}
+    waiting = {"await_previous"}
+    while more := {n for n, body in functions.items() if n not in waiting and waiting & set(WORD.findall(body))}:
+        waiting |= more
+    assert {name.partition("<")[0] for name in source.instantiations} <= waiting
+
+
+def _body(text: str, begin: int) -> str:
+    """What stands between the braces that open at `begin`."""
+    depth, end = 1, begin
+    while depth:
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        end += 1
+    return text[begin:end]
 
 
 @pytest.mark.parametrize(("f", "kernel"), KERNELS)

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 from scipy.io import mmwrite
 
-from gpu_engine import recordings
-from gpu_engine.batched.measuring import BatchDetails
 from gpu_engine.findings.batched import PAPER_GAIN
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
@@ -25,9 +23,11 @@ from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.recordings import MatrixRecord, Recording, collected, generated
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import MatrixRecord, Recording, collected, generated
 from gpu_engine.records import BandwidthPoint, Cache, Case, DeviceInfo, DeviceProfile, Measurement
 from gpu_engine.studies.batched import BatchedParams, BatchedStudy, chosen_kernels
+from gpu_engine.studies.batched.experiment import BatchDetails
 from tests.battery import BATTERY
 from tests.gpu_engine.gpu_bench.test_formats_tables import rows
 

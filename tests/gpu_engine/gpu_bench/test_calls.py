@@ -21,7 +21,7 @@ from gpu_engine.gpu_bench.documents import with_tables
 from gpu_engine.gpu_bench.markdown import render
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.recordings import generated
+from gpu_engine.recordings.files import generated
 from gpu_engine.records import DeviceInfo, MatrixInfo
 from gpu_engine.verify import reference
 from tests.battery import BATTERY

@@ -8,9 +8,9 @@ import pytest
 from gpu_engine.gpu_bench.formats_tables import TABLES, interval_of_mean, is_ours, is_plain
 from gpu_engine.gpu_bench.markdown import BenchmarkData, report
 from gpu_engine.gpu_bench.subjects import Subject
-from gpu_engine.products import ProductDetails
-from gpu_engine.recordings import MatrixRecord, Recording, collected, generated
+from gpu_engine.recordings.files import MatrixRecord, Recording, collected, generated
 from gpu_engine.records import Cache, Case, DeviceInfo, Measurement
+from gpu_engine.studies.formats.experiment import ProductDetails
 
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
 GRAPH, GRID = (generated("delaunay", {"n": 10}), generated("stencil", {"points": 5, "nx": 2, "ny": 2}))

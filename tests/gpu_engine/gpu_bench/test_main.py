@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 from scipy.io import mmwrite
 
-from gpu_engine import recordings
 from gpu_engine.csr_matrix import fingerprint
-from gpu_engine.features import features
 from gpu_engine.formats import kernel_names
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
@@ -21,8 +19,10 @@ from gpu_engine.gpu_bench import formats
 from gpu_engine.gpu_bench.formats import passes
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import PAPER_FORMATS, SUBJECTS, Subject
+from gpu_engine.matrices.features import features
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.recordings import collected, generated
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import collected, generated
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile
 from gpu_engine.studies.formats import FormatsParams, chosen_kernels
 from tests.battery import BATTERY

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from gpu_engine import recordings
 from gpu_engine.generators import generator
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import pagerank
@@ -19,9 +18,10 @@ from gpu_engine.gpu_bench.pagerank_peers import earlier_runs
 from gpu_engine.gpu_bench.pagerank_tables import TABLES
 from gpu_engine.gpu_bench.subjects import GRAPH_SUBJECTS, Subject
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.pagerank.measuring import PageRankDetails
+from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.parameters import parse_params
-from gpu_engine.recordings import MatrixRecord, Recording, generated
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import MatrixRecord, Recording, generated
 from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement, Trace
 from gpu_engine.studies.pagerank import PagerankStudy
 from tests.gpu_engine.gpu_bench.test_formats_tables import rows

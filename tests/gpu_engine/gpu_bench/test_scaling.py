@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from gpu_engine import recordings
-from gpu_engine.features import features
 from gpu_engine.findings.scaling.sentences import PAPER_GAINS, VIRTUAL_CAVEAT
 from gpu_engine.generators import generate, generator
 from gpu_engine.gpu_bench import __main__ as command
@@ -22,13 +20,15 @@ from gpu_engine.gpu_bench.scaling import chosen_settings, passes
 from gpu_engine.gpu_bench.scaling_tables import TABLES
 from gpu_engine.gpu_bench.shared_subjects import SHARED_NNZ, SHARED_SUBJECTS, shared_subjects
 from gpu_engine.gpu_bench.subjects import Subject
+from gpu_engine.matrices.features import features
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.multigpu.measuring import ScalingDetails
 from gpu_engine.multigpu.workload import WorkloadName
 from gpu_engine.parameters import parse_params
-from gpu_engine.recordings import Recording
+from gpu_engine.recordings import files as recordings
+from gpu_engine.recordings.files import Recording
 from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement
 from gpu_engine.studies.scaling import ScalingParams, settings
+from gpu_engine.studies.scaling.experiment import ScalingDetails
 from tests.gpu_engine.gpu_bench.test_formats_tables import rows
 
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)

@@ -109,7 +109,7 @@ def test_a_text_of_another_program_is_called_by_its_name(tmp_path: Path, name: s
 def test_a_list_is_no_other_text(tmp_path: Path, name: str) -> None:
     assert explain_text(LISTS[name]) == ""
     (tmp_path / "file").write_bytes(LISTS[name])
-    assert read_matrix(tmp_path / "file", options=ReadOptions(directed=True)).matrix.nnz > 0
+    assert read_matrix(tmp_path / "file", options=ReadOptions(directed=True, ids="shared")).matrix.nnz > 0
 
 
 MEGABYTE = 2**20

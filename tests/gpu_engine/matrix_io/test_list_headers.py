@@ -62,7 +62,7 @@ def test_a_first_line_that_can_be_sizes_is_asked_about(tmp_path: Path, name: str
 @pytest.mark.parametrize(
     "content",
     [
-        b"9 9 5\n1 1 2\n1 3 1\n2 2 3\n",
+        b"9 9 50\n1 1 2\n1 3 1\n2 2 3\n",
         b"2 3\n1 2\n2 5\n",
         b"1 2\n2 3\n3 4\n",
         b"source target\n4 2\n1 2\n2 3\n",
@@ -73,6 +73,35 @@ def test_a_first_line_that_does_not_fit_is_an_edge(tmp_path: Path, content: byte
     assert read(tmp_path, content, ids="shared").matrix.nnz > 0
     with pytest.raises(MatrixFileError, match="sizes"):
         read(tmp_path, content, header="sizes")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"5 5 7\n1 2 1\n2 3 1\n3 4 1\n4 5 1\n5 1 1\n1 1 1\n",
+        b"5 5 5\n1 2 1\n2 3 1\n3 4 1\n4 5 1\n5 1 1\n1 1 1\n",
+        b"5 7\n1 2\n2 3\n3 4\n4 5\n5 1\n1 1\n",
+        b"9 13\n1 2\n2 3\n3 4\n4 5\n5 1\n1 1\n",
+    ],
+)
+def test_sizes_with_a_count_that_is_a_little_off_are_asked_about(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(MatrixFileError) as caught:
+        read(tmp_path, content, ids="shared")
+    assert (caught.value.hint, caught.value.line) == ("choose_header", 1)
+    assert read(tmp_path, content, ids="shared", header="edge").matrix.nnz == 7
+    with pytest.raises(MatrixFileError) as refused:
+        read(tmp_path, content, header="sizes")
+    assert refused.value.hint is None
+
+
+def test_lines_of_two_columns_may_have_rows_and_columns_of_their_own(tmp_path: Path) -> None:
+    content = b"0 0\n1 1\n2 0\n3 1\n4 0\n"
+    with pytest.raises(MatrixFileError) as caught:
+        read(tmp_path, content)
+    assert caught.value.hint == "choose_ids"
+    assert read(tmp_path, content, ids="apart").matrix.shape == (5, 2)
+    assert read(tmp_path, content, ids="shared").matrix.shape == (5, 5)
+    assert read(tmp_path, content, directed=False).matrix.shape == (5, 5)
 
 
 def test_sizes_that_the_ids_exceed_are_refused(tmp_path: Path) -> None:
@@ -88,7 +117,13 @@ BIP = b"% bip unweighted\n% 4 3 2\n1 1\n2 1\n2 2\n3 2\n"
 
 
 def test_both_sides_of_a_bipartite_list_keep_their_ids(tmp_path: Path) -> None:
-    for content in (BIP, BIP.replace(b"% 4 3 2\n", b""), BIP.replace(b"\n", b"\r\n"), BIP.replace(b" ", b"\t")):
+    for content in (
+        BIP,
+        BIP.replace(b"% 4 3 2\n", b""),
+        BIP.replace(b"\n", b"\r\n"),
+        BIP.replace(b" ", b"\t"),
+        BIP.replace(b"bip", b"BIP"),
+    ):
         result = read(tmp_path, content, directed=None)
         assert dense(result) == [[1, 0], [1, 1], [0, 1]]
     with pytest.raises(MatrixFileError, match="read the list as directed"):
@@ -138,7 +173,7 @@ def test_triplets_are_not_squared_in_silence(tmp_path: Path) -> None:
         assert sorted(read(tmp_path, content, ids="apart").matrix.shape) == [2, 5]
         assert read(tmp_path, content, ids="shared").matrix.shape == (5, 5)
         assert read(tmp_path, content, directed=False).matrix.shape == (5, 5)
-    for content in (b"0 0 1\n1 1 1\n2 0 1\n", b"1 10\n2 11\n", b"a x\nb y\n"):
+    for content in (b"0 0 1\n1 1 1\n2 0 1\n", b"10 1\n11 20\n", b"a x\nb y\n"):
         assert any("square" in note for note in read(tmp_path, content).notes)
 
 

@@ -11,8 +11,8 @@ import pytest
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu import chunks
+from gpu_engine.multigpu.chunk import Chunk, whole_chunk
 from gpu_engine.multigpu.chunks import ChunkedProduct, ChunkSpan, _Feed
-from gpu_engine.multigpu.packer import Chunk, whole_chunk
 from gpu_engine.multigpu.partition import Span, find_partitioning
 from gpu_engine.multigpu.spmv import COLD_PHASES, PACKING, Phases
 from gpu_engine.multigpu.strategies import STRATEGIES, Strategy, find_strategy

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import fingerprint
-from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import open_bench
 from gpu_engine.multigpu import generated
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
 from gpu_engine.multigpu.generated import GeneratedMatrix
-from gpu_engine.multigpu.measuring import ScalingExperiment, ScalingPlan
 from gpu_engine.multigpu.partition import find_partitioning
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
 from gpu_engine.multigpu.workload import Setting, WorkloadData
 from gpu_engine.records import Case, Measurement
-from gpu_engine.sampling import SampleRun
+from gpu_engine.sampling.run import SampleRun
+from gpu_engine.studies.scaling.experiment import ScalingExperiment, ScalingPlan
 from tests.gpu_engine.multigpu.devices import logging_devices
 from tests.samples.studies import FAST
 

@@ -11,8 +11,8 @@ import scipy.sparse
 
 from gpu_engine import cpms
 from gpu_engine.measure import Bench, open_bench
-from gpu_engine.pagerank import link_products
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile
+from gpu_engine.studies.link_products import experiment as link_products
 
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "2026-11-21T00:00:00+00:00")
 CPU = DeviceInfo("cpu", "cpu", "test", 2**34, 2**20)

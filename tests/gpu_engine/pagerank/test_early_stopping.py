@@ -9,7 +9,7 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.pagerank import early_stopping
 from gpu_engine.pagerank.early_stopping import ITERATIONS_LEAST, TOGETHER_S, EarlyStopping
 from gpu_engine.pagerank.run import PLAIN, Lap, Run
-from gpu_engine.settling import COSTLY
+from gpu_engine.sampling.settling import COSTLY
 
 SHORT_S = 0.125
 """A whole run of the shortest kernel, in the fractions that a clock of binary numbers adds up exactly."""

@@ -9,13 +9,13 @@ import pytest
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench.subjects import Subject
-from gpu_engine.pagerank import link_products
-from gpu_engine.pagerank.link_products import LinkProducts
 from gpu_engine.pagerank.products import BLOCKS, LAYOUTS, Block, LinkProductDetails, Product, products_in
-from gpu_engine.recordings import generated
+from gpu_engine.recordings.files import generated
 from gpu_engine.records import Measurement
-from gpu_engine.sampling import measure
-from gpu_engine.studies import products as study
+from gpu_engine.sampling.run import measure
+from gpu_engine.studies import link_products as study
+from gpu_engine.studies.link_products import experiment as link_products
+from gpu_engine.studies.link_products.experiment import LinkProducts
 from tests.gpu_engine.pagerank.numpy_products import called_a_gpu, stand_in
 
 GRAPH = generate("web", {"n": 90, "mean": 3.0, "max_length": 20, "seed": 3})

@@ -9,9 +9,9 @@ import pytest
 from gpu_engine.batched import kernels_on
 from gpu_engine.competitors.batches import peer_names
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, MatrixInfo, Measurement, Progress

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.device import find_device
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
-from gpu_engine.experiment import Candidate
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import MatrixInfo, Measurement
+from gpu_engine.sampling.experiment import Candidate
 from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study
 from tests.battery import BATTERY

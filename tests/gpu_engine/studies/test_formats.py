@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu_engine import products
 from gpu_engine.competitors import BEST
-from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.parameters import parse_params
-from gpu_engine.products import Products, SamplingPlan
 from gpu_engine.records import BandwidthPoint, Case, DeviceProfile, MatrixInfo, Measurement
-from gpu_engine.sampling import measure
+from gpu_engine.sampling.run import measure
 from gpu_engine.studies.formats import FormatsParams, FormatsStudy
+from gpu_engine.studies.formats import experiment as products
+from gpu_engine.studies.formats.experiment import Products, SamplingPlan
 from tests.battery import BATTERY
 
 CPU = find_device("cpu")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.device import find_device
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
+from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.parameters import parse_params

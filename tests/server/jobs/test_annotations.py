@@ -2,11 +2,12 @@
 
 import pytest
 
-from gpu_engine.errors import NotFoundError, ParameterError
+from gpu_engine.errors import ForbiddenError, NotFoundError, ParameterError
 from server.jobs import annotations, queue
 from server.jobs.documents import job_document
 from server.jobs.queue import JobRequest, list_jobs, submit
 from server.models import JobState
+from server.roles import Caller, Role
 from tests.server.jobs.conftest import Jobs
 from tests.server.jobs.fake_study import FAKE
 
@@ -72,3 +73,14 @@ def test_a_job_that_is_tried_again_keeps_its_tags_and_not_its_note(jobs: Jobs) -
     assert queue.cancel(jobs.database, job.id).state == JobState.CANCELLED
     again, _ = queue.retry(jobs.database, jobs.settings, job.id, studies=FAKE)
     assert (again.tags, again.note) == (["a.b-c_1", "nightly"], "")
+
+
+def test_only_who_queued_a_job_or_an_admin_annotates_it(jobs: Jobs) -> None:
+    mine, other = Caller("ci", Role.SUBMIT, "1"), Caller("other", Role.SUBMIT, "2")
+    job, _ = submit(jobs.database, jobs.settings, TAGGED, studies=FAKE)
+    with jobs.database.write() as session:
+        queue.get_job(session, job.id).token_id = mine.token_id
+    with pytest.raises(ForbiddenError):
+        queue.annotate(jobs.database, job.id, note="theirs", caller=other)
+    assert queue.annotate(jobs.database, job.id, note="mine", caller=mine).note == "mine"
+    assert queue.annotate(jobs.database, job.id, note="admin's", caller=Caller("a", Role.ADMIN, "3")).note == "admin's"

@@ -17,7 +17,8 @@ from gpu_engine.records import DeviceInfo, Progress
 from server import devices as device_table
 from server.jobs import lease as leases
 from server.jobs import queue
-from server.jobs.dispatcher import Dispatcher, excludes, named, sole_dispatcher
+from server.jobs.dispatcher import Dispatcher, excludes, named
+from server.jobs.dispatcher_lock import sole_dispatcher
 from server.jobs.engine import Engine
 from server.jobs.lease import Lease
 from server.jobs.runner import LOSSES_MAX
@@ -285,7 +286,7 @@ def test_a_case_in_which_the_worker_always_ends_is_recorded_as_failed(jobs: Jobs
     for attempt in range(1, LOSSES_MAX + 1):
         leases.claim(jobs.database, "dead", ["cpu"], 60)
         leases.progressed(jobs.database, Lease(job.id, attempt), f"{'a' * 32}|fake/k1|warm|", Progress(0.0, ""))
-        assert leases.requeue_lost(jobs.database, ["dead"]) == 1
+        assert leases.requeue_lost(jobs.database, 60, ["dead"]) == 1
     with dispatching():
         jobs.wait(job, "succeeded")
     assert sorted(jobs.records(job)) == [("fake/k0", "ok"), ("fake/k1", "failed")]

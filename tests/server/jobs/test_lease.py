@@ -1,5 +1,6 @@
 """The queue as a worker sees it: one claim a job, and writes that only the running attempt can make."""
 
+import threading
 from threading import Barrier, Thread
 from typing import Any
 
@@ -8,11 +9,13 @@ from sqlalchemy import select, update
 
 from gpu_engine.records import Case, Details, DeviceInfo, Interim, Measurement, Progress, Trace
 from server import devices
+from server.db import clock
 from server.jobs import lease as leases
 from server.jobs import queue
 from server.jobs.documents import job_document
+from server.jobs.journal import Journal
 from server.jobs.lease import Lease
-from server.models import EventRow, JobState, MeasurementRow, TraceRow
+from server.models import EventRow, JobRow, JobState, MeasurementRow, TraceRow
 from server.results import measurements, traces
 from tests.server.jobs.conftest import Jobs
 
@@ -77,7 +80,7 @@ def test_every_write_of_a_lost_lease_is_discarded(jobs: Jobs, lost: str) -> None
     if lost == "cancelled":
         queue.cancel(jobs.database, job.id)
     elif lost == "finished":
-        leases.finish(jobs.database, lease, JobState.FAILED, {"code": "internal", "detail": "x"})
+        leases.finish(jobs.database, lease, JobState.FAILED, 1.0, {"code": "internal", "detail": "x"})
     else:
         leases.release(jobs.database, lease)
         if lost == "taken over":
@@ -87,7 +90,7 @@ def test_every_write_of_a_lost_lease_is_discarded(jobs: Jobs, lost: str) -> None
     assert not leases.measured(jobs.database, lease, MEASUREMENT, Trace(KEY, {}))
     assert not leases.progressed(jobs.database, lease, KEY, Progress(1.0, "late"))
     assert leases.died(jobs.database, lease, KEY) is None
-    assert not leases.finish(jobs.database, lease, JobState.SUCCEEDED)
+    assert not leases.finish(jobs.database, lease, JobState.SUCCEEDED, 1.0)
     assert not leases.release(jobs.database, lease)
     after = vars(jobs.get(job)).copy()
     before.pop("_sa_instance_state")
@@ -102,16 +105,41 @@ def test_a_lost_lease_is_requeued_and_counts_as_a_loss_of_its_case_and_no_death(
     leases.claim(jobs.database, "dead", ["cpu"], 60)
     leases.claim(jobs.database, "alive", ["cpu"], 60)
     leases.progressed(jobs.database, Lease(job.id, 1), KEY, Progress(0.5, ""))
-    assert leases.requeue_lost(jobs.database) == 0
+    assert leases.requeue_lost(jobs.database, 60) == 0
     leases.beat(jobs.database, "dead", [job.id], ["cpu"], -1)
     leases.beat(jobs.database, "alive", [other.id], ["cpu"], 60)
-    assert leases.requeue_lost(jobs.database) == 1
+    assert leases.requeue_lost(jobs.database, 60) == 1
     assert (jobs.get(job).state, jobs.get(job).progress, jobs.get(job).attempt) == ("queued", 0.0, 1)
     assert leases.held(jobs.database, "alive") == {other.id: False}
     with jobs.database.read() as session:
         assert leases.case_losses(session, job.id) == {KEY: 1}
         assert leases.case_deaths(session, job.id) == {}
-    assert leases.requeue_lost(jobs.database, ["alive"]) == 1
+    assert leases.requeue_lost(jobs.database, 60, ["alive"]) == 1
+
+
+def test_a_lease_given_before_the_clock_was_put_back_ends_as_late_as_one_given_now(jobs: Jobs) -> None:
+    job = jobs.submit()
+    leases.claim(jobs.database, "gone", ["cpu"], 86400)
+    assert leases.requeue_lost(jobs.database, 86500) == 0
+    with jobs.database.read() as session:
+        assert jobs.get(job).lease_until - session.execute(select(clock())).scalar_one() > 86000
+    assert leases.requeue_lost(jobs.database, 60) == 0
+    with jobs.database.read() as session:
+        assert 0 < jobs.get(job).lease_until - session.execute(select(clock())).scalar_one() <= 60
+
+
+@pytest.mark.parametrize("moved_s", [-86400.0, 0.0, 86400.0])
+def test_a_job_took_as_long_as_it_ran_whatever_the_clock_did_meanwhile(jobs: Jobs, moved_s: float) -> None:
+    job = jobs.submit()
+    leases.claim(jobs.database, "me", ["cpu"], 60)
+    with jobs.database.write() as session:
+        session.execute(update(JobRow).values(started_at=JobRow.started_at + moved_s))
+    journal = Journal(jobs.database, Lease(job.id, 1), threading.Event())
+    journal.finish(JobState.SUCCEEDED)
+    row = jobs.get(job)
+    assert row.started_at is not None
+    assert row.finished_at is not None
+    assert 0 <= row.finished_at - row.started_at < 30
 
 
 def test_a_death_counts_against_its_case_and_starts_the_next_attempt(jobs: Jobs) -> None:
@@ -148,7 +176,7 @@ def test_what_the_rounds_say_so_far_is_gone_with_the_process(jobs: Jobs) -> None
     assert jobs.get(job).interim == []
     leases.progressed(jobs.database, lease, KEY, said)
     assert jobs.get(job).interim == stored
-    leases.finish(jobs.database, lease, JobState.SUCCEEDED)
+    leases.finish(jobs.database, lease, JobState.SUCCEEDED, 1.0)
     assert jobs.get(job).interim == []
 
 

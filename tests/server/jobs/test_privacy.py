@@ -14,6 +14,7 @@ import pytest
 
 from server.settings import Settings
 from tests.server.jobs.conftest import Jobs, Worker
+from tests.users import needs_root
 
 NOBODY = 65534
 DECOY = "numba.py"
@@ -98,7 +99,7 @@ def connect(place: Path) -> None:
         client.connect(str(place))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+@needs_root
 def test_another_user_finds_no_way_into_a_worker(jobs: Jobs, worker: Worker, folder: Path) -> None:
     hold = jobs.hold(0)
     seen = jobs.folder / "surroundings"

@@ -228,7 +228,7 @@ def test_cancel_ends_a_queued_job_for_good(jobs: Jobs) -> None:
 def test_a_job_that_is_over_cannot_be_cancelled(jobs: Jobs) -> None:
     job = jobs.submit()
     leases.claim(jobs.database, "me", ["cpu"], 60)
-    leases.finish(jobs.database, leases.Lease(job.id, 1), JobState.SUCCEEDED)
+    leases.finish(jobs.database, leases.Lease(job.id, 1), JobState.SUCCEEDED, 1.0)
     with pytest.raises(ConflictError, match="The job has succeeded"):
         queue.cancel(jobs.database, job.id)
 

@@ -9,17 +9,19 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from gpu_engine.products import ProductDetails
 from gpu_engine.records import Case, Measurement
+from gpu_engine.studies.formats.experiment import ProductDetails
 from server.access import Access
 from server.errors import install_error_handlers
 from server.guard import Guard
 from server.jobs import lease as leases
 from server.jobs.lease import Lease
-from server.models import JobState
+from server.models import JobRow, JobState
 from server.routes import jobs as routes
+from server.session_cookie import SessionCookie
 from tests.conftest import ADDRESS
 from tests.server.jobs.conftest import Jobs
+from web.views.lines import SILENT, job_lines
 
 A = "a" * 32
 BODY = {"study": "formats", "matrix_ids": [A], "params": {"rounds": 9}, "device": "auto"}
@@ -29,7 +31,8 @@ BODY = {"study": "formats", "matrix_ids": [A], "params": {"rounds": 9}, "device"
 def client(jobs: Jobs) -> Iterator[TestClient]:
     app = FastAPI()
     app.state.settings, app.state.database = jobs.settings, jobs.database
-    app.add_middleware(Guard, settings=jobs.settings, access=Access(jobs.database, ""))
+    cookie = SessionCookie("0" * 16)
+    app.add_middleware(Guard, settings=jobs.settings, access=Access(jobs.database, ""), cookie=cookie)
     install_error_handlers(app)
     app.include_router(routes.router, prefix="/api/v1")
     with TestClient(app, base_url=ADDRESS) as client:
@@ -120,7 +123,7 @@ def test_cancel_and_retry_are_accepted_and_refused_by_state(client: TestClient, 
 
 
 def test_a_failed_job_says_why(client: TestClient, jobs: Jobs, running: str) -> None:
-    leases.finish(jobs.database, Lease(running, 1), JobState.FAILED, {"code": "kernel_failed", "detail": "Why."})
+    leases.finish(jobs.database, Lease(running, 1), JobState.FAILED, 1.0, {"code": "kernel_failed", "detail": "Why."})
     job = client.get(f"/api/v1/jobs/{running}").json()
     assert (job["state"], job["error"]) == ("failed", {"code": "kernel_failed", "detail": "Why."})
     assert client.post(f"/api/v1/jobs/{running}/cancel").status_code == 409
@@ -185,3 +188,16 @@ def test_csv_has_a_row_per_case_and_no_formula(client: TestClient, jobs: Jobs, r
     assert (rows[0]["median_s"], rows[0]["note"]) == ("0.25", "")
     assert (rows[1]["median_s"], rows[1]["gflops"]) == ("", "-1.5")
     assert rows[1]["note"] == "'" + '=cmd|"/c calc"!A1'
+
+
+def test_a_job_whose_worker_is_silent_beyond_its_lease_says_so(client: TestClient, jobs: Jobs, running: str) -> None:
+    job = f"/api/v1/jobs/{running}"
+    assert client.get(job).json()["lease_expired"] is False
+    with jobs.database.write() as session:
+        session.get_one(JobRow, running).lease_until = 1.0
+        (line,) = job_lines(session, [session.get_one(JobRow, running)])
+    found = client.get(job).json()
+    assert (found["state"], found["lease_expired"], line.note) == ("running", True, SILENT)
+    assert client.get("/api/v1/jobs").json()["items"][0]["lease_expired"] is True
+    client.post(f"{job}/cancel")
+    assert client.get(job).json()["lease_expired"] is False

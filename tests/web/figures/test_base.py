@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from web.figures.base import log_axis
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from gpu_engine import recordings as files
-from gpu_engine.recordings import Recording
+from gpu_engine.recordings import files
+from gpu_engine.recordings.files import Recording
 from gpu_engine.studies import STUDIES
 from server import import_recordings
 from server.db import Database

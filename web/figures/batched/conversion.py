@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
-from gpu_engine.findings.batched.groups import batch_groups, largest
+from gpu_engine.findings.batched.groups import BATCH, batch_groups, largest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.groups import products_to_pay
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.batched.marks import FACET, NO_TIME, Facet, facet, in_order, marker, marks, rows_axis
 from web.figures.formats.conversion import in_words_products, place_on
@@ -27,7 +27,7 @@ NO_PLAIN = "No kernel on CSR has a time here, so there is nothing that a convers
 class Point:
     """A kernel of ours with a layout of its own, on a batch.
 
-    baseline   the fastest kernel on CSR
+    baseline   the fastest kernel on CSR; measurements: of the kernel and of that one
     convert_s  seconds; stored: bytes per nonzero
     products   after which the conversion has paid off; 0: at once, inf: never, None: not settled
     """
@@ -39,6 +39,7 @@ class Point:
     convert_s: float
     stored: float | None
     products: float | None
+    measurements: tuple[Measurement, Measurement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,9 @@ def info(data: StudyData) -> Conversions:
             m.details.convert_s,
             _stored(m),
             products_to_pay(m, baseline),
+            (m, baseline),
         )
-        for group in largest(groups, data.batch)
+        for group in largest(groups, data.number(BATCH))
         for baseline in [m for m in group.timed if m.format == PLAIN][:1]
         for m in group.ours
         if m.format != PLAIN and m.details.convert_s is not None
@@ -135,9 +137,8 @@ def _stored(m: Measurement) -> float | None:
 
 
 def _marks(kernel: str, points: Sequence[Point], axis: LogAxis) -> go.Scatter:
-    x = [place_on(axis, point.products) for point in points]
-    texts = [_hover(point) for point in points]
-    return marks(kernel, x, [kernel] * len(points), texts, marker=marker(kernel, 8), name=escape(kernel))
+    shown = [(place_on(axis, point.products), kernel, _hover(point), *point.measurements) for point in points]
+    return marks(kernel, shown, marker(kernel, 8), name=escape(kernel))
 
 
 def _hover(point: Point) -> str:

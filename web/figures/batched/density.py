@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
-from gpu_engine.findings.batched.groups import BatchGroup, batch_groups, is_balanced, largest
+from gpu_engine.findings.batched.groups import BATCH, BatchGroup, batch_groups, is_balanced, largest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import join
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, log_axis
 from web.figures.batched.marks import FACET, Point, in_order, left_out, line_panels
 
@@ -56,7 +56,7 @@ class Density:
 def info(data: StudyData) -> Density:
     """Copies of each matrix: the batch of the chosen size, else the largest."""
     families: dict[tuple[str, str, int, int, bool], list[BatchGroup]] = {}
-    for group in largest(batch_groups(data), data.batch):
+    for group in largest(batch_groups(data), data.number(BATCH)):
         known = data.matrix(group.matrix_id)
         balanced = is_balanced(known)
         if group.compose == "copies" and group.timed and balanced is not None:

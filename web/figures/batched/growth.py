@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.batched.groups import LOOPS, PAPER, BatchGroup, batch_groups
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import gain
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption, log_axis
 from web.figures.batched.marks import FACET, Facet, Point, facet, in_order, line_panels, loops_end, loops_max
 
@@ -52,7 +52,7 @@ class Growth:
 
 
 def info(data: StudyData) -> Growth:
-    """Batches with times; gains of the largest batch of each series that has both, for every loop."""
+    """Batches with times; gains of the largest batch of each series that has both and counts, for every loop."""
     series: dict[tuple[str, str, str, str, str], list[BatchGroup]] = {}
     for group in batch_groups(data):
         if group.timed:
@@ -131,7 +131,8 @@ def _loop_gains(series: Iterable[Sequence[BatchGroup]]) -> tuple[LoopGain, ...]:
     gains: dict[tuple[str, str, str], list[float]] = {}
     for groups in series:
         for loop in LOOPS:
-            found = (gain(group.of(loop), next(iter(group.among(PAPER)), None)) for group in reversed(groups))
+            quiet = [group for group in reversed(groups) if not group.ranking.busy]
+            found = (gain(group.of(loop), next(iter(group.among(PAPER)), None)) for group in quiet)
             if (last := next(filter(None, found), None)) is not None:
                 gains.setdefault((groups[0].device, groups[0].cache, loop), []).append(last)
     return tuple(LoopGain(*where, min(own), max(own)) for where, own in gains.items())

@@ -10,11 +10,14 @@ import plotly.graph_objects as go
 from gpu_engine.findings.batched.groups import LOOPS, BatchGroup, is_ours, name_of
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import share
-from gpu_engine.findings.tables import Head
-from gpu_engine.findings.units import count, gflops, percent, seconds
 from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head
+from gpu_engine.text.units import count, gflops, percent, seconds
+from web.figures import busy
 from web.figures.base import escape, shorten
 from web.figures.emphasis import NAMED_MAX, OTHERS_MARKER
+from web.figures.marks import Mark
+from web.figures.marks import points as scatter
 from web.figures.panels import Legend, panels
 from web.palette import OTHERS, batch_position, batch_style
 
@@ -89,17 +92,9 @@ def line_panels(titles: Sequence[str], lines: Sequence[Sequence[Point]], px: int
     return figure
 
 
-def marks(kernel: str, x: Sequence[float | None], y: Sequence[str], texts: Sequence[str], **options: Any) -> go.Scatter:
-    """A kernel in rows; texts: what each mark says of itself."""
-    return go.Scatter(
-        x=x,
-        y=y,
-        mode="markers",
-        hovertext=texts,
-        hoverinfo="text",
-        meta={"role": "point", "kernel": kernel},
-        **options,
-    )
+def marks(kernel: str, shown: Sequence[Mark], marker: dict[str, Any], **options: Any) -> go.Scatter:
+    """Return the points of a kernel."""
+    return scatter(shown, marker, meta={"role": "point", "kernel": kernel}, **options)
 
 
 def rows_axis(labels: Sequence[str]) -> dict[str, Any]:
@@ -173,6 +168,7 @@ def _line(kernel: str, points: Sequence[Point], legend: Legend, named: bool) -> 
         hovertext=[m and hover(m, point.name) for m, point in zip(own, points, strict=True)],
         hoverinfo="text",
         meta={"role": "point", "kernel": kernel},
+        **busy.evidence([m] if m else [] for m in own),
     )
 
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
-from gpu_engine.findings.batched.groups import BatchGroup, bandwidth, batch_groups, largest
+from gpu_engine.findings.batched.groups import BATCH, BatchGroup, bandwidth, batch_groups, largest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import share_text
 from gpu_engine.findings.ranking import NAMED, join
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
 from gpu_engine.studies.batched import ROWS_MAX as SMALL_ROWS
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures import marks
 from web.figures.base import blank, caption, escape
 from web.figures.batched.marks import FACET, Facet, facet, hover, rows_axis
@@ -67,7 +67,7 @@ class Mixed:
 def info(data: StudyData) -> Mixed:
     """Of each mixture the batch of the chosen size, else the largest."""
     groups = [group for group in batch_groups(data) if group.compose == "mixed" and group.timed]
-    return Mixed(tuple(_mixture(group, data) for group in largest(groups, data.batch)))
+    return Mixed(tuple(_mixture(group, data) for group in largest(groups, data.number(BATCH))))
 
 
 def draw(info: Mixed) -> go.Figure:
@@ -153,7 +153,9 @@ def _bar(kernel: Kernel, length: float | None, of: str) -> go.Bar:
     look = batch_style(kernel.name)
     text = f"{hover(kernel.measurement, of)}<br>{units.rate(kernel.bandwidth)} sustained"
     marker = marks.fill(look.color, look.pattern, outline=1, opacity=0.45)
-    return marks.bars([(length, kernel.name, text)], marker, name=escape(kernel.name), showlegend=False)
+    return marks.bars(
+        [(length, kernel.name, text, kernel.measurement)], marker, name=escape(kernel.name), showlegend=False
+    )
 
 
 def _floor(rate: float, kernels: list[str], legend: bool) -> go.Scatter:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
-from gpu_engine.findings.batched.groups import PAPER, BatchGroup, batch_groups, is_balanced, largest
+from gpu_engine.findings.batched.groups import BATCH, PAPER, BatchGroup, batch_groups, is_balanced, largest
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.finding import gain, share_text
 from gpu_engine.findings.ranking import NAMED, join
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING
 from web.figures.base import blank, caption, escape, shorten
 from web.figures.batched.marks import (
     FACET,
@@ -100,7 +100,7 @@ def info(data: StudyData) -> Winners:
     """Copies of each matrix: the batch of the chosen size, else the largest."""
     copies = [group for group in batch_groups(data) if group.compose == "copies" and group.timed]
     places: dict[tuple[str, str, int], list[BatchGroup]] = {}
-    for group in sorted(largest(copies, data.batch), key=lambda group: -group.problems):
+    for group in sorted(largest(copies, data.number(BATCH)), key=lambda group: -group.problems):
         places.setdefault((group.device, group.cache, group.problems), []).append(group)
     panels = tuple(_panel(place, groups, data) for place, groups in places.items())
     return Winners(panels, loops_max(batch_groups(data)))
@@ -204,10 +204,8 @@ def _marks(kernel: str, own: Sequence[tuple[str, Row, Measurement]], legend: Leg
     sizes = [WINNER_SIZE if row.leaders and m is row.kernels[0] else SIZE for _, row, m in own]
     return marks(
         kernel,
-        [m.gflops for _, _, m in own],
-        [label for label, _, _ in own],
-        [hover(m, row.matrix.name) for _, row, m in own],
-        marker={**marker(kernel, SIZE), "size": sizes, "opacity": 1.0},
+        [(m.gflops, label, hover(m, row.matrix.name), m) for label, row, m in own],
+        {**marker(kernel, SIZE), "size": sizes, "opacity": 1.0},
         **legend.entry(escape(kernel)),
     )
 

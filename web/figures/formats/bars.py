@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding, interval_text, share
 from gpu_engine.findings.formats import findings
-from gpu_engine.findings.formats.groups import group_by_facet, without_duplicates
-from gpu_engine.findings.ranking import NAMED, join, rank
-from gpu_engine.findings.units import gflops, ratio, seconds
+from gpu_engine.findings.formats.groups import group_by_facet
+from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import gflops, ratio, seconds
 from web.figures import marks
 from web.figures.base import blank, caption, escape, shorten
 from web.figures.formats.groups import NO_RESULTS, Rate, rate_of, rate_within
@@ -43,7 +43,6 @@ class Panel:
 
     rates    of those with a time; without_time: those without
     bounds   by the names of BOUNDS
-    busy     as in Ranking: the bars are gray
     """
 
     matrix: str
@@ -53,7 +52,6 @@ class Panel:
     rates: tuple[Rate, ...]
     bounds: Mapping[str, tuple[Bound, ...]]
     without_time: tuple[Measurement, ...]
-    busy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def draw(info: Info) -> go.Figure:
     figure = panels(titles, heights, len(BOUNDS), bargap=0.3, barmode="overlay")
     for row, panel in enumerate(info.panels, start=1):
         traces = [
-            *(_bar(rate, panel.busy) for rate in panel.rates),
+            *(_bar(rate) for rate in panel.rates),
             *(_bounds(panel.bounds[name], name, row == 1) for name in BOUNDS),
         ]
         if panel.without_time:
@@ -135,7 +133,6 @@ def _panel(matrix: str, device: str, cache: str, group: Sequence[Measurement]) -
         tuple(map(rate_of, timed)),
         {name: _bounds_of(timed, name) for name in BOUNDS},
         tuple(m for m in group if m.median_s is None),
-        rank(without_duplicates(timed)).busy,
     )
 
 
@@ -144,17 +141,17 @@ def _bounds_of(timed: Sequence[Measurement], name: str) -> tuple[Bound, ...]:
     return tuple(Bound(m.kernel, time_s, rate_within(m, time_s), share(time_s, m)) for m, time_s in times if time_s)
 
 
-def _bar(rate: Rate, busy: str) -> go.Bar:
+def _bar(rate: Rate) -> go.Bar:
     m, look = rate.measurement, style(rate.measurement.format)
     interval = f"95 % interval {interval_text(m)}" if m.ci_low_s else interval_text(m) if m.rounds else "no interval"
     text = marks.hover(m.kernel, f" {gflops(m.gflops)}", f"median {seconds(m.median_s)}, {interval}")
     return marks.bars(
-        [(rate.value, m.kernel, text)],
+        [(rate.value, m.kernel, text, m)],
         marks.fill(look.color, look.pattern, outline=1, opacity=0.45),
         name=escape(m.kernel),
         error_x=marks.intervals([rate.value], [rate.interval]),
         showlegend=False,
-        meta={"role": "busy" if busy else "kernel", "format": m.format},
+        meta={"role": "kernel", "format": m.format},
     )
 
 

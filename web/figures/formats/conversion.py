@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.groups import baseline_of, once_s, products_to_pay
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, count, number, seconds
 from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, count, number, seconds
 from web.figures import marks
 from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.formats.groups import NO_RESULTS, NO_TIME, Groups, Place, by_place, fastest_by_format, place_in_words
@@ -79,7 +79,7 @@ def draw(info: Info) -> go.Figure:
         own = info.points[place]
         values = [point.stored if what == STORED else place_on(axes[PAYS], point.products) for point in own]
         for name in info.formats[place]:
-            figure.add_trace(_markers(name, own, values), row=row, col=1)
+            figure.add_trace(_markers(name, own, values, is_of_times=what == PAYS), row=row, col=1)
         marks.label_rows(figure, row, info.formats[place])
         figure.update_xaxes(**axes[what].settings, title_text=UNITS[what], title_standoff=2, row=row, col=1)
     return figure
@@ -148,11 +148,11 @@ def place_on(axis: LogAxis, products: float | None) -> float | None:
     return axis.after if math.isinf(products) else products or axis.before
 
 
-def _markers(name: str, points: Sequence[Point], values: Sequence[float | None]) -> go.Scatter:
+def _markers(name: str, points: Sequence[Point], values: Sequence[float | None], is_of_times: bool) -> go.Scatter:
     look = style(name)
     return marks.points(
         [
-            (value, name, _hover(point))
+            (value, name, _hover(point), *([point.measurement] if is_of_times else []))
             for point, value in zip(points, values, strict=True)
             if point.measurement.format == name and value is not None
         ],

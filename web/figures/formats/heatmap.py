@@ -11,10 +11,10 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.formats.groups import baseline_of
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import count, number, ratio, seconds
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import VerdictKind, compare
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import count, number, ratio, seconds
+from gpu_engine.verdicts.verdict import VerdictKind, compare
 from web import sorting
 from web.figures import marks
 from web.figures.base import blank, caption, escape, shorten
@@ -115,11 +115,11 @@ Info = Grid | side_by_side.Info
 
 
 def info(data: StudyData) -> Info:
-    """Every kernel on every matrix; with data.series the formats of that figure of the paper.
+    """Every kernel on every matrix; with `series` the formats of that figure of the paper.
 
     data.kernels  are the columns; empty: all that were measured
     """
-    if data.series in side_by_side.FIGURES:
+    if data.choice(side_by_side.SERIES_PARAMETER) in side_by_side.FIGURES:
         return side_by_side.info(data)
     found = (_panel(place, groups, data) for place, groups in by_place(data.measurements).items())
     return Grid(tuple(panel for panel in found if panel.lines))

@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.iterations import Forecast, correlations, forecasts
 from gpu_engine.findings.formats.paper import PAPER_RATIOS
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, count, number, ratio
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, count, number, ratio
 from web.figures import marks
 from web.figures.base import LogAxis, blank, caption, log_axis
-from web.figures.formats.groups import Panels, Place, place_in_words
+from web.figures.formats.groups import Panels, Place, left_out, place_in_words
 from web.figures.panels import Legend, panels
 from web.palette import OKABE_ITO
 
@@ -52,7 +52,7 @@ def draw(info: Panels[Panel]) -> go.Figure:
     """Measured over predicted ratio of times, both log, two points a matrix, and the line where they are equal."""
     if not info.panels:
         return blank(NOTHING)
-    every = [(x, y) for panel in info.panels for points in _points(panel).values() for x, y, _ in points]
+    every = [mark[:2] for panel in info.panels for points in _points(panel).values() for mark in points]
     predicted, measured = (log_axis([*values, 1.0]) for values in zip(*every, strict=True))
     figure = panels([place_in_words(panel.place) for panel in info.panels], [PANEL_PX] * len(info.panels), len(LOOKS))
     legend = Legend()
@@ -103,7 +103,9 @@ def summary(info: Panels[Panel]) -> str:
 
 
 def _agreement(panel: Panel) -> str:
-    of = f"On {place_in_words(panel.place)}, over {len(panel.forecasts)} matrices, the logarithms correlate by"
+    busy = sum(each.busy for each in panel.forecasts)
+    over = left_out(len(panel.forecasts) - busy, busy)
+    of = f"On {place_in_words(panel.place)}, over {over}, the logarithms correlate by"
     steps = f", and by {number(panel.steps, 2)} with the steps" if panel.steps is not None else ""
     if panel.equation is None:
         return f"On {place_in_words(panel.place)} there are too few matrices for a correlation."
@@ -115,11 +117,13 @@ def _predicted(name: str) -> float:
     return ellr / pellr
 
 
-def _points(panel: Panel) -> dict[str, list[tuple[float, float, str]]]:
-    """(predicted, measured, hover text) by the names of LOOKS."""
+def _points(panel: Panel) -> dict[str, list[marks.Mark]]:
+    """Return predicted over measured by the names of LOOKS."""
     return {
-        EQUATION: [(each.iterations, each.measured, _hover(each)) for each in panel.forecasts],
-        STEPS: [(each.steps, each.measured, _hover(each)) for each in panel.forecasts if each.steps],
+        EQUATION: [(each.iterations, each.measured, _hover(each), *each.measurements) for each in panel.forecasts],
+        STEPS: [
+            (each.steps, each.measured, _hover(each), *each.measurements) for each in panel.forecasts if each.steps
+        ],
         PAPER: [
             (_predicted(name), shown, marks.hover(name, " in Figure 6 of the paper", "Quadro P600"))
             for name, shown in PAPER_RATIOS.items()
@@ -127,7 +131,7 @@ def _points(panel: Panel) -> dict[str, list[tuple[float, float, str]]]:
     }
 
 
-def _markers(name: str, points: Sequence[tuple[float, float, str]], legend: Legend) -> go.Scatter:
+def _markers(name: str, points: Sequence[marks.Mark], legend: Legend) -> go.Scatter:
     place, symbol, outline = LOOKS[name]
     return marks.points(
         points,

@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 from gpu_engine.advisor import can_advise, rank
 from gpu_engine.advisor.evaluation import WITHIN
 from gpu_engine.advisor.gpus import Gpu, gpu_named
-from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.finding import interval_text
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_head
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures import marks
 from web.figures.base import blank, caption, escape, log_axis
 from web.figures.formats.groups import Groups, Panels, Place, by_place, nearest, place_in_words, quiet
@@ -104,7 +104,7 @@ def table(info: Panels[Panel]) -> Table:
     """A row a kernel and matrix."""
     heads = (
         *(Head(text, numeric=False) for text in ("kernel", "matrix", "device", "cache")),
-        *(Head(text) for text in ("predicted", "measured", "95 % interval")),
+        *(Head(text) for text in ("predicted", "measured", INTERVAL)),
         Head("measured", "over predicted"),
     )
     rows = [
@@ -121,7 +121,8 @@ def table(info: Panels[Panel]) -> Table:
         for kernel, own in panel.points.items()
         for point in own
     ]
-    return Table(heads, tuple(rows))
+    every = (point.measurement for panel in info.panels for point in panel.every)
+    return Table(with_interval_head(heads, every), tuple(rows))
 
 
 def summary(info: Panels[Panel]) -> str:
@@ -166,7 +167,7 @@ def _markers(panel: Panel) -> go.Scatter:
     alone = len(every) == len(panel.points)
     errors = marks.intervals([p.ratio for p in every], [p.interval for p in every], width=0, visible=alone)
     return marks.points(
-        [(point.ratio, escape(point.measurement.kernel), _hover(point)) for point in every],
+        [(point.ratio, escape(point.measurement.kernel), _hover(point), point.measurement) for point in every],
         marks.point(OKABE_ITO[0], "circle", 9 if alone else 6),
         opacity=1.0 if alone else 0.6,
         error_x=errors,

@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.groups import crossovers, once_s, time_to
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import count, percent, ratio
 from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import count, percent, ratio
 from web.figures import marks
 from web.figures.base import blank, caption, escape
 from web.figures.formats.groups import (

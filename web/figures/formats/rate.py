@@ -7,9 +7,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import column, count, gflops
 from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import column, count, gflops
 from web.figures import marks
 from web.figures.base import blank, escape, log_axis
 from web.figures.emphasis import NAMED_MAX, OTHERS_MARKER
@@ -133,7 +133,7 @@ def _points(groups: Groups, data: StudyData) -> tuple[Point, ...]:
 def _markers(points: Sequence[Point], name: str, marker: dict[str, Any], legend: Legend) -> go.Scatter:
     formats = {point.measurement.format for point in points}
     return marks.points(
-        [(point.nnz, point.measurement.gflops, _hover(point)) for point in points],
+        [(point.nnz, point.measurement.gflops, _hover(point), point.measurement) for point in points],
         marker,
         **legend.entry(escape(name)),
         meta={"role": "point", "format": formats.pop() if len(formats) == 1 else ""},

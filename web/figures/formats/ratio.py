@@ -9,11 +9,12 @@ from statistics import geometric_mean
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.ranking import rank
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import VerdictKind, compare
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.verdicts.verdict import VerdictKind, compare
 from web.figures import marks
 from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.formats.groups import Groups, Panels, Place, by_place, fastest_by_format, formats_of, place_in_words
@@ -22,6 +23,9 @@ from web.palette import OKABE_ITO
 
 PAPER_PAIRS = {("pellr", "ellr"): 6, ("pellr", "hyb"): 8, ("pellr", "biell"): 9, ("pellr", "bijad"): 10}
 """A pair → its figure in the paper."""
+
+PAIR = "pair"
+"""The parameter that names the formats of pairs."""
 
 PANEL_PX = 190
 NOTHING = "No matrix here has a time in both formats of a pair."
@@ -51,20 +55,25 @@ class Info(Panels["Panel"]):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The fastest kernels of two formats on one matrix; the verdict is on `first` against `second`.
+    """The fastest kernels of two formats on one matrix; the verdict is on the first: of a busy machine `ambiguous`.
 
-    feature   what the ratio is drawn over
+    feature   what the ratio is drawn over; measurements: of the first and of the second
     ratio     performance of the first over that of the second
     interval  from the ends of both 95 % intervals: no narrower than the interval of the ratio
     """
 
     matrix: MatrixFeatures
     feature: float
-    first: str
-    second: str
+    measurements: tuple[Measurement, Measurement]
     verdict: VerdictKind
     ratio: float
     interval: tuple[float, float]
+
+    @property
+    def kernels(self) -> tuple[str, str]:
+        """The names of the two kernels."""
+        first, second = self.measurements
+        return first.kernel, second.kernel
 
     @property
     def settled(self) -> bool:
@@ -89,14 +98,14 @@ class Panel:
 def info(data: StudyData, over: Over = SIGMA) -> Info:
     """The matrices with a time in both formats and a known feature, per pair and place with at least one.
 
-    data.pair  formats, the first against each of the others; alone, against every other one; empty: those of `over`
+    `pair`: formats, the first against each of the others; alone, against every other one; empty: those of `over`
     """
     places = by_place(data.measurements)
     formats = list(dict.fromkeys(name for groups in places.values() for name in formats_of(groups)))
     return Info(
         tuple(
             _panel(pair, place, points)
-            for pair in _pairs(formats, data.pair, over)
+            for pair in _pairs(formats, data.chosen.get(PAIR, ()), over)
             for place, groups in places.items()
             if (points := _points(pair, groups, data, over))
         ),
@@ -145,7 +154,7 @@ def table(info: Info) -> Table:
             *_features(point.matrix),
             units.ratio(point.ratio),
             point.verdict,
-            f"{point.first}, {point.second}",
+            ", ".join(point.kernels),
         )
         for panel in info.panels
         for point in panel.points
@@ -181,14 +190,17 @@ def _points(pair: Pair, groups: Groups, data: StudyData, over: Over) -> list[Poi
     for matrix_id, group in groups.items():
         fastest, matrix = fastest_by_format(group), data.matrix(matrix_id)
         if all(name in fastest for name in pair) and (feature := over.value(matrix)) is not None:
-            points.append(_point(matrix, feature, *(fastest[name] for name in pair)))
+            both = fastest[pair[0]], fastest[pair[1]]
+            points.append(_point(matrix, feature, both, bool(rank(group).busy)))
     return sorted(points, key=lambda point: point.feature)
 
 
-def _point(matrix: MatrixFeatures, feature: float, first: Measurement, second: Measurement) -> Point:
+def _point(matrix: MatrixFeatures, feature: float, both: tuple[Measurement, Measurement], is_busy: bool) -> Point:
+    first, second = both
+    verdict = "ambiguous" if is_busy else compare(second, first).kind
     gain = (second.median_s or 0.0) / (first.median_s or 1.0)
     interval = marks.ratio_interval(second, first)
-    return Point(matrix, feature, first.kernel, second.kernel, compare(second, first).kind, gain, interval)
+    return Point(matrix, feature, both, verdict, gain, interval)
 
 
 def _panel(pair: Pair, place: Place, points: Sequence[Point]) -> Panel:
@@ -209,7 +221,7 @@ def _markers(points: Sequence[Point], settled: bool, sigma: LogAxis, legend: boo
     symbol, outline = ("circle", 0.5) if settled else ("circle-open", 1.5)
     errors = marks.intervals([point.ratio for point in points], [point.interval for point in points], width=0)
     return marks.points(
-        [(point.feature or sigma.before, point.ratio, _hover(point)) for point in points],
+        [(point.feature or sigma.before, point.ratio, _hover(point), *point.measurements) for point in points],
         marks.point(OKABE_ITO[0], symbol, 9, outline),
         name=name,
         legendgroup=name,
@@ -225,7 +237,8 @@ def _features(matrix: MatrixFeatures) -> tuple[str, str, str]:
 
 def _hover(point: Point) -> str:
     sigma, ave, max_min = _features(point.matrix)
-    verdict = f"{point.first} {units.ratio(point.ratio)} {point.second}: {point.verdict}"
+    first, second = point.kernels
+    verdict = f"{first} {units.ratio(point.ratio)} {second}: {point.verdict}"
     return marks.hover(point.matrix.name, "", verdict, f"σ {sigma}, ave {ave}, max − min {max_min}")
 
 

@@ -7,9 +7,9 @@ import plotly.graph_objects as go
 
 from gpu_engine.advisor.evaluation import WITHIN, Evaluation, Outcome, evaluate
 from gpu_engine.advisor.gpus import Gpu
-from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures import marks
 from web.figures.base import blank, caption, log_axis
 from web.figures.formats.groups import Groups, Panels, Place, place_in_words

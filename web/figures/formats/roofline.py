@@ -10,9 +10,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import column, gflops, number, rate, ratio
 from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import column, gflops, number, rate, ratio
 from web.figures import marks
 from web.figures.base import LogAxis, blank, caption, escape, log_axis
 from web.figures.emphasis import OTHERS_MARKER
@@ -26,6 +26,7 @@ from web.figures.formats.groups import (
     fastest_by_format,
     named_formats,
     place_in_words,
+    quiet,
 )
 from web.figures.panels import Legend, panels
 from web.palette import position, style
@@ -59,7 +60,7 @@ class Panel:
     roofs    the lowest and the highest with their names, one where they are equal: warm, small matrices have the
              cache's
     named    the formats in colours; the others are grey
-    reach    the least and the most that the best kernel of a matrix has of its roof
+    reach    the least and the most that the best kernel of a matrix has of its roof; None where every machine was busy
     """
 
     place: Place
@@ -67,7 +68,7 @@ class Panel:
     fastest: tuple[Point, ...]
     roofs: Mapping[float, str]
     named: tuple[str, ...]
-    reach: tuple[float, float]
+    reach: tuple[float, float] | None
 
 
 def info(data: StudyData) -> Panels[Panel]:
@@ -130,6 +131,8 @@ def summary(info: Panels[Panel]) -> str:
         return NO_TIME
     found = []
     for panel in info.panels:
+        if panel.reach is None:
+            continue
         low, high = map(ratio, panel.reach)
         reach = f"reaches {low}" if low == high else f"reaches {low} to {high}"
         found.append(f"On {place_in_words(panel.place)} the fastest kernel of a matrix {reach} its roof.")
@@ -146,10 +149,10 @@ def summary(info: Panels[Panel]) -> str:
 def _panel(place: Place, groups: Groups, points: tuple[Point, ...], data: StudyData) -> Panel:
     fastest = {matrix_id: list(fastest_by_format(group).values()) for matrix_id, group in groups.items()}
     best: dict[str, float] = {}
-    for point in points:
+    for point in _points(quiet(groups), data):
         matrix_id = point.measurement.matrix_id
         best[matrix_id] = max(best.get(matrix_id, 0.0), point.share)
-    reach = min(best.values()), max(best.values())
+    reach = (min(best.values()), max(best.values())) if best else None
     named = named_formats([groups], data.baseline)
     return Panel(place, points, _points(fastest, data), _roofs([point.roof for point in points]), named, reach)
 
@@ -174,7 +177,7 @@ def _roofs(roofs: Sequence[float]) -> dict[float, str]:
 def _markers(points: Sequence[Point], name: str, marker: dict[str, Any], legend: Legend) -> go.Scatter:
     formats = {point.measurement.format for point in points}
     return marks.points(
-        [(point.intensity, point.measurement.gflops, _hover(point)) for point in points],
+        [(point.intensity, point.measurement.gflops, _hover(point), point.measurement) for point in points],
         marker,
         **legend.entry(escape(name)),
         meta={"role": "point", "format": formats.pop() if len(formats) == 1 else ""},

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import percent
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import compare
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import percent
+from gpu_engine.verdicts.verdict import compare
 from web.figures import marks
 from web.figures.base import blank, caption, escape
 from web.figures.formats.groups import (

@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.formats.paper import FIGURE_11, FIGURE_12, SERIES, name_of
 from gpu_engine.findings.ranking import join
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import column, gflops, number, seconds
 from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import column, gflops, number, seconds
 from web.figures import marks
 from web.figures.base import blank, escape, shorten
 from web.figures.formats.groups import (
@@ -28,6 +28,9 @@ from web.palette import style
 BAR_PX, BETWEEN_PX = 8, 12
 MATRICES_MAX = 20
 """Most matrices of a picture; the first ones of the selection are drawn, the table has all."""
+
+SERIES_PARAMETER = "series"
+"""The parameter that names the formats side by side: all, or those of a figure of the PELLR paper."""
 
 FIGURES = {"figure-11": FIGURE_11, "figure-12": FIGURE_12}
 """A value of `series` → the formats of that figure of the paper, in its order and by its names."""
@@ -65,15 +68,17 @@ class Info:
 
 
 def info(data: StudyData) -> Info:
-    """The fastest kernel of each format of the figure data.series, a key of FIGURES, on each matrix."""
-    names = FIGURES[data.series]
+    """The fastest kernel of each format of the figure `series`, a key of FIGURES, on each matrix."""
+    names = FIGURES[data.choice(SERIES_PARAMETER)]
     places = by_place([m for m in data.measurements if name_of(m) in names])
     # A graph whose values are all 1 has competitors' times, and none of the paper's formats.
     places = {place: _compared(groups) for place, groups in places.items()}
     found = {name_of(m) for groups in places.values() for group in groups.values() for m in group}
     timed = [name for groups in places.values() for name in _timed(groups, names)]
     every = tuple(dict.fromkeys((*timed, *sorted(found))))
-    return Info(tuple(_panel(place, groups, data) for place, groups in places.items()), every, data.series)
+    return Info(
+        tuple(_panel(place, groups, data) for place, groups in places.items()), every, data.choice(SERIES_PARAMETER)
+    )
 
 
 def draw(info: Info) -> go.Figure:
@@ -112,7 +117,9 @@ def summary(info: Info) -> str:
     most = max((len(panel.lines) for panel in info.panels), default=0)
     rest = marks.omission(min(MATRICES_MAX, most), most)
     what = f"The fastest kernel of each format{_of_figure(info.series)}"
-    return f"{what} with its 95 % interval; matrices by ascending σ from the top.{rest}"
+    rates = (rate for panel in info.panels for line in panel.lines for rate in line.fastest.values())
+    intervals = marks.with_intervals(rate.measurement for rate in rates)
+    return f"{what}{intervals}; matrices by ascending σ from the top.{rest}"
 
 
 def _of_figure(series: str) -> str:
@@ -138,7 +145,7 @@ def _panel(place: Place, groups: Groups, data: StudyData) -> Panel:
     lines = {i: _line(data.matrix(i), groups[i]) for i in data.by_sigma(groups)}
     first = list(groups)[:MATRICES_MAX]
     labels = _labels(data.by_sigma(first), data)
-    formats = _timed({i: groups[i] for i in first}, FIGURES[data.series])
+    formats = _timed({i: groups[i] for i in first}, FIGURES[data.choice(SERIES_PARAMETER)])
     return Panel(place, tuple(lines.values()), {labels[i]: lines[i] for i in labels}, tuple(formats))
 
 
@@ -166,7 +173,10 @@ def _bars(lines: Mapping[str, Line], name: str, legend: Legend) -> go.Bar:
     values = [rate.measurement.gflops or 0.0 for rate in rates.values()]
     texts = [_hover(rate.measurement, label) for label, rate in rates.items()]
     return marks.bars(
-        list(zip(values, map(escape, rates), texts, strict=True)),
+        [
+            (value, escape(label), text, rate.measurement)
+            for value, text, (label, rate) in zip(values, texts, rates.items(), strict=True)
+        ],
         marks.fill(look.color, look.pattern, opacity=0.45, size=5),
         **legend.entry(name),
         error_x=marks.intervals(values, [rate.interval for rate in rates.values()], width=0),

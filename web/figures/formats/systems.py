@@ -10,11 +10,11 @@ from statistics import fmean, geometric_mean
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.finding import interval_text
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_head
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures import marks
 from web.figures.base import blank, caption, escape, log_axis
 from web.figures.formats.groups import Panels, by_place, quiet, rate_of
@@ -36,19 +36,20 @@ class Point:
 
     def gain(self, device: str) -> float | None:
         """How many times as fast as the slowest device it is; None where one of both has no time."""
-        pair = self._pair(device)
+        pair = self.pair(device)
         return (pair[0].median_s or 0.0) / (pair[1].median_s or 1.0) if pair else None
 
     def interval(self, device: str) -> tuple[float, float]:
         """Of the gain."""
-        return marks.ratio_interval(*self._pair(device) or (self.fastest[device],) * 2)
+        return marks.ratio_interval(*self.pair(device) or (self.fastest[device],) * 2)
 
     def bandwidth(self, device: str) -> float | None:
         """The same of their floors: how many times its measured bandwidth is at this size."""
-        floors = [m.floor_s for m in self._pair(device)]
+        floors = [m.floor_s for m in self.pair(device)]
         return floors[0] / floors[1] if floors and floors[0] and floors[1] else None
 
-    def _pair(self, device: str) -> tuple[Measurement, ...]:
+    def pair(self, device: str) -> tuple[Measurement, ...]:
+        """The fastest of the slowest device and of this one; empty where one has no time."""
         found = self.fastest.get(self.slowest), self.fastest.get(device)
         return tuple(m for m in found if m) if all(found) else ()
 
@@ -110,7 +111,7 @@ def table(info: Panels[Panel]) -> Table:
         *(Head(text, numeric=False) for text in ("matrix", "device", "cache")),
         Head("nnz"),
         Head("fastest kernel", numeric=False),
-        *(Head(text) for text in ("time", "95 % interval")),
+        *(Head(text) for text in ("time", INTERVAL)),
         Head("rate", "GFLOP/s"),
         Head("times as fast", "as the slowest"),
         Head("times the bandwidth", "of the slowest"),
@@ -122,7 +123,8 @@ def table(info: Panels[Panel]) -> Table:
         for device in panel.devices
         if device in point.fastest
     ]
-    return Table(heads, tuple(rows))
+    every = (m for panel in info.panels for point in panel.points for m in point.fastest.values())
+    return Table(with_interval_head(heads, every), tuple(rows))
 
 
 def summary(info: Panels[Panel]) -> str:
@@ -165,7 +167,7 @@ def _rates(panel: Panel, device: str, look: tuple[str, str], legend: Legend) -> 
     own = [point for point in panel.points if device in point.fastest]
     rates = [rate_of(point.fastest[device]) for point in own]
     return marks.points(
-        [(p.matrix.nnz, rate.value, _hover(p, device)) for p, rate in zip(own, rates, strict=True)],
+        [(p.matrix.nnz, rate.value, _hover(p, device), rate.measurement) for p, rate in zip(own, rates, strict=True)],
         marks.point(*look, 8),
         **legend.entry(escape(device)),
         error_y=marks.intervals([rate.value for rate in rates], [rate.interval for rate in rates], width=0),
@@ -177,7 +179,7 @@ def _gains(panel: Panel, device: str, look: tuple[str, str], legend: Legend) -> 
     own = [(point, gain) for point in panel.points if (gain := point.gain(device))]
     ends = [point.interval(device) for point, _ in own]
     return marks.points(
-        [(point.matrix.nnz, gain, _hover(point, device)) for point, gain in own],
+        [(point.matrix.nnz, gain, _hover(point, device), *point.pair(device)) for point, gain in own],
         marks.point(*look, 8),
         **legend.entry(escape(device)),
         error_y=marks.intervals([gain for _, gain in own], ends, width=0),

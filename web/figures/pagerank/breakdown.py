@@ -7,11 +7,12 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import PRECISIONS, Run, RunGroup, has_right_ranks, speed_up
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, percent, seconds
 from gpu_engine.pagerank.run import CORRECT, PHASES
+from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, percent, seconds
 from web.figures.base import blank, caption, escape
-from web.figures.marks import hover
+from web.figures.marks import Mark, hover
 from web.figures.pagerank.facets import Panels, axis_end, bar_panels, mark_fp64, panels_of
 from web.figures.pagerank.levels import CHANGE, LEVELS, Level, level_bars, levels_of
 from web.figures.panels import Legend
@@ -26,7 +27,7 @@ class Row:
 
     label: str
     precision: str
-    median_s: float | None
+    measurement: Measurement
     is_right: bool
     parts: Mapping[Level, float]
     total: float
@@ -39,7 +40,7 @@ def info(data: StudyData) -> Panels[Row]:
         parts = _shares(group, run) if run.array("pull_s") else {}
         right = has_right_ranks(run, data)
         label = group.label(run)
-        return Row(label, run.storage, run.measurement.median_s, right, parts, sum(parts.values())) if parts else None
+        return Row(label, run.storage, run.measurement, right, parts, sum(parts.values())) if parts else None
 
     return panels_of(data, row)
 
@@ -56,12 +57,8 @@ def draw(info: Panels[Row]) -> go.Figure:
     legend = Legend()
     for number, panel in enumerate(panels, start=1):
         for part in used:
-            own = [
-                (row.parts[part], row.precision if several else row.label) for row in panel.rows if part in row.parts
-            ]
-            if own:
-                texts = (f"{part.name}: {percent(time)} of the time of the same kernel in fp64" for time, _ in own)
-                bars = [(x, escape(y), hover(y, "", text)) for (x, y), text in zip(own, texts, strict=True)]
+            named = [(row.precision if several else row.label, row) for row in panel.rows if part in row.parts]
+            if bars := [_bar(label, row, part) for label, row in named]:
                 figure.add_trace(level_bars(part, bars, legend), row=number, col=1)
         end = axis_end((row.total, row.is_right) for row in panel.rows)
         figure.update_xaxes(range=[0, end], row=number, col=1)
@@ -77,7 +74,7 @@ def table(info: Panels[Row]) -> Table:
     for panel in info.panels:
         for row in panel.rows:
             shares = (percent(row.parts[part] / row.total) if part in row.parts else MISSING for part in PARTS)
-            rows.append((*panel.place, row.label, seconds(row.median_s), percent(row.total), *shares))
+            rows.append((*panel.place, row.label, seconds(row.measurement.median_s), percent(row.total), *shares))
     return Table((*heads, *(Head(part.name) for part in PARTS)), tuple(rows))
 
 
@@ -99,6 +96,11 @@ def summary(info: Panels[Row]) -> str:
     )
 
 
+def _bar(label: str, row: Row, part: Level) -> Mark:
+    text = f"{part.name}: {percent(row.parts[part])} of the time of the same kernel in fp64"
+    return row.parts[part], escape(label), hover(label, "", text), row.measurement
+
+
 def _quickest_first(info: Panels[Row]) -> Panels[Row]:
     """Of each precision the quickest run with the right ranks first; precisions in their order."""
     if len(info.panels) == 1:
@@ -108,7 +110,11 @@ def _quickest_first(info: Panels[Row]) -> Panels[Row]:
 
 def _rank(row: Row) -> tuple[int, bool, float]:
     known = row.precision in PRECISIONS
-    return PRECISIONS.index(row.precision) if known else len(PRECISIONS), not row.is_right, row.median_s or 0.0
+    return (
+        PRECISIONS.index(row.precision) if known else len(PRECISIONS),
+        not row.is_right,
+        row.measurement.median_s or 0.0,
+    )
 
 
 def _shares(group: RunGroup, run: Run) -> dict[Level, float]:

@@ -6,7 +6,8 @@ from statistics import geometric_mean
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings.units import ratio
+from gpu_engine.records import Measurement
+from gpu_engine.text.units import ratio
 from web.figures import marks
 from web.figures.base import escape
 from web.figures.pagerank.facets import Panels, Row, axis_end, mark_fp64
@@ -25,15 +26,17 @@ class Dot:
 
     label     of its row; of several of a graph in a row the first is drawn
     color     of the row
+    measurement  of the run
     interval  None where it is not known
-    is_right  whether the ranks are: if not, the point is hollow and in no mean
+    counts    whether it enters the mean; if not, the point is hollow
     """
 
     label: str
     color: str
     value: float
+    measurement: Measurement
     interval: tuple[float, float] | None = None
-    is_right: bool = True
+    counts: bool = True
 
 
 def draw(info: Panels[Row], dots: Callable[[Row], Iterable[Dot]], axis: str) -> go.Figure:
@@ -47,7 +50,7 @@ def draw(info: Panels[Row], dots: Callable[[Row], Iterable[Dot]], axis: str) -> 
         for label, graphs in rows.items():
             figure.add_trace(_points(label, graphs, legend), row=number, col=1)
         figure.add_trace(_means(rows, legend), row=number, col=1)
-        every = [(dot.value, dot.is_right) for graphs in rows.values() for dot in graphs.values()]
+        every = [(dot.value, dot.counts) for graphs in rows.values() for dot in graphs.values()]
         figure.update_xaxes(range=[0, axis_end([(1.0, True), *every])], row=number, col=1)
         mark_fp64(figure, {"row": number, "col": 1})
     return figure.update_xaxes(title_text=axis, title_standoff=4, row=len(found), col=1)
@@ -71,7 +74,7 @@ def _highest(rows: dict[str, dict[str, Dot]]) -> dict[str, dict[str, Dot]]:
 
 
 def _mean(graphs: dict[str, Dot]) -> float | None:
-    right = [dot.value for dot in graphs.values() if dot.is_right]
+    right = [dot.value for dot in graphs.values() if dot.counts]
     return geometric_mean(right) if right else None
 
 
@@ -90,10 +93,10 @@ def _points(label: str, graphs: dict[str, Dot], legend: Legend) -> go.Scatter:
     ends = [dot.interval or (dot.value, dot.value) for dot in every]
     texts = [marks.hover(label, f" on {graph}", ratio(dot.value)) for graph, dot in graphs.items()]
     return marks.points(
-        [(dot.value, escape(label), text) for dot, text in zip(every, texts, strict=True)],
+        [(dot.value, escape(label), text, dot.measurement) for dot, text in zip(every, texts, strict=True)],
         {
             "color": every[0].color,
-            "symbol": ["circle" if dot.is_right else "circle-open" for dot in every],
+            "symbol": ["circle" if dot.counts else "circle-open" for dot in every],
             "size": 7,
             "opacity": 0.7,
             "line": {"width": 0.5},
@@ -106,7 +109,7 @@ def _points(label: str, graphs: dict[str, Dot], legend: Legend) -> go.Scatter:
 
 def _means(rows: dict[str, dict[str, Dot]], legend: Legend) -> go.Scatter:
     means = {label: mean for label, graphs in rows.items() if (mean := _mean(graphs))}
-    right = {label: sum(dot.is_right for dot in graphs.values()) for label, graphs in rows.items()}
+    right = {label: sum(dot.counts for dot in graphs.values()) for label, graphs in rows.items()}
     return marks.points(
         [
             (mean, escape(label), marks.hover(label, "", f"{ratio(mean)} over {_graphs(right[label])}"))

@@ -7,10 +7,12 @@ from statistics import geometric_mean
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank import ranking_of
 from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks, speed_up
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import ratio, seconds
-from gpu_engine.verdict import compare
+from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import ratio, seconds
+from gpu_engine.verdicts.verdict import compare
 from web.figures import marks
 from web.figures.base import blank, caption, escape
 from web.figures.marks import hover
@@ -26,15 +28,23 @@ NO_PAIR = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run in fused kernels and the same in kernels of their own; gain: how many times as fast the first is."""
+    """A run in fused kernels and the same in kernels of their own; gain: how many times as fast the first is.
+
+    busy  whether the machine was, so that the gain is in no mean
+    """
 
     label: str
-    format: str
     precision: str
-    fused_s: float | None
-    unfused_s: float | None
+    fused: Measurement
+    unfused: Measurement
     gain: float
     verdict: str
+    busy: bool
+
+    @property
+    def format(self) -> str:
+        """The format of both."""
+        return self.unfused.format
 
 
 def info(data: StudyData) -> Panels[Row]:
@@ -53,7 +63,8 @@ def draw(info: Panels[Row]) -> go.Figure:
     figure = bar_panels(panels, labels, 0, "overlay", "unfused over fused")
     for number, panel in enumerate(panels, start=1):
         for name in dict.fromkeys(row.format for row in panel.rows):
-            bars = [(row.gain, escape(row.label), _hover(row)) for row in panel.rows if row.format == name]
+            alike = [row for row in panel.rows if row.format == name]
+            bars = [(row.gain, escape(row.label), _hover(row), row.fused, row.unfused) for row in alike]
             look = style(name)
             fill = marks.fill(look.color, look.pattern)
             figure.add_trace(marks.bars(bars, fill, name=name, showlegend=False), row=number, col=1)
@@ -68,7 +79,7 @@ def table(info: Panels[Row]) -> Table:
     names = tuple(Head(name, numeric=False) for name in ("matrix", "device", "run"))
     times = Head("time", "fused"), Head("time", "unfused"), Head("unfused", "over fused")
     rows = (
-        (*panel.place, row.label, seconds(row.fused_s), seconds(row.unfused_s), ratio(row.gain), row.verdict)
+        (*panel.place, row.label, *_times(row), ratio(row.gain), row.verdict)
         for panel in info.panels
         for row in panel.rows
     )
@@ -79,20 +90,20 @@ def summary(info: Panels[Row]) -> str:
     """What the bars are, and the geometric mean of each layout and precision."""
     if not info.panels:
         return NO_PAIR
-    every = [row for panel in info.panels for row in panel.rows]
+    every = [row for panel in info.panels for row in panel.rows if not row.busy]
     named = ", ".join(f"{name} {ratio(mean)}" for name, mean in _means(every))
     return caption(
         "The time to convergence of kernels one after the other, as in the paper, over that of the same fused.",
         (),
         (
-            f"Geometric means: {named}.",
+            f"Geometric means: {named}." if named else "",
             "Not fused are the product, each norm in two steps, the scaling of the ranks and their conversion.",
         ),
     )
 
 
 def _dots(row: Row) -> Iterator[dots.Dot]:
-    yield dots.Dot(row.label.partition(",")[0], style(row.format).color, row.gain)
+    yield dots.Dot(row.label.partition(",")[0], style(row.format).color, row.gain, row.fused, counts=not row.busy)
 
 
 def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
@@ -100,10 +111,9 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
     gain = speed_up(run, fused)
     if fused is None or gain is None or not (has_right_ranks(run, data) and has_right_ranks(fused, data)):
         return None
-    times = fused.measurement.median_s, run.measurement.median_s
-    verdict = compare(run.measurement, fused.measurement).kind
-    name = f"{run.layout}+{run.storage}"
-    return Row(group.label(fused), run.measurement.format, name, *times, gain, verdict)
+    both = fused.measurement, run.measurement
+    verdict, is_busy = compare(run.measurement, fused.measurement).kind, bool(ranking_of(group, data).busy)
+    return Row(group.label(fused), f"{run.layout}+{run.storage}", *both, gain, verdict, is_busy)
 
 
 def _means(rows: Sequence[Row]) -> Iterable[tuple[str, float]]:
@@ -112,5 +122,9 @@ def _means(rows: Sequence[Row]) -> Iterable[tuple[str, float]]:
 
 
 def _hover(row: Row) -> str:
-    times = f"{seconds(row.fused_s)} fused, {seconds(row.unfused_s)} in kernels of their own"
-    return hover(row.label, "", f"{ratio(row.gain)}: {times}")
+    fused, unfused = _times(row)
+    return hover(row.label, "", f"{ratio(row.gain)}: {fused} fused, {unfused} in kernels of their own")
+
+
+def _times(row: Row) -> tuple[str, str]:
+    return seconds(row.fused.median_s), seconds(row.unfused.median_s)

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import FP64, FREE, SCHEDULE, Run, RunGroup, has_right_ranks, power
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, count
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, count
 from web.figures import marks
 from web.figures.base import blank, caption, escape, log_axis
 from web.figures.pagerank.facets import COLUMNS, NO_RUN, Panel, Panels, axis_end, headings, panels_of

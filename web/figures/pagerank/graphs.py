@@ -7,11 +7,13 @@ from statistics import geometric_mean
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank import ranking_of
 from gpu_engine.findings.pagerank.conclusions import LAYOUTS, Realizations, realizations
 from gpu_engine.findings.pagerank.pulls import pull_gains
 from gpu_engine.findings.pagerank.runs import Run, speed_up
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import ratio
+from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import ratio
 from web.figures import marks
 from web.figures.base import blank, caption, escape, shorten
 from web.figures.pagerank.levels import level
@@ -56,19 +58,32 @@ WHAT = {"products": PRODUCTS, "whole runs": RUNS}
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """How many times as fast as fp64 a graph is in one layout, by the name of the series; kernels: `csr, unfused`."""
+    """How many times as fast as fp64 a graph is in one layout, by the name of the series; kernels: `csr, unfused`.
+
+    measurements  of these runs; busy: whether the machine was, so that they are in no mean
+    """
 
     graph: str
     device: str
     layout: str
     kernels: str
     values: dict[str, float]
+    measurements: tuple[Measurement, ...]
+    busy: bool
 
 
 def info(data: StudyData) -> tuple[Gains, ...]:
     """A graph in one layout after the other, those without any gain left out."""
     every = (
-        Gains(runs.graph(data), runs.group.place, runs.layout, runs.kernels, dict(_gains(runs)))
+        Gains(
+            runs.graph(data),
+            runs.group.place,
+            runs.layout,
+            runs.kernels,
+            dict(_gains(runs)),
+            tuple(run.measurement for run in (runs.full, runs.two, runs.four) if run),
+            bool(ranking_of(runs.group, data).busy),
+        )
         for runs in realizations(data)
     )
     return tuple(gains for gains in every if gains.values)
@@ -88,10 +103,10 @@ def draw(info: Sequence[Gains]) -> go.Figure:
     for row, (device, what) in enumerate(rows, start=1):
         ends = _ends(info, device, what)
         for column, layout in enumerate(LAYOUTS, start=1):
-            own = {gains.graph: gains.values for gains in info if (gains.device, gains.layout) == (device, layout)}
+            own = {gains.graph: gains for gains in info if (gains.device, gains.layout) == (device, layout)}
             # A graph without a number has its place all the same: Plotly draws no axes where nothing has one.
-            values = {graph: own.get(graph, {}) for graph in graphs[device]}
-            figure.add_traces([_points(values, series, legend) for series in WHAT[what]], rows=row, cols=column)
+            rows_of = {graph: own.get(graph) for graph in graphs[device]}
+            figure.add_traces([_points(rows_of, series, legend) for series in WHAT[what]], rows=row, cols=column)
             figure.add_vline(x=1, line={"color": OTHERS, "dash": "dot", "width": 1}, row=row, col=column)
             figure.update_xaxes(nticks=5, range=ends, row=row, col=column)
         marks.label_rows(figure, row, [escape(shorten(graph, 24)) for graph in graphs[device]])
@@ -121,7 +136,7 @@ def summary(info: Sequence[Gains]) -> str:
         "Products of an iteration that reads so many bits, and runs to convergence, over the same kernel in fp64.",
         (PAPER,),
         (
-            f"Mean over the graphs:{means}",
+            f"Mean over the graphs:{means}" if means else "",
             "Segments by the paper's rule, fp64 at the end; the paper's kernels, not fused, where they were measured.",
         ),
     )
@@ -138,12 +153,12 @@ def _gains(runs: Realizations) -> Iterator[tuple[str, float]]:
             yield series.name, gain
 
 
-def _points(values: Mapping[str, Mapping[str, float]], series: Series, legend: Legend) -> go.Scatter:
-    """A point a graph; values: of the graph, by the name of the series."""
-    own = [
-        (gain, escape(shorten(graph, 24)), marks.hover(graph, "", f"{series.name}: {ratio(gain)}"))
-        for graph, gains in values.items()
-        for gain in [gains.get(series.name)]
+def _points(rows: Mapping[str, Gains | None], series: Series, legend: Legend) -> go.Scatter:
+    """Return a point a graph; rows: its gains, None where it has none."""
+    own: list[marks.Mark] = [
+        (gain, escape(shorten(graph, 24)), marks.hover(graph, "", f"{series.name}: {ratio(gain)}"), *of)
+        for graph, gains in rows.items()
+        for gain, of in [(gains.values.get(series.name), gains.measurements) if gains else (None, ())]
     ]
     look = marks.point(series.color, series.symbol, SIZE)
     return marks.points(own, look, **legend.entry(series.name), meta={"role": "point"}, cliponaxis=False)
@@ -169,7 +184,8 @@ def _called(layout: str) -> str:
 
 
 def _means(info: Iterable[Gains], device: str, layout: str) -> str:
-    own = [gains.values for gains in info if (gains.device, gains.layout) == (device, layout)]
+    quiet = [gains for gains in info if not gains.busy]
+    own = [gains.values for gains in quiet if (gains.device, gains.layout) == (device, layout)]
     means = [
         f"{series.name} {ratio(geometric_mean(found))}"
         for every in WHAT.values()

@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import RunGroup, run_groups
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import count, percent
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import count, percent
 from web.figures import marks
 from web.figures.base import blank, caption
 from web.figures.marks import hover

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from gpu_engine.findings.pagerank.runs import by_segments
 from gpu_engine.findings.ranking import join
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import count
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import count
 
 
 @dataclass(frozen=True, slots=True)

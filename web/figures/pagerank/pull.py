@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank import ranking_of
 from gpu_engine.findings.pagerank.pulls import pull_gains, pull_times
 from gpu_engine.findings.pagerank.runs import Run, RunGroup
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import percent, ratio, seconds
+from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import percent, ratio, seconds
 from web.figures import marks
 from web.figures.base import blank, escape
 from web.figures.pagerank import dots
@@ -24,6 +26,7 @@ NO_PULL = "No run with segments has iterations beside a run of the same kernel i
 class Pull:
     """The product of the iterations of a run that read and write the same number of segments.
 
+    measurement  of the run; busy: whether the machine was
     iterations  how many there are; time: their median
     speed_up    over the median of the same kernel in fp64
     bound       the same ratio of the probes that gather the ranks alone; None where there are none
@@ -31,6 +34,8 @@ class Pull:
     """
 
     run: str
+    measurement: Measurement
+    busy: bool
     level: Level
     iterations: int
     time: float
@@ -50,7 +55,7 @@ Info = Panels[tuple[Pull, ...]]
 
 def info(data: StudyData) -> Info:
     """The runs with segments beside the same kernel in fp64."""
-    return panels_of(data, lambda group, run: _pulls(group, run) or None)
+    return panels_of(data, lambda group, run: _pulls(group, run, data) or None)
 
 
 def draw(info: Info) -> go.Figure:
@@ -67,7 +72,8 @@ def draw(info: Info) -> go.Figure:
     legend = Legend()
     for row, own in enumerate(bars, start=1):
         for entry in used:
-            marks_ = [(pull.speed_up, escape(pull.label), _hover(pull)) for pull in own if pull.level is entry]
+            alike = [pull for pull in own if pull.level is entry]
+            marks_ = [(pull.speed_up, escape(pull.label), _hover(pull), pull.measurement) for pull in alike]
             if marks_:
                 figure.add_trace(level_bars(entry, marks_, legend), row=row, col=1)
         bounds = {pull.label: pull.bound for pull in own if pull.bound}
@@ -102,7 +108,7 @@ def summary(info: Info) -> str:
     probe = "; the diamond is the same ratio of a probe that gathers the ranks and does nothing else"
     text += f"{probe if bounded and len(info.panels) == 1 else ''}."
     for entry in LEVELS:
-        gains = [pull.speed_up for pull in every if pull.level is entry]
+        gains = [pull.speed_up for pull in every if pull.level is entry and not pull.busy]
         if gains:
             low, high = ratio(min(gains)), ratio(max(gains))
             text += f" {entry.name}: {low if low == high else f'{low} to {high}'}."
@@ -114,16 +120,15 @@ def _dots(pulls: tuple[Pull, ...]) -> Iterator[dots.Dot]:
     """Those in fewer bits than fp64; the product of a kernel does not depend on its schedule."""
     for pull in (pull for pull in pulls if pull.level.name != "64 bit"):
         kernel = pull.run.partition(",")[0]
-        yield dots.Dot(f"{kernel} · {pull.level.name}", pull.level.color, pull.speed_up)
+        label, of = f"{kernel} · {pull.level.name}", pull.measurement
+        yield dots.Dot(label, pull.level.color, pull.speed_up, of, counts=not pull.busy)
 
 
-def _pulls(group: RunGroup, run: Run) -> tuple[Pull, ...]:
+def _pulls(group: RunGroup, run: Run, data: StudyData) -> tuple[Pull, ...]:
     """By ascending bits; empty without segments or without the same kernel in fp64."""
-    times, label = pull_times(run), group.label(run)
+    times, of = pull_times(run), (group.label(run), run.measurement, bool(ranking_of(group, data).busy))
     return tuple(
-        Pull(
-            label, level_of(run, read), times[read].iterations, times[read].time_s, found.gain, found.bound, found.share
-        )
+        Pull(*of, level_of(run, read), times[read].iterations, times[read].time_s, found.gain, found.bound, found.share)
         for read, found in pull_gains(group.plain(run), run).items()
     )
 

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import Run, RunGroup, has_right_ranks
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, count
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, count
 from web.figures.base import blank, caption
 from web.figures.pagerank.facets import NO_RUN, Panels, axis_end, bar_panels, panels_of, schedule_name
 from web.figures.pagerank.levels import LEVELS, Stretch, levels_of, stretch_bars, stretches

@@ -7,11 +7,12 @@ from statistics import geometric_mean
 import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank import ranking_of
 from gpu_engine.findings.pagerank.runs import FP64, Run, RunGroup, has_right_ranks, speed_up
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import ratio, seconds
 from gpu_engine.records import Measurement
-from gpu_engine.verdict import VerdictKind, compare
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import ratio, seconds
+from gpu_engine.verdicts.verdict import VerdictKind, compare
 from web.figures import marks
 from web.figures.base import blank, caption, escape
 from web.figures.pagerank import dots
@@ -22,6 +23,7 @@ from web.palette import style
 MEANS_NAMED = 3
 """In the sentence; the figure has all."""
 
+WHISKER = "the 95 % intervals of both times put together"
 NO_PAIR = "No run has a time beside a run of the same kernel in fp64."
 
 
@@ -33,7 +35,7 @@ class Row:
     over_fastest  the speed-up over the fastest run in fp64
     bound     compulsory bytes of the same kernel in fp64 over those of the run, as times at the same bandwidth
     counts    whether the speed-up enters a mean: the ranks right, the verdict not ambiguous, segments not all read
-              throughout
+              throughout, the machine not busy
     """
 
     label: str
@@ -123,14 +125,16 @@ def summary(info: Info) -> str:
         named = ", ".join(f"{mean.kernel} {ratio(mean.speed_up)} ({mean.matrices})" for mean in best)
         found.append(f"Highest geometric means of what is not ambiguous on {device}, graphs in brackets: {named}.")
     more = ["Over the fastest run in fp64 a gain is smaller: the table has both."]
+    rows = [row for panel in info.panels.panels for row in panel.rows]
+    timed = any(row.interval != (row.speed_up, row.speed_up) for row in rows)
     if len(info.panels.panels) == 1:
-        more.append("The mark is the same ratio of the bytes that the two must move, a whisker the 95 % intervals of")
-        more.append("both times put together; pale bars are ambiguous or not right to ε.")
+        whisker = f", a whisker {WHISKER}" if timed else ""
+        more.append(f"The mark is the same ratio of the bytes that the two must move{whisker}.")
+        more.append("Pale bars are ambiguous or not right to ε.")
     else:
-        more.append(
-            "A point is the fastest run of a kernel on a graph, its whisker the 95 % intervals of both times put"
-        )
-        more.append("together; hollow ones are ambiguous or not right to ε.")
+        whisker = f", its whisker {WHISKER}" if timed else ""
+        more.append(f"A point is the fastest run of a kernel on a graph{whisker}.")
+        more.append("Hollow ones are ambiguous or not right to ε, or the machine was busy.")
     drawn = dots.left_out(info.panels, _dots) if len(info.panels.panels) > 1 else ""
     return caption(f"The time to convergence of the same kernel in fp64 over that of the run. {drawn}", found, more)
 
@@ -150,7 +154,7 @@ def _rank(row: Row, kernels: Sequence[str]) -> tuple[int, bool, float]:
 
 def _dots(row: Row) -> Iterator[dots.Dot]:
     m = row.measurement
-    yield dots.Dot(m.kernel, style(m.format).color, row.speed_up, row.interval, row.counts)
+    yield dots.Dot(m.kernel, style(m.format).color, row.speed_up, m, row.interval, row.counts)
 
 
 def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
@@ -159,6 +163,7 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
     if run.storage == FP64 or base is None or gain is None:
         return None
     verdict, right = compare(base.measurement, m).kind, has_right_ranks(run, data)
+    settled = verdict != "ambiguous" and not ranking_of(group, data).busy
     floor_s = base.measurement.floor_s
     return Row(
         group.label(run),
@@ -170,7 +175,7 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
         floor_s / m.floor_s if floor_s and m.floor_s else None,
         verdict,
         right,
-        right and verdict != "ambiguous" and (run.in_fewer_bits or not run.segments),
+        right and settled and (run.in_fewer_bits or not run.segments),
     )
 
 
@@ -190,7 +195,7 @@ def _bars(rows: Sequence[Row], name: str, doubt: str, legend: Legend) -> go.Bar:
     """The runs of one format with their whiskers; those to be doubted are pale."""
     look = style(name)
     return marks.bars(
-        [(row.speed_up, escape(row.label), _hover(row)) for row in rows],
+        [(row.speed_up, escape(row.label), _hover(row), row.measurement) for row in rows],
         marks.fill(look.color, look.pattern, outline=1, opacity=0.45),
         **(legend.entry(doubt) if doubt else {"name": name, "showlegend": False}),
         error_x=marks.intervals([row.speed_up for row in rows], [row.interval for row in rows], thickness=1, width=3),

@@ -1,6 +1,6 @@
 """What another schedule, or another ε, would have done: the switch rule replayed on the γ of a stored trace."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
 from typing import Any, Literal
@@ -9,12 +9,13 @@ import plotly.graph_objects as go
 
 from gpu_engine.errors import ParameterError, quote
 from gpu_engine.findings.data import StudyData
+from gpu_engine.findings.pagerank import ranking_of
 from gpu_engine.findings.pagerank.predicted import predicted_s
 from gpu_engine.findings.pagerank.runs import REFINED, SCHEDULE, Run, RunGroup, by_precision, by_segments, run_groups
-from gpu_engine.findings.tables import Head, Table
-from gpu_engine.findings.units import MISSING, count, ratio, seconds
 from gpu_engine.pagerank import Schedule, iterations_by_segments, replay
 from gpu_engine.parameters import parse_params
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, count, ratio, seconds
 from web.figures.base import blank, caption
 from web.figures.pagerank import dots
 from web.figures.pagerank.facets import Panels, panel_of, schedule_name
@@ -23,7 +24,7 @@ from web.figures.pagerank.timeline import Line, draw_lines
 from web.palette import style
 
 SEGMENTS: tuple[Literal[2, 4], ...] = (2, 4)
-EPSILON = "epsilon"
+EPSILON, REPLAY = "epsilon", "replay"
 NOTHING = "No run here has a trace to replay."
 
 CAVEAT = (
@@ -56,7 +57,7 @@ class Prediction:
 class Row(Line):
     """A replay or a measured run.
 
-    run        the measured one; None of a replay
+    run        the measured one; None of a replay; busy: whether the machine was
     counts     iterations that wrote 1, 2 … segments
     predicted  of a measured run, where all of its iterations are known
     """
@@ -67,6 +68,7 @@ class Row(Line):
     iterations: int | None
     run: Run | None = None
     predicted: Prediction | None = None
+    busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +94,21 @@ def info(data: StudyData) -> Info:
 
     Raises ParameterError where the schedule is none, or ε.
     """
-    epsilon = chosen_epsilon(data.what_if)
+    epsilon = chosen_epsilon(data)
     panels, kernels, schedules = [], [], []
     for group in run_groups(data):
-        run = _replayed(group, data.what_if.get("replay", ""))
+        is_busy = bool(ranking_of(group, data).busy)
+        run = _replayed(group, data.choice(REPLAY))
         for segments in () if run is None else (run.segments,) if run.segments else SEGMENTS:
-            schedule = chosen_schedule(data.what_if, segments)
+            schedule = chosen_schedule(data, segments)
             # Two segments cannot begin with three.
             if run is None or schedule is None:
                 continue
             written = replay(_until(run, epsilon), schedule)
-            rows = (_replay_row(group, run, schedule, written), *_measured_rows(group, segments, written, epsilon))
+            rows = (
+                _replay_row(group, run, schedule, written),
+                *_measured_rows(group, segments, written, epsilon, is_busy),
+            )
             panel = panel_of(group, data, rows)
             panels.append(replace(panel, heading=f"{segments} segments · {panel.heading}"))
             kernels.append(run.measurement.kernel)
@@ -150,7 +156,7 @@ def _best(info: Info) -> str:
     found: dict[str, list[tuple[float, float]]] = {}
     for row in (row for panel in info.panels.panels for row in panel.rows):
         own = row.predicted
-        if row.run and own and own.speed_up:
+        if row.run and own and own.speed_up and not row.busy:
             found.setdefault(row.run.measurement.kernel, []).append((own.speed_up, own.faster))
     if info.graphs < 2 or not found:
         return ""
@@ -164,7 +170,7 @@ def _dots(row: Row) -> list[dots.Dot]:
     if row.run is None or row.predicted is None or row.predicted.speed_up is None:
         return []
     m = row.run.measurement
-    return [dots.Dot(m.kernel, style(m.format).color, row.predicted.speed_up)]
+    return [dots.Dot(m.kernel, style(m.format).color, row.predicted.speed_up, m, counts=not row.busy)]
 
 
 def _times(row: Row) -> tuple[str, ...]:
@@ -177,21 +183,21 @@ def _times(row: Row) -> tuple[str, ...]:
     return measured, f"{own.more:+d}", seconds(own.time_s), ratio(own.faster), ratio(own.speed_up)
 
 
-def chosen_schedule(what_if: Mapping[str, str], segments: int) -> Schedule | None:
+def chosen_schedule(data: StudyData, segments: int) -> Schedule | None:
     """The schedule of a selection, its defaults filled in; None where it begins with more segments than there are.
 
     Raises ParameterError for what is no number, or out of bounds.
     """
-    values: dict[str, Any] = {name: _number(name, what_if[name]) for name in SCHEDULE if name in what_if}
+    values: dict[str, Any] = {name: _number(name, data.choice(name)) for name in SCHEDULE if data.choice(name)}
     whole = parse_params(Schedule, {**values, "segments": max(SEGMENTS)})
     return parse_params(Schedule, {**values, "segments": segments}) if whole.first <= segments else None
 
 
-def chosen_epsilon(what_if: Mapping[str, str]) -> float:
+def chosen_epsilon(data: StudyData) -> float:
     """Where runs end; 0: each where it ended. Raises ParameterError for what is no number between 0 and 1."""
-    epsilon = _number(EPSILON, what_if[EPSILON]) if EPSILON in what_if else 0.0
+    epsilon = _number(EPSILON, data.choice(EPSILON, "0"))
     if not 0 <= epsilon < 1:
-        raise ParameterError(f"{EPSILON} is {quote(what_if[EPSILON])}; expected a number from 0 to 1.")
+        raise ParameterError(f"{EPSILON} is {quote(data.choice(EPSILON))}; expected a number from 0 to 1.")
     return epsilon
 
 
@@ -232,7 +238,9 @@ def _replay_row(group: RunGroup, run: Run, schedule: Schedule, written: Sequence
     return Row("replayed", "replayed", True, tuple(stretches(levels)), name, rule, counts, len(written))
 
 
-def _measured_rows(group: RunGroup, segments: int, written: Sequence[int], epsilon: float) -> Iterator[Row]:
+def _measured_rows(
+    group: RunGroup, segments: int, written: Sequence[int], epsilon: float, is_busy: bool
+) -> Iterator[Row]:
     for run in group.runs:
         if run.segments == segments and run.array("written"):
             own, axes, levels = run.measurement.details, run.measurement.axes, levels_of(run)
@@ -243,7 +251,7 @@ def _measured_rows(group: RunGroup, segments: int, written: Sequence[int], epsil
                 own.iterations_by_segments,
                 _predicted(group, run, written, epsilon),
             )
-            yield Row(label, name, True, parts, label, rule, counts, own.iterations, run, predicted)
+            yield Row(label, name, True, parts, label, rule, counts, own.iterations, run, predicted, is_busy)
 
 
 def _predicted(group: RunGroup, run: Run, written: Sequence[int], epsilon: float) -> Prediction | None:

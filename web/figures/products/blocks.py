@@ -1,18 +1,20 @@
 """What the size of a block does to a product, and to what a warp touches; §IV.A of the CPMS PageRank paper."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.products import tables
-from gpu_engine.findings.products.groups import Place, places, product_groups
-from gpu_engine.findings.tables import Table
+from gpu_engine.findings.products.groups import Place, counting, product_groups
 from gpu_engine.pagerank.products import BLOCKS, Block, Product
+from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Table
 from web.figures import marks
 from web.figures.base import blank, caption, escape
+from web.figures.busy import evidence
 from web.figures.pagerank.levels import Level, legend_entry, level
 from web.figures.panels import Legend, panels
 from web.figures.products.gains import SEGMENTS
@@ -23,18 +25,20 @@ NO_BLOCKS = "No product was measured in blocks of several sizes."
 LINES, SECTORS = "lines of 128 bytes", "sectors of 32 bytes"
 
 ByBlock = Mapping[Block, float]
+Of = Mapping[Block, Sequence[Measurement]]
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
     """What reads so many segments of both operands.
 
-    gains           over fp64, the mean over the graphs
+    gains           over fp64, the mean over the graphs; measured: the products behind each
     lines, sectors  that a warp's gather of the ranks touches; none where the panel is of speed-ups
     """
 
     level: Level
     gains: ByBlock
+    measured: Of
     lines: ByBlock
     sectors: ByBlock
 
@@ -60,7 +64,7 @@ class Info:
 
 def info(data: StudyData) -> Info:
     """Of every device with blocks of several sizes."""
-    found = [place for place in places(product_groups(data)) if len(place.blocks) > 1]
+    found = [place for place in counting(product_groups(data)) if len(place.blocks) > 1]
     blocks = tuple(block for block in BLOCKS if any(block in place.blocks for place in found))
     every = (panel for place in found for what in (*place.layouts, "") for panel in _panels(place, what))
     return Info(tuple(every), blocks, tables.touched(data) if found else Table((), ()))
@@ -123,9 +127,11 @@ def _series(place: Place, layout: str, segments: int, read: int) -> Series:
         return {block: value for block, value in own.items() if value is not None}
 
     means = {block: place.gain(layout, Product(segments, read, "both", block)) for block in place.blocks}
-    gains = {block: mean.value for block, mean in means.items() if mean}
+    known = {block: mean for block, mean in means.items() if mean}
+    gains = {block: mean.value for block, mean in known.items()}
+    behind = {block: mean.measurements for block, mean in known.items()}
     bits = level(f"{64 // segments * read} bit")
-    return Series(bits, gains, by_block("lines_of_ranks"), by_block("sectors_of_ranks"))
+    return Series(bits, gains, behind, by_block("lines_of_ranks"), by_block("sectors_of_ranks"))
 
 
 def _title(place: str, what: str) -> str:
@@ -135,7 +141,8 @@ def _title(place: str, what: str) -> str:
 def _lines(panel: Panel, legend: Legend) -> Iterator[go.Scatter]:
     for series in panel.series:
         if panel.what:
-            yield _line(series.level, series.gains, units.ratio, f", {panel.what}", legend)
+            line = _line(series.level, series.gains, units.ratio, f", {panel.what}", legend)
+            yield line.update(evidence(series.measured[block] for block in series.gains))
             continue
         yield _line(series.level, series.lines, units.number, f", {LINES}", legend)
         yield _line(series.level, series.sectors, units.number, f", {SECTORS}", legend, "dot")

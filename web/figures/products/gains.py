@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.figure_four import PRINTED
 from gpu_engine.findings.products import tables
-from gpu_engine.findings.products.groups import Mean, places, product_groups
-from gpu_engine.findings.tables import Table
+from gpu_engine.findings.products.groups import Mean, counting, product_groups
 from gpu_engine.pagerank.products import LAYOUTS, OPERANDS, Operands, Product
+from gpu_engine.text import units
+from gpu_engine.text.tables import Table
 from web.figures import marks
 from web.figures.base import blank, caption, escape
+from web.figures.busy import evidence
 from web.figures.panels import Legend, panels
 from web.palette import OKABE_ITO, OTHERS
 
@@ -101,7 +102,7 @@ def summary(info: Info) -> str:
 
 
 def _panels(data: StudyData) -> Iterator[Panel]:
-    for place in places(product_groups(data)):
+    for place in counting(product_groups(data)):
         for segments in SEGMENTS:
             for layout in place.layouts:
                 gains = {
@@ -129,6 +130,7 @@ def _lines(panel: Panel, legend: Legend) -> Iterator[go.Scatter]:
             marker=marks.point(color, symbol, 9),
             meta={"role": "profile"},
             **legend.entry(name),
+            **evidence(mean.measurements for mean in own.values()),
         )
     printed = {read: value for (segments, read), value in PRINTED.items() if segments == panel.segments}
     crosses = [(read, value, f"{PAPER}: about {units.ratio(value)}") for read, value in printed.items()]

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.scaling.balance import HEADS, Cut, LinesSpeed, chosen_cuts, lines_speeds, tables
 from gpu_engine.findings.scaling.cases import RESIDENT
 from gpu_engine.findings.scaling.groups import BASELINE, LINES, Series, by_variant, devices_in_words
-from gpu_engine.findings.tables import Table
+from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Table
 from web.figures.base import blank, caption
 from web.figures.marks import hover
 from web.figures.panels import DOT, Legend
@@ -153,19 +154,24 @@ def _parts(cut: Cut, legend: Legend) -> go.Bar:
     return bars_of(_name(cut.series), by_variant(variant), rows, legend)
 
 
+_Share = tuple[float, tuple[Measurement, ...]]
+"""A share and the measurements behind it."""
+
+
 def _speeds(panel: Panel[LinesSpeed], legend: Legend) -> list[go.Bar]:
-    """Both shares in percent, a row a number of devices."""
-    shares = [speed.allowed for speed in panel.items], [speed.measured for speed in panel.items]
+    """Return both shares in percent, a row a number of devices; what the cut allows is not measured."""
+    allowed: list[_Share] = [(speed.allowed, ()) for speed in panel.items]
+    measured: list[_Share] = [(speed.measured, (speed.measurement,)) for speed in panel.items]
     labels = [_words(speed) for speed in panel.items]
     return [
         bars_of(
             kind,
             number,
             [
-                (100 * share, label, hover(label, "", f"{kind}: {units.percent(share)}"))
-                for label, share in zip(labels, own, strict=True)
+                (100 * share, label, hover(label, "", f"{kind}: {units.percent(share)}"), *of)
+                for label, (share, of) in zip(labels, own, strict=True)
             ],
             legend,
         )
-        for (kind, number), own in zip(KINDS.items(), shares, strict=True)
+        for (kind, number), own in zip(KINDS.items(), (allowed, measured), strict=True)
     ]

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COMPUTE, EXCHANGE, IN_PHASES, ITERATE, PAGERANK, WORKS
 from gpu_engine.findings.scaling.groups import WorkGroup
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption
+from web.figures.marks import points
 from web.figures.panels import Legend
 from web.figures.scaling.marks import (
     PLACE,
@@ -70,7 +71,9 @@ def draw(info: Iterations) -> go.Figure:
     legend = Legend()
     for row, (_, bars) in enumerate(crossing, start=1):
         for part in PARTS:
-            lengths = [(bar.phases.get(part, 0.0) / unit.factor, bar.label, _hover(bar)) for bar in bars]
+            lengths = [
+                (bar.phases.get(part, 0.0) / unit.factor, bar.label, _hover(bar), bar.measurement) for bar in bars
+            ]
             figure.add_trace(bars_of(part, IN_PHASES.index(part), lengths, legend), row=row, col=1)
         figure.add_trace(_marks(bars, unit, legend), row=row, col=1)
     figure.update_xaxes(title_text=f"{unit.symbol} of an iteration", title_standoff=4, row=len(panels), col=1)
@@ -143,13 +146,10 @@ def _hover(bar: Bar) -> str:
 
 
 def _marks(bars: Sequence[Bar], unit: units.Unit, legend: Legend) -> go.Scatter:
-    return go.Scatter(
+    own = [(bar, bar.measurement) for bar in bars]
+    return points(
+        [((m.median_s or 0.0) / unit.factor, bar.label, _hover(bar), m) for bar, m in own],
+        {"symbol": "line-ns", "size": ROW_PX - 8, "line": {"width": 2}},
         **legend.entry(MEASURED),
-        x=[(bar.measurement.median_s or 0.0) / unit.factor for bar in bars],
-        y=[bar.label for bar in bars],
-        mode="markers",
-        marker={"symbol": "line-ns", "size": ROW_PX - 8, "line": {"width": 2}},
-        hovertext=[_hover(bar) for bar in bars],
-        hoverinfo="text",
         meta={"role": "floor"},
     )

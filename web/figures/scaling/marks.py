@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import EXCHANGE, STAYING, hidden_share, phases_of
 from gpu_engine.findings.scaling.groups import PRODUCT, Series, WorkGroup, by_variant, work_groups
-from gpu_engine.findings.tables import Head
-from gpu_engine.findings.units import count
 from gpu_engine.records import Measurement
+from gpu_engine.text.tables import Head
+from gpu_engine.text.units import count
 from web.figures import marks
 from web.figures.base import escape, shorten
 from web.figures.emphasis import OTHERS_MARKER

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.multigpu.spmv import COLD_PHASES
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption
 from web.figures.panels import Legend
 from web.figures.scaling.marks import (
@@ -25,7 +25,9 @@ from web.figures.scaling.marks import (
     virtual_note,
 )
 
-SHARES = "shares"
+PHASES, TIMES, SHARES = "phases", "times", "shares"
+"""The parameter that says how phases are drawn, and its values."""
+
 NO_PHASES = "No product from the host has a time in phases here."
 
 BOUNDED = ("packing", "distribute", "compute", "merge")
@@ -47,7 +49,7 @@ class Phases:
 
 def info(data: StudyData) -> Phases:
     """A panel per matrix and partitioning."""
-    return Phases(phase_panels(data, (COLD,)), data.phases == SHARES)
+    return Phases(phase_panels(data, (COLD,)), data.choice(PHASES) == SHARES)
 
 
 def draw(info: Phases) -> go.Figure:
@@ -63,7 +65,7 @@ def draw(info: Phases) -> go.Figure:
     for row, panel in enumerate(panels, start=1):
         for number, phase in enumerate(_drawn(panels)):
             lengths = [
-                (_length(bar, phase, None if info.in_shares else unit), bar.label, _hover(bar, phase))
+                (_length(bar, phase, None if info.in_shares else unit), bar.label, _hover(bar, phase), bar.measurement)
                 for bar in panel.items
             ]
             figure.add_trace(bars_of(phase, number, lengths, legend), row=row, col=1)

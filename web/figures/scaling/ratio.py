@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, RESIDENT, WORKS
 from gpu_engine.findings.scaling.groups import devices_in_words
 from gpu_engine.findings.scaling.sweep import Point, Sweep, sweeps
-from gpu_engine.findings.tables import Head, Table
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption, escape
+from web.figures.busy import evidence
 from web.figures.panels import Legend, panels
 from web.figures.scaling.marks import virtual_note
 from web.palette import DASHES, OKABE_ITO, SYMBOLS
@@ -136,6 +137,7 @@ def _measured(work: str, points: Sequence[Point], legend: Legend) -> go.Scatter:
         hovertext=[_hover(point) for point in points],
         hoverinfo="text",
         meta={"role": "point"},
+        **evidence([point.measurement] for point in points),
     )
 
 

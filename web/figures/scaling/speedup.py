@@ -9,7 +9,6 @@ from functools import partial
 
 import plotly.graph_objects as go
 
-from gpu_engine.findings import units
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import NAMED, join
 from gpu_engine.findings.scaling.cases import COLD, ITSELF, STAYING, WORKS, SpeedUp
@@ -22,9 +21,11 @@ from gpu_engine.findings.scaling.groups import (
     devices_in_words,
     work_groups,
 )
-from gpu_engine.findings.tables import Head, Table
 from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption, escape
+from web.figures.busy import evidence
 from web.figures.emphasis import NAMED_MAX
 from web.figures.panels import Legend, panels
 from web.figures.scaling.marks import PLACE, Panel, Panels, left_out, line, virtual_note
@@ -41,10 +42,11 @@ OVER_BASELINE = f"{BASELINE} of the same partitioning on one device"
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A series that has a time on several devices and one on one device to hold it against."""
+    """A series that has a time on several devices, and `base`, one on one device to hold it against."""
 
     series: Series
     points: tuple[tuple[Measurement, SpeedUp], ...]
+    base: Measurement | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ def _curve(group: WorkGroup, series: Series) -> Curve:
     """Its own time on one device, or one that it has in common with others, and what runs on several."""
     timed = [series.base] if series.base else []
     timed += [m for m in series.timed if m.details.devices and m.details.devices > 1]
-    return Curve(series, tuple((m, gain) for m in timed if (gain := group.gain(series, m))))
+    return Curve(series, tuple((m, gain) for m in timed if (gain := group.gain(series, m))), group.base(series))
 
 
 def _furthest(curves: Sequence[Curve]) -> tuple[Series, Measurement, SpeedUp]:
@@ -231,7 +233,8 @@ def _line(curve: Curve, named: Mapping[str, str], legend: Legend) -> go.Scatter:
     }
     points = [(m.details.devices or 0, gain.value) for m, gain in curve.points]
     texts = [_hover(curve.series, m, gain) for m, gain in curve.points]
-    return line(curve.series, points, legend, texts, errors, named.get(curve.series.label, ""))
+    of = evidence([m, curve.base] if curve.base else [m] for m, _ in curve.points)
+    return line(curve.series, points, legend, texts, errors, named.get(curve.series.label, "")).update(of)
 
 
 def _hover(series: Series, m: Measurement, gain: SpeedUp) -> str:

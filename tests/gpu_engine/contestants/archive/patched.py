@@ -13,10 +13,11 @@ import numba
 import numpy as np
 import scipy.sparse
 
-from gpu_engine.contestants import Contestant, candidate, evidence, examiner
+from gpu_engine.contestants import Contestant, evidence, examiner
 from gpu_engine.formats.csr import vector
 from gpu_engine.measure import bench, cpu
 from gpu_engine.measure.stopwatch import now
+from gpu_engine.studies.formats import entrant as candidate
 
 
 def csr(matrix: Any) -> Any:

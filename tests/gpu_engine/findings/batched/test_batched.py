@@ -1,8 +1,8 @@
 from gpu_engine.findings.batched import findings
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, refused, shown
 
 

@@ -5,16 +5,19 @@ import pytest
 from gpu_engine.findings.batched.conclusions import STATEMENTS, conclusions, table
 from gpu_engine.findings.batched.groups import PAPER
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, refused, shown
 
 COO, ELL, NEXT, BEFORE_CSR, BALANCED, SCALAR, CSRI, SMART, LOOP = (statement.text for statement in STATEMENTS)
 
 
-def judged(found: Sequence[Measurement], **choices: int) -> dict[str, tuple[str, str]]:
+def judged(found: Sequence[Measurement], batch: str = "") -> dict[str, tuple[str, str]]:
     """Statement → (what the records say, the numbers) of a lone place."""
-    return {c.statement: (c.says, c.numbers.replace(THIN, " ")) for c in conclusions(shown(*found, **choices))}
+    return {
+        c.statement: (c.says, c.numbers.replace(THIN, " "))
+        for c in conclusions(shown(*found, chosen={"batch": (batch,)} if batch else {}))
+    }
 
 
 def rated(matrix: str, compose: str = "copies", **rates: float) -> list[Measurement]:
@@ -101,8 +104,8 @@ def test_the_largest_batch_with_the_times_is_judged_or_the_chosen_one() -> None:
     small = [multiplied("csr/smart", 30.0, 10), multiplied("cusparse/chain", 1.0, 10)]
     found = [*copies(problems=1000), *skipped, *small]
     assert judged(found)[LOOP][1].startswith("Holds for 0 of 1. Not for west0989 ell/thread 4.00 ×")
-    assert judged(found, batch=10)[LOOP][0] == "agrees"
-    assert judged(found, batch=10_000)[LOOP][0] == "no data"
+    assert judged(found, batch="10")[LOOP][0] == "agrees"
+    assert judged(found, batch="10000")[LOOP][0] == "no data"
 
 
 def test_exceptions_are_named() -> None:

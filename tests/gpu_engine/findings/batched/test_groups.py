@@ -73,7 +73,7 @@ def test_operations_do_not_mix_and_the_papers_comes_first() -> None:
     both = shown(multiplied("csr/smart", 9.0, operation="y=Ax"), multiplied("csr/smart", 3.0))
     assert operations(both) == ("y=Ax+y", "y=Ax")
     assert [group.timed[0].gflops for group in batch_groups(both)] == [3.0]
-    other = replace(both, operation="y=Ax")
+    other = replace(both, chosen={"operation": ("y=Ax",)})
     assert [group.timed[0].gflops for group in batch_groups(other)] == [9.0]
     alone = shown(multiplied("csr/smart", 9.0, operation="y=Ax"))
     assert operation_of(alone) == "y=Ax"

@@ -5,9 +5,9 @@ import pytest
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.formats.conclusions import STATEMENTS, conclusions, table
 from gpu_engine.findings.formats.paper import FIGURE_11, FIGURE_12, SERIES, fastest_by_name, name_of
-from gpu_engine.findings.units import THIN
 from gpu_engine.formats import kernel_names
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.formats import timed, untimed
 
 (ELLR, ROUGH, SMOOTH, LNSP, HYB_SMOOTH, HYB_ROUGH, MEMPLUS, BIELL, BIJAD, AT_MOST, *FIGURE_TEXTS) = (

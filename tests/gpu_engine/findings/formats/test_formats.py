@@ -5,8 +5,8 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.formats import findings
 from gpu_engine.findings.formats.groups import products_to_pay
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, study_of, timed, untimed
 
 

@@ -8,8 +8,8 @@ import pytest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats import findings
 from gpu_engine.findings.formats.reproducibility import cost, overview
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, untimed
 
 SAME: dict[str, Any] = {"replays": 50, "same_bits": True, "same_layout": True}

@@ -1,5 +1,6 @@
 """What histories say, word by word, and their tables."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 from gpu_engine.findings.history import tables
 from gpu_engine.findings.history.change_points import History, history
 from gpu_engine.findings.history.sentences import TOLD_MAX, sentences, spread
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.history import FLAT, NEW, OLD, scaled, taken
 
 SLOWER = (*FLAT, *scaled(FLAT, 1.05))
@@ -124,8 +125,10 @@ def test_the_table_of_change_points_and_that_of_what_changed() -> None:
         ["A", "2025-11-07 00:00", "driver", "580.1", "590.2", "all measured then", "1"]
     ]
     assert plain(tables.measurements(found).rows)[-1] == [
-        *("2025-11-01 00:00", "j0", "ell/thread", "20.0 µs", "20.0 µs – 20.0 µs", "20.0 µs", "")
+        *("2025-11-01 00:00", "j0", "ell/thread", "20.0 µs", "20.0 µs – 20.0 µs", "20.0 µs", "yes", "")
     ]
+    doubtful = {("j0", found[0].taken[0].measurement.case)}
+    assert Counter(row[-2] for row in tables.measurements(found, doubtful).rows) == {"yes": 23, "no, machine busy": 1}
     rows = plain(tables.measurements(found).rows)
     assert len(rows) == 24
     assert [row[-1] for row in rows if row[1] == "j6"] == ["driver 580.1 → 590.2"] * 2

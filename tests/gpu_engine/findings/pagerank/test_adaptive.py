@@ -3,7 +3,7 @@ from dataclasses import replace
 from gpu_engine.findings.answer import answers
 from gpu_engine.findings.pagerank import contests
 from gpu_engine.findings.pagerank.adaptive import pays
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.pagerank import luxembourg, ran, shown, stopped
 
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.conclusions import STATEMENTS, conclusions, is_needed, table
-from gpu_engine.findings.units import THIN
 from gpu_engine.pagerank.kernels import KERNELS
 from gpu_engine.records import Case, Measurement, Trace
+from gpu_engine.text.units import THIN
 from tests.samples.pagerank import SCHEDULE, luxembourg, ran, shown
 
 SEGMENTS_AT_END = (("first", "1"), ("near", "16"), ("stall", "0.98"), ("at_end", "segments"))

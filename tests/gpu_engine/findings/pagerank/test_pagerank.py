@@ -3,7 +3,7 @@ import pytest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.pagerank import findings, top_pages
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.pagerank import luxembourg, ran, shown, stopped
 
 

@@ -2,8 +2,8 @@
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.products.conclusions import STATEMENTS, conclusions, said, table
-from gpu_engine.findings.units import THIN
 from gpu_engine.pagerank.products import Product
+from gpu_engine.text.units import THIN
 from tests.samples.products import every, shown
 
 TWO, FOUR, ALIKE, FORTY_EIGHT, ALL_OF_TWO, ALL_OF_FOUR = range(6)

@@ -7,8 +7,8 @@ import pytest
 from gpu_engine.findings.products import findings, overview
 from gpu_engine.findings.products.groups import best_block, places, product_groups
 from gpu_engine.findings.products.tables import gains, touched
-from gpu_engine.findings.units import THIN
 from gpu_engine.pagerank.products import Product
+from gpu_engine.text.units import THIN
 from tests.samples.products import every, multiplied, refused, shown
 
 FASTER = {("csr/thread", Product(2, 1)): 2.0}

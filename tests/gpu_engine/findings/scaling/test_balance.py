@@ -6,8 +6,8 @@ import pytest
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.balance import chosen_cuts, cuts, lines_speeds, tables
 from gpu_engine.findings.scaling.cases import COLD, RESIDENT
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.scaling import by_cusparse, cold, cut_both_ways, iterated, resident, shared, shown, worked
 
 near: Any = pytest.approx
@@ -40,8 +40,8 @@ def test_a_cut_has_its_imbalance_and_that_of_equal_lines_its_speed() -> None:
 def test_what_cuts_alike_is_chosen_once_with_the_devices_that_are_spoken_of() -> None:
     lopsided, equal = (2_500_000, 500_000, 500_000, 500_000), (1_000_000,) * 4
     assert chosen(DATA) == [("pCSR/baseline", 4, lopsided), ("pCSR/p*", 4, equal)], "p*-opt cuts as p* does"
-    assert chosen(replace(DATA, devices=2))[0] == ("pCSR/baseline", 2, (3_000_000, 1_000_000))
-    assert chosen(replace(DATA, devices=1)) == chosen(DATA), "one device has nothing to balance"
+    assert chosen(replace(DATA, chosen={"devices": ("2",)}))[0] == ("pCSR/baseline", 2, (3_000_000, 1_000_000))
+    assert chosen(replace(DATA, chosen={"devices": ("1",)})) == chosen(DATA), "one device has nothing to balance"
     assert chosen(shown(*by_cusparse(cold(), 1.5), *cold())) == chosen(DATA)
     other = cold()[-1].with_(entries_by_device=(900_000, 1_100_000, 1_000_000, 1_000_000))
     assert [label for label, _, _ in chosen(shown(*cold()[:-1], other))] == ["pCSR/baseline", "pCSR/p*", "pCSR/p*-opt"]

@@ -5,10 +5,11 @@ import pytest
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.conclusions import STATEMENTS, conclusions, table
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.scaling import (
     by_cusparse,
+    chosen,
     cold,
     cut_both_ways,
     product,
@@ -26,7 +27,7 @@ POINTERS_SUMMIT, POINTERS_DGX, COO_SUMMIT, COO_DGX = SHARES
 
 def judged(*found: Measurement, devices: int = 0) -> dict[str, tuple[str, str]]:
     """Statement → (what the records say, the numbers) of a lone machine."""
-    made = conclusions(shown(*found, devices=devices))
+    made = conclusions(shown(*found, chosen=chosen(devices)))
     return {c.statement: (c.says, c.numbers.replace(THIN, " ")) for c in made}
 
 

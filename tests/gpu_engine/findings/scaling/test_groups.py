@@ -16,6 +16,7 @@ from gpu_engine.findings.scaling.groups import (
 from gpu_engine.records import Measurement
 from tests.samples.scaling import (
     by_cusparse,
+    chosen,
     cold,
     cut_both_ways,
     iterated,
@@ -180,7 +181,7 @@ def test_a_library_is_beside_the_ranking() -> None:
     assert rival[1].median_s == pytest.approx(0.016)
     ours, theirs = group.baseline(4), group.baseline(4, "cusparse")
     assert [found[1].median_s for found in (ours, theirs) if found] == pytest.approx([0.08, 0.04])
-    assert number_of(group, shown(devices=8)) == 4
+    assert number_of(group, shown(chosen=chosen(8))) == 4
     assert only(*cold()).rival(4) is None
 
 
@@ -223,8 +224,8 @@ def test_the_speed_of_equal_lines_is_over_that_of_equal_nonzeros_with_the_same_p
 
 
 def test_the_reader_chooses_the_number_of_devices_where_it_has_a_time() -> None:
-    for chosen, spoken in ((0, 4), (2, 2), (3, 4)):
-        found = shown(*cold(), devices=chosen)
+    for number, spoken in ((0, 4), (2, 2), (3, 4)):
+        found = shown(*cold(), chosen=chosen(number))
         assert number_of(only(*cold()), found) == spoken
     assert numbers_of_devices(shown(*cold(), unworked("pCSR/p*", "no", 8))) == (1, 2, 4, 8)
 

@@ -2,11 +2,12 @@ from dataclasses import replace
 
 from gpu_engine.findings.scaling.groups import by_work, work_groups
 from gpu_engine.findings.scaling.sentences import sentences
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.scaling import (
     LOPSIDED,
     by_cusparse,
+    chosen,
     cold,
     cut_both_ways,
     iterated,
@@ -21,7 +22,7 @@ from tests.samples.scaling import (
 
 def said(*measurements: Measurement, devices: int = 0) -> list[str]:
     """The sentences on a lone work."""
-    found = shown(*measurements, devices=devices)
+    found = shown(*measurements, chosen=chosen(devices))
     (groups,) = by_work(work_groups(found))
     return [sentence.replace(THIN, " ") for sentence in sentences(groups, found)]
 

@@ -4,11 +4,12 @@ import pytest
 
 from gpu_engine.findings.finding import Finding
 from gpu_engine.findings.scaling import findings
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.scaling import (
     NOTE,
     by_cusparse,
+    chosen,
     cold,
     iterated,
     ranked,
@@ -94,7 +95,7 @@ def test_every_work_has_a_finding_of_its_own_with_a_cell_under_every_head() -> N
 def test_the_leaders_are_of_the_partitioning_that_took_least_with_the_devices_spoken_of() -> None:
     slower = [replace(m, median_s=2 * (m.median_s or 0.0)) for m in cold(partitioning="pCOO")]
     for devices, seconds in ((0, 0.032), (2, 0.055)):
-        (finding,) = findings(shown(*slower, *cold(), devices=devices))
+        (finding,) = findings(shown(*slower, *cold(), chosen=chosen(devices)))
         assert (finding.leaders, finding.decided) == (("pCSR/p*-opt",), True)
         assert [row.measurement.median_s for row in finding.rows if row.leads] == [pytest.approx(seconds)]
     nothing = only(unworked("pCSR/p*", "needs 41 GB"))

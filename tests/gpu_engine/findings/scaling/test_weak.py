@@ -5,8 +5,8 @@ from typing import Any
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.scaling.weak import weak_scaling
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.scaling import NNZ, worked
 
 GROWN = {

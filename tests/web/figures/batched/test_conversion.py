@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.batched import mixed, multiplied, shown
 from tests.samples.formats import titles, traces
 from web.figures.batched.conversion import NO_PLAIN, draw, info, summary, table

@@ -1,7 +1,7 @@
 import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, shown
 from tests.samples.formats import titles, traces
 from web.figures.batched.density import NO_FAMILY, PANELS_MAX, draw, info, summary, table
@@ -33,7 +33,7 @@ def test_batches_of_different_sizes_are_no_family() -> None:
         multiplied("csr/vector", 1.0, size, matrix) for matrix, size in (("r2", 10), ("r16", 10), ("r16", 100))
     ]
     assert info(shown(*measurements)).families == ()
-    assert [family.problems for family in info(shown(*measurements, batch=10)).families] == [10]
+    assert [family.problems for family in info(shown(*measurements, chosen={"batch": ("10",)})).families] == [10]
 
 
 def test_a_family_has_a_panel_over_the_mean_row_length() -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, refused, shown
 from tests.samples.formats import titles, traces
 from web.figures.batched.growth import ONE_SIZE, PANELS_MAX, Growth, LoopGain, draw, info, summary, table

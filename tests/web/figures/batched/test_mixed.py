@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, shown
 from tests.samples.formats import titles, traces
 from web.figures.batched.mixed import NONE, draw, info, summary, table
@@ -38,7 +38,7 @@ def test_every_mixture_is_shown_with_the_chosen_size() -> None:
         "3 matrices mixed (rows_2, rows_16 and dense_2) · cuda:0",
         "2 matrices mixed (west0989 and nos3) · cpu",
     ]
-    assert [mixture.problems for mixture in info(shown(*DATA.measurements, batch=10)).mixtures] == [10]
+    assert [mixture.problems for mixture in info(shown(*DATA.measurements, chosen={"batch": ("10",)})).mixtures] == [10]
 
 
 def test_rate_and_bandwidth_stand_side_by_side_fastest_first() -> None:

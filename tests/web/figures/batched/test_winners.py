@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.batched import copies, mixed, multiplied, refused, shown
 from tests.samples.formats import titles, traces
 from web.figures.batched.marks import NO_TIME
@@ -43,7 +43,7 @@ def test_sizes_have_panels_of_their_own_and_one_can_be_chosen() -> None:
     measurements = [*copies("nos3", problems=100), *copies("nos3", problems=1000), *copies("west", problems=100)]
     sizes = [(panel.problems, [row.id for row in panel.rows]) for panel in info(shown(*measurements)).panels]
     assert sizes == [(1000, ["nos3"]), (100, ["west"])]
-    (chosen,) = info(shown(*measurements, batch=100)).panels
+    (chosen,) = info(shown(*measurements, chosen={"batch": ("100",)})).panels
     assert [row.id for row in chosen.rows] == ["west", "nos3"]
 
 

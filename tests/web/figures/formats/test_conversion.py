@@ -1,7 +1,7 @@
 import math
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import MISSING, THIN
+from gpu_engine.text.units import MISSING, THIN
 from tests.samples.formats import sized, timed, titles, traces, untimed
 from web.figures.formats.conversion import draw, info, summary, table
 

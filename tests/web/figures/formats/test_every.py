@@ -41,7 +41,7 @@ def test_devices_and_cache_states_have_their_own_panels(figure: Figure[Any]) -> 
     measurements = [*study_of("m1"), *study_of("m1", "cuda:0", 0.01)]
     places = [(device, cache) for device in ("cpu", "cuda:0") for cache in CACHES]
     measurements += [timed(f"{n}/thread", 2e-3, cache, device=d) for n in ("ellr", "pellr") for d, cache in places]
-    info = figure.info(StudyData(measurements, {"m1": sized(HOSTILE)}, pair=("coo", "csr")))
+    info = figure.info(StudyData(measurements, {"m1": sized(HOSTILE)}, chosen={"pair": ("coo", "csr")}))
     drawing = figure.draw(info)
     panels = "\n".join(titles(drawing)).replace(" · ", ", ")
     for place in ("cpu, cold", "cpu, warm", "cuda:0, cold", "cuda:0, warm"):

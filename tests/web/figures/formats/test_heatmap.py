@@ -3,7 +3,7 @@ import math
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, traces, untimed
 from web.figures.formats import side_by_side
 from web.figures.formats.heatmap import COLUMNS_MAX, Grid, Info, draw, info, summary, table
@@ -115,4 +115,4 @@ def test_chosen_kernels_are_its_columns_and_a_series_of_the_paper_is_bars() -> N
     chosen = grid(info(StudyData(RECORDS, MATRICES, kernels=("csr/vector",))))
     assert list(chosen.panels[0].means) == ["csr/vector"]
     assert chosen.panels[0].lines[1].cells["csr/vector"].factor == 2.0, "over the fastest of all"
-    assert isinstance(info(StudyData(RECORDS, MATRICES, series="figure-12")), side_by_side.Info)
+    assert isinstance(info(StudyData(RECORDS, MATRICES, chosen={"series": ("figure-12",)})), side_by_side.Info)

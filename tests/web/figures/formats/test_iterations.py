@@ -2,7 +2,7 @@ import pytest
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.iterations import Forecast
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, traces
 from web.figures.formats.groups import Panels
 from web.figures.formats.iterations import EQUATION, PAPER, STEPS, Panel, draw, info, summary, table

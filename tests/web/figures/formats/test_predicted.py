@@ -7,7 +7,7 @@ import pytest
 from gpu_engine.advisor import rank
 from gpu_engine.advisor.gpus import gpu_named
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.gpu_engine.advisor.samples import EVEN
 from tests.samples.formats import timed, titles, traces, untimed
 from web.figures.formats import predicted, regret

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.formats import timed, traces, untimed
 from web.figures.formats.groups import NO_QUIET
 from web.figures.formats.products import PRODUCTS, SHOWN, draw, info, summary, table

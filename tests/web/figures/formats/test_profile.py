@@ -3,8 +3,8 @@ import math
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.formats import timed, titles, traces, untimed
 from web.figures.formats.groups import NO_QUIET, Panels
 from web.figures.formats.profile import draw, info, summary, table

@@ -1,5 +1,5 @@
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, traces, untimed
 from web.figures.formats.rate import draw, info, summary, table
 from web.palette import OTHERS, style

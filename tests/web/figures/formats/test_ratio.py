@@ -1,8 +1,8 @@
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, titles, traces
 from web.figures.formats.ratio import Info, Panel, draw, imbalance, info, summary, table
 
@@ -22,7 +22,7 @@ RECORDS = [
 
 
 def drawn(*records: Measurement, chosen: tuple[str, ...] = ()) -> Info:
-    return info(StudyData(records, MATRICES, pair=chosen))
+    return info(StudyData(records, MATRICES, chosen={"pair": chosen}))
 
 
 def panels(*records: Measurement, chosen: tuple[str, ...] = ()) -> tuple[Panel, ...]:
@@ -39,7 +39,7 @@ def test_a_point_is_the_ratio_of_the_fastest_kernels_by_ascending_sigma() -> Non
     assert [point.verdict for point in panel.points] == ["same", "slower", "faster"]
     assert [point.settled for point in panel.points] == [False, True, True]
     assert panel.points[2].interval == pytest.approx((2 * 0.99 / 1.01, 2 * 1.01 / 0.99))
-    assert (panel.points[2].first, panel.points[2].second) == ("pellr/warp", "ellr/thread")
+    assert panel.points[2].kernels == ("pellr/warp", "ellr/thread")
 
 
 def test_the_mean_is_of_what_is_decided() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, traces, untimed
 from web.figures.formats.roofline import draw, info, summary, table
 

@@ -20,7 +20,7 @@ INFO = info(
             timed("jad/thread", 4000e-6, matrix="m3"),
         ],
         MATRICES,
-        series="figure-12",
+        chosen={"series": ("figure-12",)},
     )
 )
 
@@ -56,7 +56,7 @@ def test_bars_of_a_format_stand_in_the_rows_of_its_matrices() -> None:
 
 def test_a_format_is_listed_once() -> None:
     both = [pair("m1", device) for device in ("cpu", "cuda:0")]
-    seen = info(StudyData([m for own in both for m in own], MATRICES, series="figure-12"))
+    seen = info(StudyData([m for own in both for m in own], MATRICES, chosen={"series": ("figure-12",)}))
     assert len(seen.panels) == 2
     listed = [trace["name"] for trace in traces(draw(seen), "kernel") if trace["showlegend"]]
     assert listed == ["ELL", "PELLR"]
@@ -70,7 +70,7 @@ def test_the_table_has_every_number_and_reason() -> None:
 
 def test_a_picture_has_so_many_matrices_and_the_table_all() -> None:
     every = [m for number in range(30) for m in pair(f"m{number}")]
-    many = info(StudyData(every, series="figure-12"))
+    many = info(StudyData(every, chosen={"series": ("figure-12",)}))
     assert (len(many.panels[0].bars), len(many.panels[0].lines)) == (MATRICES_MAX, 30)
     assert summary(many).endswith("Drawn are the first 20 of 30; the table has all.")
     assert "Drawn" not in summary(INFO)
@@ -78,7 +78,9 @@ def test_a_picture_has_so_many_matrices_and_the_table_all() -> None:
 
 def test_equal_names_stay_apart_and_are_text() -> None:
     same = {"aaaa1": sized(HOSTILE), "bbbb2": sized(HOSTILE)}
-    figure = draw(info(StudyData([m for matrix in same for m in pair(matrix)], same, series="figure-12")))
+    figure = draw(
+        info(StudyData([m for matrix in same for m in pair(matrix)], same, chosen={"series": ("figure-12",)}))
+    )
     first, second = figure.layout.yaxis.categoryarray
     assert first.startswith("&lt;b&gt;x")
     assert second == f"{first} (bbbb)"
@@ -99,7 +101,7 @@ def test_a_figure_of_the_paper_has_its_formats_by_its_names_in_its_order() -> No
         timed(kernel, 5e-6, matrix="m1") for kernel in ("cusparse/csr_alg2", "cusparse/best", "cusparse/coo_alg1")
     ]
     skipped = untimed("jad/thread", "skipped", "needs 41 GB", matrix="m1")
-    seen = info(StudyData([*found, skipped], MATRICES, series="figure-12"))
+    seen = info(StudyData([*found, skipped], MATRICES, chosen={"series": ("figure-12",)}))
     assert seen.formats == ("CSRV", "ELL", "PELLR", "cuCSR", "JAD")
     (line,) = seen.panels[0].lines
     assert {name: rate.measurement.kernel for name, rate in line.fastest.items()} == {
@@ -111,4 +113,4 @@ def test_a_figure_of_the_paper_has_its_formats_by_its_names_in_its_order() -> No
     assert line.states == {"JAD": "skipped"}
     assert [trace["name"] for trace in traces(draw(seen), "kernel")] == ["CSRV", "ELL", "PELLR", "cuCSR"]
     assert "of the paper's Figure 12 (CSRV is csr/vector16, cuCSR is" in summary(seen)
-    assert info(StudyData(found, MATRICES, series="figure-11")).formats == ("PELLR", "BiELL")
+    assert info(StudyData(found, MATRICES, chosen={"series": ("figure-11",)})).formats == ("PELLR", "BiELL")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, titles, traces
 from web.figures.formats.systems import draw, info, summary, table
 

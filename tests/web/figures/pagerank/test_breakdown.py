@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import traces
 from tests.samples.pagerank import CHANGE_S, PULL_S, SETTLE_S, luxembourg, ran, shown
 from web.figures.pagerank.breakdown import draw, info, table

@@ -1,7 +1,7 @@
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import ratio, seconds
+from gpu_engine.text.units import ratio, seconds
 from tests.samples.formats import titles, traces
 from tests.samples.pagerank import SCHEDULE, luxembourg, ran, shown, stopped
 from web.figures.pagerank.facets import Panels

@@ -1,7 +1,7 @@
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import titles, traces
 from tests.samples.pagerank import luxembourg, ran, shown
 from web.figures.pagerank.graphs import NO_GRAPH, draw, info, summary, table

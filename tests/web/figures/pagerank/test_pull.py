@@ -3,8 +3,8 @@ import dataclasses
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Trace
+from gpu_engine.text.units import THIN
 from tests.samples.formats import traces
 from tests.samples.pagerank import luxembourg, ran, shown
 from web.figures.pagerank.pull import Pull, draw, info, summary, table

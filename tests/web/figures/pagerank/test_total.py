@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.formats import traces
 from tests.samples.pagerank import ran, shown
 from web.figures import marks

@@ -9,7 +9,7 @@ from web.figures.pagerank.what_if import CAVEAT, Info, draw, info, summary, tabl
 
 
 def replayed(**choices: str) -> Info:
-    return info(shown(*luxembourg(), what_if=choices))
+    return info(shown(*luxembourg(), chosen={name: (value,) for name, value in choices.items()}))
 
 
 def rows(info: Info) -> list[list[tuple[str, str, tuple[int, ...]]]]:

@@ -2,7 +2,7 @@ import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
 from gpu_engine.findings.ranking import NAMED
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import titles, traces
 from tests.samples.scaling import cold, cut_both_ways, iterated, resident, shared, shown
 from web.figures.scaling.balance import NO_PARTS, draw, info, summary, table

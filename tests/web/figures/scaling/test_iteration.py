@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import titles, traces
 from tests.samples.scaling import by_cusparse, cold, iterated, ranked, resident, shared, shown, unworked
 from web.figures.scaling.iteration import MEASURED, NO_ITERATION, draw, info, summary, table

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import titles, traces
 from tests.samples.scaling import by_cusparse, cold, product, resident, shared, shown, unworked, worked
 from web.figures.scaling.marks import ROWS_MAX
@@ -28,7 +28,7 @@ def test_bars_have_phases_by_number_of_devices_and_strategy() -> None:
     last = panel.items[-1]
     assert last.phases == {"partition": 0.009, "distribute": 0.015, "compute": 0.004, "merge": 0.004}
     assert (last.together, last.hidden) == (near(0.032), None)
-    assert (info(DATA).in_shares, info(replace(DATA, phases="shares")).in_shares) == (False, True)
+    assert (info(DATA).in_shares, info(replace(DATA, chosen={"phases": ("shares",)})).in_shares) == (False, True)
 
 
 def test_a_library_and_another_place_to_merge_have_bars_of_their_own() -> None:
@@ -45,7 +45,7 @@ def test_a_library_and_another_place_to_merge_have_bars_of_their_own() -> None:
 
 
 def test_phases_are_stacked_in_times_or_in_shares() -> None:
-    times, shares = (draw(info(replace(DATA, phases=phases))) for phases in ("", "shares"))
+    times, shares = (draw(info(replace(DATA, chosen={"phases": (phases,)}))) for phases in ("", "shares"))
     assert [bar["name"] for bar in traces(times, "kernel")] == ["partition", "distribute", "compute", "merge"]
     assert [bar["x"][-1] for bar in traces(times, "kernel")] == near([9, 15, 4, 4])
     assert [bar["x"][-1] for bar in traces(shares, "kernel")] == near([28.125, 46.875, 12.5, 12.5])

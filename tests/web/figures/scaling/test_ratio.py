@@ -1,4 +1,4 @@
-from gpu_engine.findings.units import THIN
+from gpu_engine.text.units import THIN
 from tests.samples.formats import titles, traces
 from tests.samples.scaling import cut_both_ways, shown, swept
 from web.figures.scaling.ratio import NO_SWEEP, draw, info, summary, table

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gpu_engine.findings.data import MatrixFeatures, StudyData
-from gpu_engine.findings.units import THIN
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import THIN
 from tests.samples.formats import titles, traces
 from tests.samples.scaling import (
     by_cusparse,

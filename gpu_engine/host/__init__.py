@@ -1,0 +1,1 @@
+"""The machine that the engine runs on: its devices, caches, private files, signals, and Numba."""

@@ -1,0 +1,1 @@
+"""Recordings: results of devices that are not here, as files; and matrices by the names that files give them."""

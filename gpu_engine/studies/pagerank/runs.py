@@ -1,0 +1,232 @@
+"""PageRankCandidate: a kernel with a schedule, run, verified, traced, and sampled."""
+
+import statistics
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpu_engine.csr_matrix import CsrMatrix
+from gpu_engine.cuda.load import CudaSource
+from gpu_engine.errors import ParameterError
+from gpu_engine.formats.base import check_room
+from gpu_engine.measure import Rounds, Timing
+from gpu_engine.pagerank.bytes import iteration_bytes
+from gpu_engine.pagerank.cuda_pulls import PULLS, pointer_of
+from gpu_engine.pagerank.graph import TransitionMatrix, transition_matrix
+from gpu_engine.pagerank.kernels import RankKernel
+from gpu_engine.pagerank.run import PHASES, Run, State, plainly
+from gpu_engine.pagerank.schedule import iterations_by_segments
+from gpu_engine.records import Cache, Case, Trace
+from gpu_engine.sampling.experiment import Candidate, Fields
+from gpu_engine.studies.pagerank.graph_runs import GraphRuns
+
+if TYPE_CHECKING:
+    from gpu_engine.pagerank.converging import Converging
+
+PARTS_REPEATS = 3
+"""Runs timed part by part; each part's median counts."""
+
+LONG_S = 0.1
+"""A run that takes so long is timed part by part once: its parts are long too."""
+
+LONG_ITERATION_S = 2e-3
+"""Iterations on a GPU that take so long are hardly longer where the host launches them: some 10 µs each."""
+
+NEEDS_L1 = "The rule that raises the precision compares γ with bits of ‖p‖₁: segments and refinements need norm=L1."
+
+TWO_PAGES = CsrMatrix(2, 2, np.array([0, 1, 1], np.int32), np.array([1], np.int32), np.ones(1))
+"""The smallest graph with a link and a dangling page."""
+
+
+class PageRankCandidate(Candidate):
+    """A kernel with a schedule: runs from e/n to γ < ε."""
+
+    def __init__(
+        self,
+        experiment: GraphRuns,
+        case: Case,
+        kernel: RankKernel,
+        schedule: Any,
+        convert: bool,
+    ) -> None:
+        super().__init__(case.key, case.kernel, {case.cache: case})
+        self._experiment, self._bench, self._params = experiment, experiment.bench, experiment.plan.params
+        self._case, self._kernel, self._schedule, self._convert = case, kernel, schedule, convert
+        self.bytes_needed = 20.0 * PULLS[kernel.layout].most_slots(experiment.graph.pull) + 48.0 * experiment.graph.n
+        self._ranks: State | None = None
+        self._run: Run | None = None
+        self._converging: Converging | None = None
+        self._rewind: Callable[[], None] = lambda: None
+        self._first_parts_s: list[float] = []
+        self._first_s: list[float] = []
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The hash of the kernel's source."""
+        return {"source": self._kernel.source_hash(self._bench.stopwatch.backend)}
+
+    @property
+    def sources(self) -> Collection[CudaSource]:
+        """Those of its kernel for the row pointers of the graph."""
+        return self._kernel.sources(pointer_of(self._experiment.graph.pull))
+
+    def prepare(self) -> Callable[[], Fields]:
+        """The first run, which finds the iterations; its ranks are verified on the host."""
+        check_room(self.bytes_needed, self._bench.layout_bytes)
+        if (self._kernel.segments or self._kernel.refined) and self._params.norm != "L1":
+            raise ParameterError(NEEDS_L1)
+        if self._bench.xp is np:
+            # What Numba compiles for a kernel would count as its iterations.
+            self._iterate(self._ranks_of(transition_matrix(TWO_PAGES, self._params)))
+        self._ranks = self._ranks_of(self._experiment.graph)
+        self._run = run = self._first_run(self._ranks)
+        self._rewind = self._ranks.rewinder(self._schedule.first)
+        if not self._first_parts_s:
+            self._converging = self._kernel.converging(self._ranks, run, self._params, self._bench.xp)
+        # The ranks of a run that ends by itself are those that are verified.
+        timed = self._ended_by_itself(self._converging) if self._converging else len(run.gammas)
+        written = iterations_by_segments(run.written, self._schedule) if self._kernel.precisions else ()
+        self.fields = {
+            **self._experiment.transition,
+            "iterations": len(run.gammas),
+            "iterations_by_segments": written,
+            "stored_bytes": self._ranks.stored_bytes,
+            "iterations_timed": timed,
+        }
+        return partial(self._verified, self._ranks.ranks(), run)
+
+    def turns(self, cache: Cache) -> Callable[[], float]:
+        """Turns of runs that end by themselves, or else of the same steps without a look at γ.
+
+        The first turn of all is the first run, where its parts were long enough to be timed then.
+        """
+        turn, first, self._first_s = self._bench.turns(self._play, self._rewind)(cache), self._first_s, []
+        return lambda: first.pop() if first else turn()
+
+    def least_s(self, cache: Cache) -> float:
+        """By the bytes that its iterations move."""
+        return sum(self._bench.least_s(count, cache) for count in self._moved())
+
+    def rates(self, timing: Timing, cache: Cache, rounds: Rounds) -> Fields:  # noqa: ARG002
+        """GFLOP/s and the floor of all iterations together."""
+        moved = self._moved()
+        return {
+            "gflops": 2 * self._experiment.graph.pull.nnz * len(moved) / timing.median_s / 1e9,
+            "floor_s": sum(count / self._bench.profile.rate(int(count), cache) for count in moved),
+        }
+
+    def energy_j(self) -> float | None:
+        """Of a run, where the plan asks for it."""
+        seconds = self._experiment.plan.energy_s
+        ranks, run = self._ready()
+        if not seconds or not run.steps:
+            return None
+        # A probe may have left other ranks, and what comes next rewinds from the end of a run.
+        self._bench.stopwatch.time_parts([self._play], partial(ranks.reset, self._schedule.first))
+        return self._bench.stopwatch.energy_j(self._play, seconds, self._rewind)
+
+    def traces(self) -> Iterator[Trace]:
+        """γ, segments and seconds by phase of every iteration, in as many digits as tell something."""
+        ranks, run = self._ready()
+        parts = list(self._kernel.procedure.replayed(ranks, self._schedule, run.steps))
+        acts = [act for _, _, act in parts]
+        timed = [self._first_parts_s or self._bench.stopwatch.time_parts(acts, self._rewind)]
+        while sum(timed[0]) < LONG_S and len(timed) < PARTS_REPEATS:
+            timed.append(self._bench.stopwatch.time_parts(acts, self._rewind))
+        seconds = {phase: [0.0] * len(run.steps) for phase in (*PHASES, *(phase for _, phase, _ in parts))}
+        for (iteration, phase, _), samples in zip(parts, zip(*timed, strict=True), strict=True):
+            seconds[phase][iteration] += float(f"{statistics.median(samples):.4g}")
+        self.fields["phases_s"] = {phase: sum(values) for phase, values in seconds.items()}
+        segmented = bool(self._kernel.precisions)
+        yield Trace(
+            self._case.key,
+            {
+                "gamma": tuple(float(f"{gamma:.6g}") for gamma in run.gammas),
+                "read": tuple(float(k) if segmented else 0.0 for k in run.read),
+                "written": tuple(float(k) if segmented else 0.0 for k in run.written),
+                **{f"{phase}_s": tuple(values) for phase, values in seconds.items()},
+                "gather_s": self._gather(),
+            },
+        )
+
+    def release(self) -> None:
+        """Gives back matrix and ranks, which what plays and rewinds them holds, too."""
+        self._ranks = self._converging = None
+        self._rewind = lambda: None
+
+    def _ready(self) -> tuple[State, Run]:
+        if self._ranks is None or self._run is None:
+            raise RuntimeError("A case without a run is not sampled.")
+        return self._ranks, self._run
+
+    def _ranks_of(self, graph: TransitionMatrix) -> Any:
+        return self._kernel.ranks(graph, self._params, self._bench.xp, self._convert)
+
+    def _iterate(self, ranks: State, *hooks: Callable[..., None]) -> Run:
+        """hooks: what is called after each iteration, and what does its parts."""
+        return self._kernel.procedure.iterate(ranks, self._params, self._schedule, *hooks)
+
+    def _first_run(self, ranks: State) -> Run:
+        """A run with a look at every γ, ended where it costs too much; where its iterations are long it is timed."""
+        timer = self._bench.stopwatch.part_timer()
+        run = self._experiment.stopping.run(
+            lambda lap: self._iterate(ranks, lap, timer or plainly),
+            self._experiment.most_s(self._case),
+        )
+        seconds = timer.seconds() if timer else []
+        if run.steps and sum(seconds) >= LONG_ITERATION_S * len(run.steps):
+            self._first_parts_s, self._first_s = seconds, [sum(seconds)]
+        return run
+
+    def _ended_by_itself(self, converging: "Converging") -> int:
+        """Iterations of the run that ends by itself, which is done once: of one that sees too late that it has to read
+        more, a second time, with a look at every γ.
+        """
+        while True:
+            self._bench.stopwatch.time_parts([self._play], self._rewind)
+            made = sum(converging.ended())
+            self._rewind = self._ready()[0].rewinder(self._schedule.first)
+            if not converging.look_always():
+                return made
+
+    def _play(self) -> None:
+        ranks, run = self._ready()
+        if self._converging:
+            self._converging.launch()
+            return
+        for _, _, act in self._kernel.procedure.replayed(ranks, self._schedule, run.steps):
+            act()
+
+    def _moved(self) -> list[float]:
+        """Bytes of each iteration."""
+        graph, steps = self._experiment.graph, self._ready()[1].steps
+        return [iteration_bytes(graph, self._kernel, step.read, step.write) for step in steps]
+
+    def _verified(self, p: Any, run: Run) -> Fields:
+        """What the verifier says of the ranks; raises KernelError where they are wrong."""
+        gamma, top = run.gammas[-1] if run.gammas else 0.0, self._experiment.plan.top
+        found = self._experiment.verifier.check(p, gamma, self._mantissa_bits(run), self._experiment.fp64, top)
+        return {**self._experiment.accuracy(found, p), **run.outcome}
+
+    def _mantissa_bits(self, run: Run) -> int:
+        """Those that the last iteration read."""
+        if not self._kernel.segments or not run.steps:
+            return self._kernel.mantissa_bits
+        return int(self._schedule.mantissa_bits(run.steps[-1].read))
+
+    def _gather(self) -> tuple[float, ...]:
+        """Seconds of the probe at the precision of each iteration; 0 where there is none."""
+        ranks, run = self._ready()
+        if ranks.gather() is None or not self._experiment.graph.pull.nnz:
+            return (0.0,) * len(run.steps)
+        seconds = {k: self._probe_s(ranks, k) for k in sorted(set(run.read))}
+        return tuple(seconds[k] for k in run.read)
+
+    def _probe_s(self, ranks: State, k: int) -> float:
+        ranks.reset(k)
+        probe = ranks.gather()
+        if probe is None:
+            return 0.0
+        return float(f"{statistics.median(self._bench.stopwatch.prepare(probe, 'warm')()):.4g}")

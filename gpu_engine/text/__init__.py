@@ -1,0 +1,1 @@
+"""Numbers and tables as people read them: knows nothing of what it is given."""

@@ -1,0 +1,140 @@
+"""Where the results of a study come from: kernels are compared within one job, where their rounds were interleaved.
+
+A recording is to its device what a job is to one that is here.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from sqlalchemy.orm import Session
+
+from gpu_engine.findings.data import op_of
+from gpu_engine.records import MIXTURE, OP, OPS, Measurement
+from server import recorded_results, results
+from server.jobs import queue
+from server.models import JobRow, JobState
+
+JOBS_MAX = 200
+"""How many of the newest jobs with results are looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What there are results of, whichever of them are shown.
+
+    devices   with results, those of this service first
+    chosen    those asked for; else the one with results of most of the chosen matrices, the first of equals
+    jobs      on the chosen devices, the newest first
+    recorded  the chosen devices whose results came with a recording
+    matrices  with results on the chosen devices
+    """
+
+    devices: tuple[str, ...]
+    chosen: tuple[str, ...]
+    jobs: tuple[JobRow, ...]
+    recorded: tuple[str, ...]
+    matrices: tuple[str, ...]
+
+
+def find_sources(
+    session: Session, study: str, jobs: Sequence[str] = (), matrices: Sequence[str] = (), devices: Sequence[str] = ()
+) -> Sources:
+    """Find what a study has results of, without reading any; raises NotFoundError for a job that does not exist.
+
+    jobs, matrices, devices  that are chosen; none: any
+    """
+    rows = _of_jobs(session, study, jobs) if jobs else _newest(session, study, matrices)
+    # A choice of jobs shows their results and nothing else.
+    recorded = () if jobs else recorded_results.device_ids(session, study)
+    known = tuple(dict.fromkeys((*(job.device for job in rows), *recorded)))
+    chosen = tuple(devices) or known
+    if not (devices or jobs):
+        pairs = {(job.device, matrix) for job in rows for matrix in job.matrix_ids if matrix in matrices}
+        numbers = Counter(device for device, _ in pairs)
+        numbers.update(recorded_results.devices_of(session, study, matrices, recorded))
+        chosen = tuple(sorted(known, key=lambda device: -numbers[device])[:1])
+    here = tuple(job for job in rows if job.device in chosen)
+    elsewhere = tuple(device for device in recorded if device in chosen)
+    of_jobs = tuple(dict.fromkeys(matrix for job in here for matrix in job.matrix_ids))
+    others = recorded_results.matrix_ids(session, study, elsewhere, of_jobs)
+    return Sources(known, chosen, here, elsewhere, tuple(dict.fromkeys((*of_jobs, *others))))
+
+
+def read_measurements(
+    session: Session, study: str, sources: Sources, matrices: Sequence[str], caches: Sequence[str]
+) -> tuple[tuple[JobRow, ...], list[Measurement]]:
+    """Read the results of matrices in cache states: the jobs that they are of, and what those and recordings measured.
+
+    Of a matrix, product and device they are those of one job; of a mixture of the matrices too.
+    """
+    products = _jobs_of_products(sources.jobs, matrices, sources.chosen)
+    mixtures = _mixtures(session, sources.jobs, matrices, caches)
+    order = {matrix: place for place, matrix in enumerate(matrices)}
+    every: list[Measurement] = []
+    for job_id, ops in products.items():
+        of_job = results.measurements(session, (job_id,), tuple(ops), caches=caches)
+        of_products = (m for m in of_job if MIXTURE not in m.axes and op_of(m) in ops[m.matrix_id])
+        every += sorted(of_products, key=lambda m: order[m.matrix_id])
+    every += (m for of_job in mixtures.values() for m in of_job)
+    recorded = recorded_results.measurements(session, study, matrices, sources.recorded)
+    every += (m for m in recorded if m.cache in caches)
+    return tuple(job for job in sources.jobs if job.id in products or job.id in mixtures), every
+
+
+def ops_of(job: JobRow) -> tuple[str, ...]:
+    """What multiplies x in a job: A, its transpose, or both."""
+    op = job.params.get(OP, "A")
+    return OPS if op == "both" else (op,)
+
+
+def _of_jobs(session: Session, study: str, jobs: Sequence[str]) -> list[JobRow]:
+    rows = (queue.get_job(session, job_id) for job_id in jobs)
+    return [job for job in rows if job.study == study]
+
+
+def _newest(session: Session, study: str, matrices: Sequence[str]) -> list[JobRow]:
+    """Jobs of the study with results, the newest first; those of a chosen matrix even when they are old."""
+    pages = [
+        queue.list_jobs(session, study=study, matrix_id=matrix, limit=JOBS_MAX, measured=True)
+        for matrix in (None, *matrices)
+    ]
+    unique = {job.id: job for page in pages for job in page.items}
+    return sorted(unique.values(), key=lambda job: job.created_at, reverse=True)
+
+
+def _jobs_of_products(
+    jobs: Sequence[JobRow], matrices: Sequence[str], devices: Sequence[str]
+) -> dict[str, dict[str, list[str]]]:
+    """Job id → matrix → whose products are taken from it, A or AT.
+
+    Of each on a device it is the newest job that succeeded, else the newest.
+    """
+    sources: dict[str, dict[str, list[str]]] = {}
+    for device, matrix, op in product(devices, matrices, OPS):
+        fitting = [job for job in jobs if job.device == device and matrix in job.matrix_ids and op in ops_of(job)]
+        whole = [job for job in fitting if job.state == JobState.SUCCEEDED]
+        for job in (whole or fitting)[:1]:
+            sources.setdefault(job.id, {}).setdefault(matrix, []).append(op)
+    return sources
+
+
+def _mixtures(
+    session: Session, jobs: Sequence[JobRow], matrices: Sequence[str], caches: Sequence[str]
+) -> dict[str, list[Measurement]]:
+    """Job id → what it says of mixtures of these matrices alone: of a mixture on a device one job."""
+    chosen = {*matrices}
+    several = [job for job in jobs if len({*job.matrix_ids} & chosen) > 1]
+    known = results.mixtures(session, [job.id for job in several]) if several else {}
+    sources: dict[tuple[str, str], str] = {}
+    for job in sorted(several, key=lambda job: job.state != JobState.SUCCEEDED):
+        for mixture in known.get(job.id, {}):
+            sources.setdefault((job.device, mixture), job.id)
+    of_jobs: dict[str, list[Measurement]] = {}
+    for (_, mixture), job_id in sources.items():
+        of_matrix = results.measurements(session, (job_id,), (known[job_id][mixture],), caches=caches)
+        of_mixture = [m for m in of_matrix if m.axes.get(MIXTURE) == mixture and {*m.members} <= chosen]
+        if of_mixture:
+            of_jobs.setdefault(job_id, []).extend(of_mixture)
+    return of_jobs

@@ -1,0 +1,142 @@
+"""FLOORS: the rooms of each package from the ground up; who imports whom, and where that goes up or round."""
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "gpu_engine": (
+        ("errors", "rounds"),
+        ("csr_matrix", "parameters", "records", "text"),
+        ("generators", "host", "matrices"),
+        ("__init__", "cuda", "matrix_io"),
+        ("formats", "measure"),
+        ("advisor", "cpms", "standalone", "verdicts", "verify"),
+        ("batched", "contestants", "sampling"),
+        ("operators", "pagerank"),
+        ("competitors",),
+        ("multigpu",),
+        ("findings",),
+        ("studies",),
+        ("kernel_sources", "recordings"),
+        ("gpu_bench",),
+        ("ab",),
+        ("__main__",),
+    ),
+    "web": (
+        ("assets", "download", "hints", "single_flight", "names", "palette", "pictures", "reference", "snippets"),
+        ("sorting", "strips"),
+        ("figures", "interim", "parts", "selection", "thumbnails"),
+        ("documents", "files", "forms", "pivot", "results"),
+        ("job_contexts", "matrix_contexts", "provenance", "studies", "words"),
+        ("case_histories", "history", "kernels", "page_cache", "papers", "recorded", "rendering"),
+        ("contexts", "figure_sources"),
+        ("api",),
+        ("views",),
+        ("posts",),
+        ("error_pages",),
+        ("pages",),
+        ("__init__",),
+    ),
+    "server": (
+        ("connection", "db", "disk", "logs", "models", "outage", "paging", "probe", "processes", "rates", "responses"),
+        ("result_documents", "roles", "session_cookie", "store", "times", "turns", "upload"),
+        ("documents", "events", "forks", "histories", "history_documents", "matrix_file", "methods", "quotas"),
+        ("results", "settings", "tokens"),
+        ("access", "contestants", "engine_faults", "errors", "examples", "folders", "sandbox"),
+        ("devices", "guard", "ingest", "limits", "openapi"),
+        ("audit", "collection", "export_recording", "metrics", "migrate", "predictors", "recorded_results"),
+        ("backup", "catalogue", "deps"),
+        ("jobs", "matrix_sets", "restore"),
+        ("intake", "result_sources"),
+        ("first_start", "named_matrices", "retention"),
+        ("import_recordings",),
+        ("routes",),
+        ("main", "__init__"),
+    ),
+}
+"""A room is a folder or a module of a package. It imports rooms of lower floors alone; `__init__` is what the package
+itself defines.
+"""
+
+Arrows = Mapping[str, Collection[str]]
+"""Who imports whom."""
+
+
+def modules(package: str) -> dict[str, Path]:
+    """Return the modules of a package by their dotted names."""
+    files = (path for path in sorted((ROOT / package).rglob("*.py")))
+    return {".".join(_parts(path)): path for path in files}
+
+
+def arrows(package: str) -> dict[str, set[str]]:
+    """Return the modules of the package that each one imports anywhere in its text, for types too."""
+    known = modules(package)
+    return {name: set(_imports(path, known)) - {name} for name, path in known.items()}
+
+
+def rooms(package: str, between: Arrows) -> dict[str, set[str]]:
+    """Return the rooms that each room imports."""
+    imported: dict[str, set[str]] = {room_of(name): set() for name in between}
+    for name, targets in between.items():
+        imported[room_of(name)] |= {room_of(target) for target in targets} - {room_of(name)}
+    return imported
+
+
+def room_of(module: str) -> str:
+    """Return the room of a module: `studies` of `gpu_engine.studies.formats`."""
+    return (*module.split("."), "__init__")[1]
+
+
+def circles(between: Arrows) -> list[list[str]]:
+    """Return the groups in which each imports itself by way of the others."""
+    reached = {name: _reached(name, between) for name in between}
+    groups = {tuple(sorted(b for b in reached[a] if a in reached[b])) for a in between if a in reached[a]}
+    return [list(group) for group in sorted(groups)]
+
+
+def upward(package: str, between: Arrows) -> list[str]:
+    """Return the imports that do not go down, `a.b -> a.c`, and the rooms on no floor with where they could stand."""
+    floor = {room: number for number, floor in enumerate(FLOORS[package]) for room in floor}
+    imported = rooms(package, between)
+    homeless = {room for room in imported if room not in floor}
+    climbs = [
+        f"{name} -> {target}"
+        for name, targets in between.items()
+        for target in sorted(targets)
+        if room_of(name) != room_of(target)
+        and not {room_of(name), room_of(target)} & homeless
+        and floor[room_of(target)] >= floor[room_of(name)]
+    ]
+    lowest = {r: 1 + max((floor.get(t, 0) for t in imported[r]), default=-1) for r in homeless}
+    return climbs + [f"{room} could stand on floor {lowest[room]}" for room in sorted(homeless)]
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def _imports(path: Path, known: Collection[str]) -> Iterator[str]:
+    """Yield what a module imports: of `from a import b` the module a.b where there is one, else a."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for name in node.names:
+                full = f"{node.module}.{name.name}"
+                target = full if full in known else node.module
+                if target in known:
+                    yield target
+
+
+def _reached(name: str, between: Arrows) -> set[str]:
+    reached, waiting = set[str](), list(between[name])
+    while waiting:
+        target = waiting.pop()
+        if target not in reached:
+            reached.add(target)
+            waiting.extend(between.get(target, ()))
+    return reached
