@@ -4,15 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from gpu_engine.findings.units import MISSING
 from gpu_engine.gpu_bench.call_records import CallsRecording, CallTimes, SolveTimes
 from gpu_engine.gpu_bench.calls import OURS
 from gpu_engine.gpu_bench.markdown import Section, lowest, ms, number, render, section, us
 from gpu_engine.gpu_bench.solves import OWN
 from gpu_engine.records import CACHES
+from gpu_engine.text.units import MISSING
 
-PREDICT, MEASURE = f"{OURS}predict", f"{OURS}measure"
+AUTO, PREDICT, MEASURE = f"{OURS}auto", f"{OURS}predict", f"{OURS}measure"
 CUSPARSE = "cusparse/"
+KERNELS = {"auto": "kernel by default", "predict": "predicted kernel", "measure": "measured kernel"}
+"""What a table calls the kernel that `choose` chose."""
 
 Named = Mapping[str, CallTimes]
 """What was found of one matrix, by name."""
@@ -20,8 +22,9 @@ Named = Mapping[str, CallTimes]
 
 def products(recording: CallsRecording) -> Iterator[Section]:
     """Operators beside the fastest library, on the device alone."""
+    operators = [name for name in _names(recording) if name.startswith(OURS)]
     for cache in CACHES:
-        rows, ratios = [], dict[str, list[float | None]]({PREDICT: [], MEASURE: []})
+        rows, ratios = [], {name: list[float | None]() for name in operators}
         time_of = partial(_seconds, field=f"{cache}_s")
         for matrix in recording.matrices:
             named = _named(recording.calls, matrix.id)
@@ -29,16 +32,17 @@ def products(recording: CallsRecording) -> Iterator[Section]:
                 (t for n, t in named.items() if not n.startswith(OURS) and time_of(t)), key=time_of, default=None
             )
             cells = [matrix.name, str(matrix.nnz), rival.name if rival else MISSING, us(time_of(rival))]
-            for name in (PREDICT, MEASURE):
+            for name in operators:
                 own = named.get(name)
                 ratio = _ratio(time_of(rival), time_of(own))
                 ratios[name].append(ratio)
                 cells += [own.kernel if own else MISSING, us(time_of(own)), number(ratio)]
             rows.append(cells)
-        heads = "matrix | nonzeros | fastest library | µs | predicted kernel | µs | × | measured kernel | µs | ×"
+        heads = "matrix | nonzeros | fastest library | µs"
+        heads += "".join(f" | {KERNELS[name.removeprefix(OURS)]} | µs | ×" for name in operators)
         notes = (
-            _said(f"The fastest library over operator(A, {choose!r})", ratios[f"{OURS}{choose}"], "matrices")
-            for choose in ("predict", "measure")
+            _said(f"The fastest library over operator(A, {name.removeprefix(OURS)!r})", ratios[name], "matrices")
+            for name in operators
         )
         yield from section(f"One product on the device, {cache}", heads, rows, *notes)
 
@@ -56,6 +60,8 @@ def algorithms(recording: CallsRecording) -> Iterator[Section]:
 def costs(recording: CallsRecording) -> Iterator[Section]:
     """What a call costs that users write: the host's part, and all of it."""
     names = [name for name in _names(recording) if not name.startswith(CUSPARSE)]
+    # What operator(A) was when it was recorded: predicted, before there was `auto`.
+    default = AUTO if AUTO in names else PREDICT
     titles = {
         "host_s": "Time of the host for a call, of many in a row, µs",
         "whole_s": "One call until its answer is there, µs",
@@ -66,13 +72,13 @@ def costs(recording: CallsRecording) -> Iterator[Section]:
         notes = [
             _said(
                 f"{name} over operator(A)",
-                [_ratio(time_of(named.get(name)), time_of(named.get(PREDICT))) for named in found.values()],
+                [_ratio(time_of(named.get(name)), time_of(named.get(default))) for named in found.values()],
                 "matrices",
             )
             for name in names
             if not name.startswith(OURS)
         ]
-        ours = [seconds for named in found.values() if (seconds := time_of(named.get(PREDICT)))]
+        ours = [seconds for named in found.values() if (seconds := time_of(named.get(default)))]
         notes.append(
             f"A call of operator(A): at most {us(max(ours))} µs of the host." if ours and field == "host_s" else ""
         )
