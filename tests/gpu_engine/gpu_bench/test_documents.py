@@ -16,7 +16,9 @@ DOCS = Path(__file__).parents[3] / "docs"
 WINNERS = "<!-- tables: h200/batched winners -->\n"
 
 
-@pytest.mark.parametrize("document", [*sorted(DOCS.glob("h[12]00*.md")), DOCS / "operator.md"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "document", [*sorted(DOCS.glob("h[12]00*.md")), DOCS / "operator.md"], ids=lambda path: path.stem
+)
 def test_the_tables_of_the_documents_are_what_the_command_writes(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     assert with_tables(text) == text

@@ -35,6 +35,6 @@ def test_the_examples_of_a_cpu_run(
     assert said.startswith(
         "Operator 2\u202f000 × 1\u202f500, 30\u202f000 nonzeros, float64, on cpu\n  kernel        csr/smart"
     )
-    assert "the fastest of 2 kernels" in said and "in a trial" in said
+    assert all(part in said for part in ("the fastest of 2 kernels", "in a trial")), said
     # A trial on a busy machine may find products on the same arrays as fast: then there is no second layout.
     assert " more, made in " in said or said.endswith("\nNone\n")
