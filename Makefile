@@ -51,7 +51,7 @@ test test-all: install
 	@tools/package g++ g++ "the tests of the kernels on a CPU"
 	@tools/package bwrap bubblewrap "the tests of the deployment"
 	@docker compose version >/dev/null 2>&1 || tools/package docker-compose docker-compose "the tests of the deployment"
-	.venv/bin/python -m pytest -n 3 --no-loadscope-reorder $(OPTIONS)
+	.venv/bin/python -m pytest -n 3 --no-loadscope-reorder --durations=40 --durations-min=1 $(OPTIONS)
 
 test-image: install
 	.venv/bin/python -m tools.test_image

@@ -264,7 +264,7 @@ def describe(matrix: CsrMatrix) -> dict[str, Any]:
         "fingerprint": fingerprint(matrix),
         "features": _plain(features(matrix)),
         "row_lengths": _plain(row_length_histogram(matrix)),
-        "spy": _plain(spy(matrix, SPY_SIZE)),
+        "spy": spy(matrix, SPY_SIZE).tolist(),
     }
 
 

@@ -8,6 +8,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from server.turns import READERS, Turns
+from tests.loops import finished
 
 Call = Callable[[str, str], Coroutine[Any, Any, None]]
 
@@ -57,7 +58,7 @@ def run(test: Callable[[Answers, Call], Awaitable[Any]]) -> None:
 
         await test(answers, call)
 
-    asyncio.run(inside())
+    finished(inside())
 
 
 def test_readers_take_turns_in_order_and_writers_wait_for_none() -> None:

@@ -1,5 +1,6 @@
 """A service that has measured something: matrices, devices, and jobs in several states, without a worker."""
 
+import functools
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -89,6 +90,7 @@ def lab(database: Database, add_matrix: Callable[..., str]) -> Lab:
     )
 
 
+@functools.cache
 def sample_matrix() -> CsrMatrix:
     """A small matrix with rows of several lengths."""
     return BATTERY["power_law"]()
