@@ -35,7 +35,7 @@ def random_matrices(data: BenchmarkData) -> Iterator[Section]:
 
 def growing(data: BenchmarkData) -> Iterator[Section]:
     """Figure 3: batches of growing size against one call after the other."""
-    batches = [b for b in _batches(data, "batch paper") if b.operation == ADDED and is_similar(b.matrix_id)]
+    batches = [b for b in _added(data, "batch paper") if is_similar(b.matrix_id)]
     rivals, title = _of(*LOOPS, BRANCHES, BEST), "Batches of growing size (Figure 3), {}"
     cases = [_beside(data, b, title.format(b.cache), rivals) for b in batches]
     yield from compared(
@@ -46,13 +46,13 @@ def growing(data: BenchmarkData) -> Iterator[Section]:
 def row_lengths(data: BenchmarkData) -> Iterator[Section]:
     """Figure 4: rates by row length, balanced and in few rows."""
     for what, side in (("balanced", "left"), ("few rows", "right")):
-        table = rates(_batches(data, f"batch {what}"), data.study)
+        table = rates(_added(data, f"batch {what}"), data.study)
         yield Section(f"1,000 problems of {what} (Figure 4, {side}), GFLOP/s", table)
 
 
 def collection(data: BenchmarkData) -> Iterator[Section]:
     """Figure 5: rates of every kernel on the paper's matrices, by ascending mean row length."""
-    batches = _batches(data, "batch paper")
+    batches = _added(data, "batch paper")
     most = [b for b in batches if b.problems == max(each.problems for each in batches)]
     title = "the paper's matrices (Figure 5)"
     cases = [case for b in most if (case := _beside(data, b, f"Copies of {title}, {b.cache}", _of(BEST)))]
@@ -111,6 +111,11 @@ def _batches(data: BenchmarkData, group: str = "") -> list[BatchGroup]:
     """The batches with a time of the subjects of a group, of all without one; in the order of cache states."""
     every = [b for b in batch_groups(data.study, every_operation=True) if b.timed and group in ("", _group(data, b))]
     return sorted(every, key=lambda b: b.cache)
+
+
+def _added(data: BenchmarkData, group: str) -> list[BatchGroup]:
+    """Those that add to y, as in the paper."""
+    return [b for b in _batches(data, group) if b.operation == ADDED]
 
 
 def _group(data: BenchmarkData, b: BatchGroup) -> str:

@@ -8,6 +8,7 @@ from gpu_engine.batched import KERNELS
 from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import PEERS
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.finding import share_text
 from gpu_engine.findings.ranking import NAMED, Ranking, join, rank
 from gpu_engine.records import MIXTURE, Measurement
 from gpu_engine.text.tables import Head, Table
@@ -188,9 +189,10 @@ def rates(groups: Sequence[BatchGroup], shown: StudyData) -> Table:
     for group in sorted(groups, key=lambda group: shown.matrix(group.matrix_id).ave or 0.0):
         own = {m.kernel: number(m.gflops) for m in group.timed}
         names = name_of(group, shown), count(group.problems), group.cache, number(shown.matrix(group.matrix_id).ave)
-        rows.append((*names, *(own.get(kernel, MISSING) for kernel in kernels)))
+        of_floor = share_text(group.ours[0].floor_s, group.ours[0]) if group.ours else MISSING
+        rows.append((*names, *(own.get(kernel, MISSING) for kernel in kernels), of_floor))
     heads = (Head("matrix", numeric=False), Head("problems"), Head("cache", numeric=False), Head("mean row"))
-    return Table((*heads, *map(Head, kernels)), tuple(rows))
+    return Table((*heads, *map(Head, kernels), Head("share of floor", "fastest of ours")), tuple(rows))
 
 
 def bandwidth(m: Measurement) -> float | None:

@@ -18,7 +18,7 @@ def measured(matrix: str, kernel: str, us: float | None, **fields: Any) -> Measu
     fields = {"rounds": 15, "floor_s": 8e-6, "reference_gap": 0.001} | fields
     if us is None:
         return Measurement.of(Case(matrix, kernel, "cold"), "cpu", Details, state="failed", **fields)
-    ends = {
+    ends: dict[str, Any] = {
         "median_s": us * 1e-6,
         "ci_low_s": us * 0.99e-6,
         "ci_high_s": us * 1.01e-6,
