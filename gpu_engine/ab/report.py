@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpu_engine.ab.contest import Pair
-from gpu_engine.gpu_bench.markdown import number, table_lines
+from gpu_engine.gpu_bench.markdown import table_lines
 from gpu_engine.records import DeviceInfo
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
@@ -54,4 +54,8 @@ def _row(pair: Pair) -> tuple[str, ...]:
     low, high = interval_of_ratio(pair.base, pair.head) or (None, None)
     times = units.seconds(pair.base.median_s), units.seconds(pair.head.median_s)
     between = units.MISSING if low is None or high is None else f"{low:.3f} – {high:.3f}"
-    return pair.matrix, f"`{pair.kernel}`", pair.cache, *times, number(pair.verdict.ratio, 3), between, pair.says
+    return pair.matrix, f"`{pair.kernel}`", pair.cache, *times, _ratio(pair.verdict.ratio), between, pair.says
+
+
+def _ratio(value: float | None) -> str:
+    return units.MISSING if value is None else f"{value:.3f}"

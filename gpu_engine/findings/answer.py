@@ -256,6 +256,11 @@ def _standing(
     )
 
 
+def interval_of_mean(ratios: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 % interval of the geometric mean, bootstrapped over the ratios; None of fewer than CONTESTS_MIN."""
+    return _interval(_drawn(np.log(ratios)[:, None])[:, 0]) if len(ratios) >= CONTESTS_MIN else None
+
+
 def _interval(logs: np.ndarray) -> tuple[float, float]:
     low, high = np.nanpercentile(logs, [(100 - LEVEL) / 2, (100 + LEVEL) / 2])
     return float(np.exp(low)), float(np.exp(high))

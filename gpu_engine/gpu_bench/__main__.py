@@ -20,6 +20,7 @@ from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings import files as recordings
 from gpu_engine.recordings.files import ENDING, RECORDED, Recording
 from gpu_engine.records import Measurement, Record, Trace, as_json, dumps
+from gpu_engine.studies import study
 
 RESOURCES = "kernels.md"
 
@@ -115,13 +116,14 @@ def _measure(subjects: Sequence[Subject], matrix_cache: MatrixCache, arguments: 
     if not subjects:
         raise InputError("No matrix is left to measure: --only and --without exclude all of them.")
     benchmark, records = BENCHMARKS[arguments.study], list[Record]()
-    with open_bench(find_device(arguments.device, benchmark.several)) as bench:
+    own = study(arguments.study)
+    with open_bench(find_device(arguments.device, own.several)) as bench:
         if bench.device.backend == "cuda" and benchmark.resources is not None:
             write_whole(arguments.folder / RESOURCES, benchmark.resources())
         if benchmark.measure_all is not None:
             records += benchmark.measure_all(subjects, matrix_cache, bench, arguments.rounds, _say)
         for subject in subjects:
-            records += benchmark.measure([subject], matrix_cache, bench, arguments.rounds, _say)
+            records += benchmark.measure(own, subject, matrix_cache, bench, arguments.rounds, _say)
             recording = _write(subjects, matrix_cache, bench, records, arguments)
     return recording
 
@@ -134,11 +136,10 @@ def _write(
     arguments: argparse.Namespace,
 ) -> Recording:
     """The recording of what was found of the subjects, once it and its tables are written."""
-    study = arguments.study
-    recording = _recording(study, subjects, matrix_cache, bench, records)
+    recording = _recording(arguments.study, subjects, matrix_cache, bench, records)
     written = {"json": dumps(as_json(recording)), "md": _tables(subjects, recording)}
     for ending, text in written.items():
-        write_whole(arguments.folder / f"{study}.{ending}", text)
+        write_whole(arguments.folder / f"{arguments.study}.{ending}", text)
     return recording
 
 
@@ -147,14 +148,14 @@ def _tables(subjects: Sequence[Subject], recording: Recording) -> str:
 
 
 def _recording(
-    study: str, subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, records: Sequence[Record]
+    name: str, subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, records: Sequence[Record]
 ) -> Recording:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     measurements = tuple(record for record in records if isinstance(record, Measurement))
     named = {m.matrix_id for m in measurements}
     matrices = tuple(matrix_cache.record(subject) for subject in subjects if subject.name in named)
     traces = tuple(record for record in records if isinstance(record, Trace))
-    return Recording(study, now, bench.device, bench.profile, matrices, measurements, traces)
+    return Recording(name, now, bench.device, bench.profile, matrices, measurements, traces)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -31,15 +31,6 @@ GROWING = (10, 100, MEDIUM, LARGE)
 """Batches of Figure 3."""
 
 
-def measure(
-    subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
-) -> Iterator[Measurement | Trace]:
-    """The measurements of batches of copies, of one matrix after the other."""
-    for subject in subjects:
-        chosen = passes(subject, bench.device.backend, rounds)
-        yield from measure_passes(BatchedStudy(), chosen, [subject], matrix_cache, bench, say)
-
-
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[BatchedParams]:
     """Batches of copies of a subject: those of the figure or the target that it stands for."""
     for fields in PASSES[subject.group]:

@@ -1,199 +1,121 @@
 """The tables of study `batched`: the paper's figures, and random matrices against the floor and cuSPARSE."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from gpu_engine.competitors import BEST
-from gpu_engine.findings.batched import PAPER_GAIN
+from gpu_engine.findings.answer import answers, of_findings
+from gpu_engine.findings.answer_text import sentence
+from gpu_engine.findings.answer_text import table as answer_table
+from gpu_engine.findings.batched import finding, findings
 from gpu_engine.findings.batched.conclusions import table as papers_conclusions
-from gpu_engine.findings.batched.groups import (
-    ADDED,
-    LOOPS,
-    BatchGroup,
-    bandwidth,
-    batch_groups,
-    is_ours,
-    name_of,
-    operations,
-)
-from gpu_engine.findings.finding import gain, share
+from gpu_engine.findings.batched.groups import ADDED, AUTO, LOOPS, BatchGroup, batch_groups, name_of, rates
+from gpu_engine.findings.comparisons import Comparison
 from gpu_engine.gpu_bench.batch_subjects import is_similar
-from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables, lowest, mean, number, section, us
-from gpu_engine.gpu_bench.subjects import STAND_IN
-from gpu_engine.records import CACHES, Cache, Measurement
+from gpu_engine.gpu_bench.markdown import BenchmarkData, Section, Tables, compared, found, tabled
+from gpu_engine.records import Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head
 
 CHAIN, BRANCHES = "cusparse/chain", "cusparse/branches"
+BATCH = (Head("matrix", numeric=False), Head("problems"))
 
-
-def conclusions(data: BenchmarkData) -> Iterator[Section]:
-    """What the paper concludes, and whether it holds."""
-    if (found := papers_conclusions(data.study)).rows:
-        yield Section("Beside the paper's conclusions, each judged (on a P100)", found, ())
+Rivals = Callable[[BatchGroup], Mapping[str, Measurement | None]]
 
 
 def random_matrices(data: BenchmarkData) -> Iterator[Section]:
-    """Random matrices against the floor and cuSPARSE."""
-    heads = "matrix | problems | floor µs | cuSPARSE µs | ours µs | kernel | of floor | ratio | to chain | to branches"
-    for cache in CACHES:
-        for operation in operations(data.study):
-            found = [b for b in _copies(data, "batch random", cache, operation) if b.ours]
-            rows = [_against_libraries(data, b) for b in found]
-            sizes = (
-                _means(size, among)
-                for is_large, size in ((True, "n of about 1,000"), (False, "n = 100"))
-                if (among := [b for b in found if (data.study.matrix(b.matrix_id).n_rows >= 1000) == is_large])
-            )
-            yield from section(f"Random matrices, {operation}, {cache}", heads, rows, *sizes)
-
-
-def _means(size: str, among: Sequence[BatchGroup]) -> str:
-    of_floor, ratio = mean(map(_of_floor, among)), mean(_ratio(b, BEST) for b in among)
-    return f"{size}: geometric mean of floor {of_floor}, ratio {ratio}."
-
-
-def _against_libraries(data: BenchmarkData, b: BatchGroup) -> Sequence[str]:
-    rival, ours = b.of(BEST), b.ours[0]
-    return (
-        *(data.name(b.matrix_id), str(b.problems), us(ours.floor_s)),
-        f"{us(rival.median_s)} ({rival.note})" if rival else us(None),
-        *(us(ours.median_s), ours.kernel, number(_of_floor(b))),
-        *(number(_ratio(b, name)) for name in (BEST, CHAIN, BRANCHES)),
-    )
+    """Random matrices against the floor and cuSPARSE, large and small ones apart."""
+    rivals = _of(BEST, CHAIN, BRANCHES)
+    cases = [
+        _beside(data, b, f"Random matrices, n {size}, {b.operation}, {b.cache}", rivals)
+        for b in _batches(data, "batch random")
+        for size in ["of about 1,000" if data.study.matrix(b.matrix_id).n_rows >= 1000 else "= 100"]
+    ]
+    yield from compared("Random matrices over cuSPARSE", [*filter(None, cases)], BATCH, "batches")
 
 
 def growing(data: BenchmarkData) -> Iterator[Section]:
     """Figure 3: batches of growing size against one call after the other."""
-    for cache in CACHES:
-        found = [b for b in _copies(data, "batch paper", cache) if is_similar(b.matrix_id) and b.ours]
-        rivals = [name for name in (*LOOPS, BRANCHES, BEST) if any(b.of(name) for b in found)]
-        loops = [name for name in rivals if name in LOOPS]
-        heads = " | ".join(
-            (
-                *("matrix", "problems", "ours GFLOP/s", "kernel"),
-                *(f"{_short(name)} GFLOP/s" for name in loops),
-                *(f"to {_short(name)}" for name in rivals),
-            )
-        )
-        rows = (
-            (
-                *(data.name(b.matrix_id), str(b.problems), _rate(b.ours[0]), b.ours[0].kernel),
-                *(_rate(b.of(name)) for name in loops),
-                *(number(_ratio(b, name)) for name in rivals),
-            )
-            for b in found
-        )
-        over = ((name, lowest(_ratio(b, name) for b in found)) for name in rivals)
-        paper = dict.fromkeys(loops, f" ({PAPER_GAIN})")
-        notes = (f"Over {name}{paper.get(name, '')}: {means}." for name, means in over if means)
-        yield from section(f"Batches of growing size (Figure 3), {cache}", heads, rows, *notes)
-
-
-def _short(name: str) -> str:
-    """A kernel in the head of a table."""
-    structure, _, how = name.partition("/")
-    if name == BEST:
-        return "block-diagonal"
-    return how if structure == "cusparse" else f"{structure.upper()} {how}"
+    batches = [b for b in _added(data, "batch paper") if is_similar(b.matrix_id)]
+    rivals, title = _of(*LOOPS, BRANCHES, BEST), "Batches of growing size (Figure 3), {}"
+    cases = [_beside(data, b, title.format(b.cache), rivals) for b in batches]
+    yield from compared(
+        "Batches of growing size over one product after the other", [*filter(None, cases)], BATCH, "batches"
+    )
 
 
 def row_lengths(data: BenchmarkData) -> Iterator[Section]:
     """Figure 4: rates by row length, balanced and in few rows."""
-    for cache in CACHES:
-        for what, side in (("balanced", "left"), ("few rows", "right")):
-            title = f"1,000 problems of {what} (Figure 4, {side})"
-            yield from _rates(data, title, _copies(data, f"batch {what}", cache), cache)
+    for what, side in (("balanced", "left"), ("few rows", "right")):
+        table = rates(_added(data, f"batch {what}"), data.study)
+        yield Section(f"1,000 problems of {what} (Figure 4, {side}), GFLOP/s", table)
 
 
 def collection(data: BenchmarkData) -> Iterator[Section]:
     """Figure 5: rates of every kernel on the paper's matrices, by ascending mean row length."""
-    for cache in CACHES:
-        copies = [b for b in _copies(data, "batch paper", cache) if b.timed]
-        most = max((b.problems for b in copies), default=0)
-        found = sorted((b for b in copies if b.problems == most), key=lambda b: _mean_row(data, b))
-        means = lowest((_ratio(b, BEST) for b in found), "matrices")
-        note = f"Over {BEST}: {means}." if means else ""
-        yield from _rates(data, f"{most:,} problems of the paper's matrices (Figure 5)", found, cache, note)
-
-
-def _rates(
-    data: BenchmarkData, title: str, batches: Sequence[BatchGroup], cache: Cache, note: str = ""
-) -> Iterator[Section]:
-    """GFLOP/s of every kernel that has a time, those of libraries last."""
-    timed = [b for b in batches if b.timed]
-    kernels = sorted({m.kernel for b in timed for m in b.timed}, key=lambda name: (not is_ours(name), name))
-    rows = (
-        (
-            *(data.name(b.matrix_id), f"{_mean_row(data, b):.1f}"),
-            *(_rate(b.of(kernel)) for kernel in kernels),
-            number(_of_floor(b)),
-        )
-        for b in timed
-    )
-    heads = " | ".join(("matrix", "mean row", *kernels, "fastest, of floor"))
-    yield from section(f"{title}, GFLOP/s, {cache}", heads, rows, note)
+    batches = _added(data, "batch paper")
+    most = [b for b in batches if b.problems == max(each.problems for each in batches)]
+    title = "the paper's matrices (Figure 5)"
+    cases = [case for b in most if (case := _beside(data, b, f"Copies of {title}, {b.cache}", _of(BEST)))]
+    yield from compared(f"Copies of {title} over cuSPARSE", cases, BATCH, "matrices")
+    yield Section(f"Rates on copies of {title}, GFLOP/s", rates(most, data.study))
 
 
 def mixed(data: BenchmarkData) -> Iterator[Section]:
-    """Figures 6 and 7: rates and sustained bandwidth on heterogeneous batches, the fastest kernel first."""
-    for cache in CACHES:
-        for b in _batches(data, cache):
-            if b.compose == "mixed":
-                similar = all(map(is_similar, b.members))
-                what = "of similar order (Figure 6)" if similar else "of the paper (Figure 7)"
-                rows = (
-                    (m.kernel, _rate(m), number(_in_gb(bandwidth(m)), 0), number(share(m.floor_s, m)), m.note)
-                    for m in b.timed
-                )
-                title = f"{b.problems:,} problems, {len(b.members)} matrices {what}, {cache}"
-                ratio = _ratio(b, BEST)
-                note = f"Over {BEST}: {number(ratio)}." if ratio else ""
-                yield from section(title, "kernel | GFLOP/s | GB/s | of floor | note", rows, note, _stand_ins(b))
-
-
-def _stand_ins(b: BatchGroup) -> str:
-    """Which members of a mixed batch were generated in the kind of a matrix that was not there; empty of none."""
-    found = [name.removesuffix(STAND_IN) for name in b.members if name.endswith(STAND_IN)]
-    return f"Stand-ins for {len(found)} of {len(b.members)} matrices: {', '.join(found)}." if found else ""
+    """Figures 6 and 7: what findings say of heterogeneous batches."""
+    yield from found(finding(b, data.study) for b in _batches(data, "mixed"))
 
 
 def auto(data: BenchmarkData) -> Iterator[Section]:
     """The kernel that chooses by itself against the fastest single one."""
-    heads = "group | matrix | problems | operation | auto | fastest single | its time over auto's"
-    for cache in CACHES:
-        found = [(b, b.auto, b.single) for b in _batches(data, cache) if b.auto and b.single]
-        rows = (
-            (
-                *(_group(data, b), name_of(b, data.study), str(b.problems), b.operation),
-                *(own.kernel, single.kernel, number(gain(single, own))),
-            )
-            for b, own, single in found
+    cases = [
+        Comparison(
+            f"Choosing by itself, {b.cache}", (*_names(data, b), b.operation), b.auto, {"fastest single": b.single}
         )
-        note = f"Over the fastest single: {lowest((gain(single, own) for _, own, single in found), 'batches')}."
-        yield from section(f"Choosing by itself, {cache}", heads, rows, note)
+        for b in _batches(data)
+        if b.auto and b.single
+    ]
+    yield from compared(
+        "Choosing by itself over the fastest single kernel",
+        cases,
+        (*BATCH, Head("operation", numeric=False)),
+        "batches",
+    )
 
 
 def winners(data: BenchmarkData) -> Iterator[Section]:
-    """How often each kernel is the fastest single one, by group."""
-    for cache in CACHES:
-        counts: dict[str, Counter[str]] = {}
-        for b in _batches(data, cache):
-            if single := b.single:
-                counts.setdefault(_group(data, b), Counter())[single.kernel] += 1
-        rows = ((group, ", ".join(f"{name} {n}" for name, n in of.most_common())) for group, of in counts.items())
-        yield from section(f"Which kernel is the fastest where, {cache}", "group | batches that it wins", rows)
+    """Which of our single kernels is nearest to the fastest of them, by group."""
+    for group in dict.fromkeys(_group(data, b) for b in _batches(data)):
+        cases = {m.case for b in _batches(data, group) for m in b.ours if m.format != AUTO}
+        for answer in answers(of_findings(findings(data.only(lambda m, cases=cases: m.case in cases))), "batches"):  # type: ignore[misc]
+            yield Section(
+                f"Which kernel is the fastest, {group}, {answer.cache}",
+                answer_table(answer, answer.standings),
+                (sentence(answer),),
+            )
 
 
-def _batches(data: BenchmarkData, cache: Cache) -> list[BatchGroup]:
-    return [b for b in batch_groups(data.study, every_operation=True) if b.cache == cache]
+def _of(*names: str) -> Rivals:
+    return lambda b: {name: b.of(name) for name in names}
 
 
-def _in_gb(rate: float | None) -> float | None:
-    return None if rate is None else rate / 1e9
+def _beside(data: BenchmarkData, b: BatchGroup, title: str, rivals: Rivals) -> Comparison | None:
+    """The fastest of ours on a batch beside rivals; None where none of ours has a time."""
+    return Comparison(title, _names(data, b), b.ours[0], rivals(b)) if b.ours else None
 
 
-def _copies(data: BenchmarkData, group: str, cache: Cache, operation: str = ADDED) -> list[BatchGroup]:
-    """Homogeneous batches of the subjects of a group."""
-    return [b for b in _batches(data, cache) if (_group(data, b), b.operation) == (group, operation)]
+def _names(data: BenchmarkData, b: BatchGroup) -> tuple[str, ...]:
+    return name_of(b, data.study), units.count(b.problems)
+
+
+def _batches(data: BenchmarkData, group: str = "") -> list[BatchGroup]:
+    """The batches with a time of the subjects of a group, of all without one; in the order of cache states."""
+    every = [b for b in batch_groups(data.study, every_operation=True) if b.timed and group in ("", _group(data, b))]
+    return sorted(every, key=lambda b: b.cache)
+
+
+def _added(data: BenchmarkData, group: str) -> list[BatchGroup]:
+    """Those that add to y, as in the paper."""
+    return [b for b in _batches(data, group) if b.operation == ADDED]
 
 
 def _group(data: BenchmarkData, b: BatchGroup) -> str:
@@ -201,25 +123,7 @@ def _group(data: BenchmarkData, b: BatchGroup) -> str:
     return b.compose if b.compose == "mixed" else data.groups[b.matrix_id]
 
 
-def _ratio(b: BatchGroup, rival: str) -> float | None:
-    """Time of a rival over that of our fastest."""
-    return gain(b.of(rival), next(iter(b.ours), None))
-
-
-def _of_floor(b: BatchGroup) -> float | None:
-    return share(b.ours[0].floor_s, b.ours[0]) if b.ours else None
-
-
-def _mean_row(data: BenchmarkData, b: BatchGroup) -> float:
-    matrix = data.study.matrix(b.matrix_id)
-    return matrix.nnz / matrix.n_rows
-
-
-def _rate(m: Measurement | None) -> str:
-    return number(m.gflops if m else None, 1)
-
-
 TABLES: Tables = {
-    table.__name__: table
-    for table in (conclusions, random_matrices, growing, row_lengths, collection, mixed, auto, winners)
+    "conclusions": tabled("Beside the paper's conclusions, each judged (on a P100)", papers_conclusions),
+    **{each.__name__: each for each in (random_matrices, growing, row_lengths, collection, mixed, auto, winners)},
 }

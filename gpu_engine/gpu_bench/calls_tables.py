@@ -1,132 +1,84 @@
 """The tables of what calls and solves take."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from gpu_engine.findings.comparisons import Comparison
 from gpu_engine.gpu_bench.call_records import CallsRecording, CallTimes, SolveTimes
 from gpu_engine.gpu_bench.calls import OURS
-from gpu_engine.gpu_bench.markdown import Section, lowest, ms, number, render, section, us
+from gpu_engine.gpu_bench.markdown import Section, compared, render
 from gpu_engine.gpu_bench.solves import OWN
-from gpu_engine.records import CACHES
-from gpu_engine.text.units import MISSING
+from gpu_engine.records import Case, Details, Measurement
+from gpu_engine.text import units
+from gpu_engine.text.tables import Head, Table
 
-AUTO, PREDICT, MEASURE = f"{OURS}auto", f"{OURS}predict", f"{OURS}measure"
+AUTO = f"{OURS}auto"
 CUSPARSE = "cusparse/"
-KERNELS = {"auto": "kernel by default", "predict": "predicted kernel", "measure": "measured kernel"}
-"""What a table calls the kernel that `choose` chose."""
+LIBRARY = "fastest library"
 
-Named = Mapping[str, CallTimes]
-"""What was found of one matrix, by name."""
+CLOCKS = {
+    "cold_s": "One product on the device, cold",
+    "warm_s": "One product on the device, warm",
+    "host_s": "The host's time for a call, of many in a row",
+    "whole_s": "One call until its answer is there",
+}
+"""A field of CallTimes → what it is the time of."""
 
-
-def products(recording: CallsRecording) -> Iterator[Section]:
-    """Operators beside the fastest library, on the device alone."""
-    operators = [name for name in _names(recording) if name.startswith(OURS)]
-    for cache in CACHES:
-        rows, ratios = [], {name: list[float | None]() for name in operators}
-        time_of = partial(_seconds, field=f"{cache}_s")
-        for matrix in recording.matrices:
-            named = _named(recording.calls, matrix.id)
-            rival = min(
-                (t for n, t in named.items() if not n.startswith(OURS) and time_of(t)), key=time_of, default=None
-            )
-            cells = [matrix.name, str(matrix.nnz), rival.name if rival else MISSING, us(time_of(rival))]
-            for name in operators:
-                own = named.get(name)
-                ratio = _ratio(time_of(rival), time_of(own))
-                ratios[name].append(ratio)
-                cells += [own.kernel if own else MISSING, us(time_of(own)), number(ratio)]
-            rows.append(cells)
-        heads = "matrix | nonzeros | fastest library | µs"
-        heads += "".join(f" | {KERNELS[name.removeprefix(OURS)]} | µs | ×" for name in operators)
-        notes = (
-            _said(f"The fastest library over operator(A, {name.removeprefix(OURS)!r})", ratios[name], "matrices")
-            for name in operators
-        )
-        yield from section(f"One product on the device, {cache}", heads, rows, *notes)
+MATRIX = (Head("matrix", numeric=False), Head("nonzeros"))
+SYSTEM = (
+    *MATRIX[:1],
+    Head("rows"),
+    Head("nonzeros"),
+    Head("solver", numeric=False),
+    Head("products"),
+    Head("products", "own matrix"),
+    Head("residual"),
+)
 
 
-def algorithms(recording: CallsRecording) -> Iterator[Section]:
-    """All of cuSPARSE, on the device alone."""
-    names = [name for name in _names(recording) if name.startswith(CUSPARSE)]
-    for cache in CACHES if names else ():
-        heads = f"matrix | nonzeros | {' | '.join(name.removeprefix(CUSPARSE) for name in names)}"
-        yield from section(
-            f"cuSPARSE, one product on the device, {cache}, µs", heads, _rows(recording, names, f"{cache}_s")
-        )
-
-
-def costs(recording: CallsRecording) -> Iterator[Section]:
-    """What a call costs that users write: the host's part, and all of it."""
-    names = [name for name in _names(recording) if not name.startswith(CUSPARSE)]
-    # What operator(A) was when it was recorded: predicted, before there was `auto`.
-    default = AUTO if AUTO in names else PREDICT
-    titles = {
-        "host_s": "Time of the host for a call, of many in a row, µs",
-        "whole_s": "One call until its answer is there, µs",
-    }
-    for field, title in titles.items():
-        time_of = partial(_seconds, field=field)
-        found = {matrix.id: _named(recording.calls, matrix.id) for matrix in recording.matrices}
-        notes = [
-            _said(
-                f"{name} over operator(A)",
-                [_ratio(time_of(named.get(name)), time_of(named.get(default))) for named in found.values()],
-                "matrices",
-            )
-            for name in names
-            if not name.startswith(OURS)
-        ]
-        ours = [seconds for named in found.values() if (seconds := time_of(named.get(default)))]
-        notes.append(
-            f"A call of operator(A): at most {us(max(ours))} µs of the host." if ours and field == "host_s" else ""
-        )
-        yield from section(title, f"matrix | nonzeros | {' | '.join(names)}", _rows(recording, names, field), *notes)
+def calls(recording: CallsRecording) -> Iterator[Section]:
+    """By every clock the default operator beside all others, and each operator beside the fastest library."""
+    cases = [
+        case for clock in CLOCKS for operator in _operators(recording) for case in _calls(recording, clock, operator)
+    ]
+    yield from compared("Calls of operators over others", cases, MATRIX, "matrices")
 
 
 def solves(recording: CallsRecording) -> Iterator[Section]:
-    """Whole solves with an operator and with the solver's own matrix."""
-    rows, ratios = [], dict[str, list[float | None]]({PREDICT: [], MEASURE: []})
-    for matrix_id in dict.fromkeys(t.matrix_id for t in recording.solves):
-        named = {t.name: t for t in recording.solves if t.matrix_id == matrix_id}
-        matrix = next(m for m in recording.systems if m.id == matrix_id)
-        own = named[OWN]
-        cells = [matrix_id, str(matrix.n_rows), str(matrix.nnz), own.solver, _count(own), ms(own.solve_s)]
-        for name in (PREDICT, MEASURE):
-            ratio = _ratio(own.solve_s, named[name].solve_s)
-            ratios[name].append(ratio)
-            cells += [named[name].kernel or MISSING, _count(named[name]), ms(named[name].solve_s), number(ratio)]
-        worst = max((t.residual for t in named.values() if t.residual is not None), default=None)
-        rows.append([*cells, MISSING if worst is None else f"{worst:.1e}"])
-    heads = "matrix | rows | nonzeros | solver | products | own matrix ms"
-    heads += " | predicted kernel | products | ms | × | measured kernel | products | ms | × | residual"
-    notes = (_faster(choose, ratios[f"{OURS}{choose}"]) for choose in ("predict", "measure"))
-    yield from section("Whole solves with the solver's own matrix and with operators", heads, rows, *notes)
+    """Whole solves with operators over those with the solver's own matrix."""
+    own = {times.matrix_id: times for times in recording.solves if times.name == OWN}
+    cases = [
+        Comparison(
+            f"Whole solves with {_operator(name)}",
+            _system(recording, times, own[times.matrix_id]),
+            _timed(times.matrix_id, times.kernel, times.solve_s),
+            {OWN: _timed(times.matrix_id, OWN, own[times.matrix_id].solve_s)},
+        )
+        for name in _operators(recording)
+        for times in recording.solves
+        if times.name == name and times.solve_s
+    ]
+    yield from compared("Solves with operators over those with the solver's own matrix", cases, SYSTEM, "systems")
 
 
 def absent(recording: CallsRecording) -> Iterator[Section]:
     """What has no times, and why."""
-    counted: dict[tuple[str, str], int] = {}
-    every: tuple[CallTimes | SolveTimes, ...] = (*recording.calls, *recording.solves)
-    for times in every:
-        if times.note:
-            name = times.name if isinstance(times, CallTimes) else f"{times.solver} with {times.name}"
-            counted[name, times.note] = counted.get((name, times.note), 0) + 1
-    rows = ((name, str(count), note) for (name, note), count in counted.items())
-    yield from section("What has no times", "call | matrices | reason", rows)
+    counts = Counter((times.name, times.note) for times in recording.calls if times.note)
+    counts.update((f"{times.solver} with {times.name}", times.note) for times in recording.solves if times.note)
+    heads = (Head("call", numeric=False), Head("matrices"), Head("reason", numeric=False))
+    rows = ((name, str(count), note) for (name, note), count in counts.items())
+    yield Section("What has no times", Table(heads, tuple(rows)))
 
 
 def versions(recording: CallsRecording) -> Iterator[Section]:
     """The libraries that were called."""
-    found = {(library, version) for times in recording.calls for library, version in times.versions.items()} | set(
-        recording.environment.items()
-    )
-    yield from section("What was called", "what | version", sorted(found))
+    every = {pair for times in recording.calls for pair in times.versions.items()} | {*recording.environment.items()}
+    heads = (Head("what", numeric=False), Head("version", numeric=False))
+    yield Section("What was called", Table(heads, tuple(sorted(every))))
 
 
 TABLES: Mapping[str, Callable[[CallsRecording], Iterable[Section]]] = {
-    table.__name__: table for table in (products, algorithms, costs, solves, absent, versions)
+    table.__name__: table for table in (calls, solves, absent, versions)
 }
 """By name."""
 
@@ -137,39 +89,46 @@ def report(recording: CallsRecording) -> str:
     return f"# calls, {recording.device.name}, {recording.created_at}\n\n{render(sections)}"
 
 
-def _names(recording: CallsRecording) -> list[str]:
-    return list(dict.fromkeys(times.name for times in recording.calls))
+def _operators(recording: CallsRecording) -> list[str]:
+    """The ways to choose a kernel, the default first: what it was when it was recorded, before there was AUTO."""
+    return list(dict.fromkeys(times.name for times in recording.calls if times.name.startswith(OURS)))
 
 
-def _rows(recording: CallsRecording, names: Sequence[str], field: str) -> Iterator[Sequence[str]]:
-    """A field of each of these by matrix, in µs."""
+def _operator(name: str) -> str:
+    """What its user writes: `operator(A)`, `operator(A, 'measure')`."""
+    return "operator(A)" if name == AUTO else f"operator(A, {name.removeprefix(OURS)!r})"
+
+
+def _calls(recording: CallsRecording, clock: str, operator: str) -> Iterator[Comparison]:
+    """On the device every operator beside the fastest library, the default beside all; else it beside other calls."""
+    is_default, on_device = operator == _operators(recording)[0], clock in ("cold_s", "warm_s")
     for matrix in recording.matrices:
-        named = _named(recording.calls, matrix.id)
-        yield matrix.name, str(matrix.nnz), *(us(_seconds(named.get(name), field)) for name in names)
+        every = {times.name: times for times in recording.calls if times.matrix_id == matrix.id}
+        timed = {name: _timed(matrix.id, _kernel(times), getattr(times, clock)) for name, times in every.items()}
+        own = timed.pop(operator, None)
+        libraries = [m for name, m in timed.items() if m.median_s and not name.startswith(OURS)]
+        rivals = {LIBRARY: min(libraries, key=lambda m: m.median_s or 0.0, default=None)} if on_device else {}
+        # What a competitor's kernel costs the host is not that of a call: it is bound before.
+        rivals |= {name: m for name, m in timed.items() if is_default and (on_device or not name.startswith(CUSPARSE))}
+        if own and own.median_s and rivals:
+            names = matrix.name, units.count(matrix.nnz)
+            yield Comparison(f"{CLOCKS[clock]}, {_operator(operator)}", names, own, rivals)
 
 
-def _named(calls: Iterable[CallTimes], matrix_id: str) -> Named:
-    return {times.name: times for times in calls if times.matrix_id == matrix_id}
+def _system(recording: CallsRecording, times: SolveTimes, own: SolveTimes) -> tuple[str, ...]:
+    """The cells under SYSTEM, with the worse of both residuals."""
+    shape = next((system.n_rows, system.nnz) for system in recording.systems if system.id == times.matrix_id)
+    counts = map(units.count, (times.products, own.products))
+    worst = max(residual for residual in (times.residual, own.residual) if residual is not None)
+    return times.matrix_id, *map(units.count, shape), times.solver, *counts, units.scientific(worst)
 
 
-def _seconds(times: Any, field: str) -> Any:
-    return None if times is None else getattr(times, field)
+def _kernel(times: CallTimes) -> str:
+    """The kernel that an operator chose, else the call."""
+    return times.kernel or times.name
 
 
-def _ratio(theirs: float | None, ours: float | None) -> float | None:
-    return theirs / ours if theirs and ours else None
-
-
-def _count(times: SolveTimes) -> str:
-    return MISSING if times.products is None else str(times.products)
-
-
-def _said(what: str, ratios: Iterable[float | None], of: str) -> str:
-    found = lowest(ratios, of)
-    return f"{what}: {found}." if found else ""
-
-
-def _faster(choose: str, ratios: list[float | None]) -> str:
-    found = [ratio for ratio in ratios if ratio]
-    said = _said(f"The own matrix over operator(A, {choose!r})", found, "systems")
-    return f"{said} Faster on {sum(ratio > 1 for ratio in found)}." if said else ""
+def _timed(matrix_id: str, kernel: str, seconds: float | None) -> Measurement:
+    """The median of a call or solve as findings take it; its rounds were not kept."""
+    case = Case(matrix_id, kernel, "warm")
+    return Measurement.of(case, "", Details, median_s=seconds, state="ok" if seconds else "skipped")

@@ -1,27 +1,14 @@
 """The benchmark of study `formats`: every kernel on every subject, in its own order and in new ones."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from gpu_engine.competitors import BEST, competitor_names
 from gpu_engine.formats import FORMATS, kernel_names
-from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
-from gpu_engine.measure import Bench
-from gpu_engine.records import Measurement, Trace
-from gpu_engine.studies.formats import FormatsParams, FormatsStudy
+from gpu_engine.studies.formats import FormatsParams
 
 FAST = ("split/tile", "coo/segmented", "csri/warp", "sellp/t1", "sellp/t2")
 """What is measured beside the compressed kernels where all values are 1, and in a new order."""
-
-
-def measure(
-    subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
-) -> Iterator[Measurement | Trace]:
-    """The measurements of one subject after the other; all passes over one follow each other."""
-    for subject in subjects:
-        params = passes(subject, bench.device.backend, rounds)
-        yield from measure_passes(FormatsStudy(), params, [subject], matrix_cache, bench, say)
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[FormatsParams]:

@@ -1,20 +1,17 @@
-"""Tables in Markdown: what the tables of a benchmark are made of, and how they are written."""
+"""Tables in Markdown: the one renderer of what findings say of a recording."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import geometric_mean
 
+from gpu_engine.findings import comparisons
+from gpu_engine.findings.comparisons import Comparison
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.finding import Finding
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.recordings.files import Recording
 from gpu_engine.records import Measurement
 from gpu_engine.text.tables import Head, Table
-from gpu_engine.text.units import MISSING
-
-NUMBER = re.compile(rf"[-+−]?\d[\d.,\u202f ]*(?!\w).*|{MISSING}?")
-"""A cell that is set right: it begins with a number, or there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +43,37 @@ class BenchmarkData:
         traces = {(recording.device.id, trace.case): trace for trace in recording.traces}
         return StudyData(recording.measurements, matrices, traces=traces)
 
-    def name(self, matrix_id: str) -> str:
-        """What a matrix is called."""
-        return self.study.matrix(matrix_id).name
+    def only(self, wanted: Callable[[Measurement], bool]) -> StudyData:
+        """Return the study data of some of the measurements."""
+        return replace(self.study, measurements=[m for m in self.recording.measurements if wanted(m)])
 
 
-Tables = Mapping[str, Callable[[BenchmarkData], Iterable[Section]]]
+Sections = Callable[[BenchmarkData], Iterable[Section]]
+
+Tables = Mapping[str, Sections]
 """The tables of a study by name."""
 
 
-def section(title: str, heads: str, rows: Iterable[Iterable[str]], *notes: str) -> Iterator[Section]:
-    """The table of these rows; none where there are none. `heads` has ` | ` between its cells."""
-    found = tuple(map(tuple, rows))
-    if found:
-        columns = tuple(
-            Head(head, numeric=all(map(NUMBER.fullmatch, cells)))
-            for head, cells in zip(heads.split(" | "), zip(*found, strict=True), strict=True)
-        )
-        yield Section(title, Table(columns, found), tuple(filter(None, notes)))
+def tabled(title: str, table: Callable[[StudyData], Table]) -> Sections:
+    """Return what makes the section of one table of findings."""
+    return lambda data: [Section(title, table(data.study))]
+
+
+def compared(title: str, cases: Sequence[Comparison], names: Sequence[Head], what: str) -> Iterator[Section]:
+    """Yield what comes out of comparisons over all cases, under that title, then the tables of the cases."""
+    yield Section(title, comparisons.summary(cases, what))
+    yield from (Section(of, table) for of, table in comparisons.tables(cases, names).items())
+
+
+def found(findings: Iterable[Finding]) -> Iterator[Section]:
+    """Yield what findings say: the table of each, and its sentences below."""
+    for finding in findings:
+        yield Section(f"{finding.title}, {finding.cache}", finding.table, finding.sentences)
 
 
 def render(sections: Iterable[Section]) -> str:
     """The sections as Markdown, an empty line between what is not of one table."""
-    return "\n".join("\n".join(_lines(each)) for each in sections)
+    return "\n".join("\n".join(_lines(each)) for each in sections if each.table.rows)
 
 
 def report(data: BenchmarkData, tables: Tables) -> str:
@@ -76,39 +81,6 @@ def report(data: BenchmarkData, tables: Tables) -> str:
     recording = data.recording
     sections = (section for table in tables.values() for section in table(data))
     return f"# {recording.study}, {recording.device.name}, {recording.created_at}\n\n{render(sections)}"
-
-
-def number(value: float | None, decimals: int = 2) -> str:
-    """With so many decimals; a dash where there is none."""
-    return MISSING if value is None else f"{value:.{decimals}f}"
-
-
-def us(seconds: float | None) -> str:
-    """In microseconds, without the unit."""
-    return MISSING if seconds is None else f"{seconds * 1e6:.1f}"
-
-
-def ms(seconds: float | None) -> str:
-    """In milliseconds, without the unit."""
-    return MISSING if seconds is None else f"{seconds * 1e3:.3f}"
-
-
-def mean(values: Iterable[float | None]) -> str:
-    """The geometric mean of those that there are."""
-    found = [value for value in values if value]
-    return number(geometric_mean(found) if found else None)
-
-
-def lowest(ratios: Iterable[float | None], what: str = "") -> str:
-    """`geometric mean 1.24, lowest 1.02, of 9 graphs`; empty without a ratio."""
-    found = [ratio for ratio in ratios if ratio]
-    counted = f"{len(found)} {what}".rstrip()
-    return f"geometric mean {mean(found)}, lowest {min(found):.2f}, of {counted}" if found else ""
-
-
-def fastest(timed: Iterable[Measurement], may: Callable[[str], bool]) -> Measurement | None:
-    """The first kernel that may take part, of measurements of which the fastest is the first."""
-    return next((m for m in timed if m.median_s and may(m.kernel)), None)
 
 
 def _lines(section: Section) -> Iterator[str]:
@@ -126,4 +98,4 @@ def table_lines(table: Table) -> Iterator[str]:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"

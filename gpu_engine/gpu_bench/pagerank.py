@@ -1,16 +1,12 @@
 """The benchmark of study `pagerank`: every kernel on every graph, then schedules that the paper did not try."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from gpu_engine.competitors.cugraph import peer_names
 from gpu_engine.findings.pagerank.conclusions import PAPERS
-from gpu_engine.gpu_bench.matrix_cache import MatrixCache
-from gpu_engine.gpu_bench.measuring import measure_passes
 from gpu_engine.gpu_bench.subjects import Subject
-from gpu_engine.measure import Bench
 from gpu_engine.pagerank.kernels import kernels_on
-from gpu_engine.records import Measurement, Trace
-from gpu_engine.studies.pagerank import PagerankParams, PagerankStudy
+from gpu_engine.studies.pagerank import PagerankParams
 
 EVEN = ("delaunay", "rgg", "road", "stencil", "fem")
 """Families in which no page has many more links than others. Elsewhere one thread a page waits for the links of a
@@ -21,15 +17,6 @@ ENERGY_S = 0.3
 """Seconds of repeats for the energy of a run: it is the difference of two, with what goes before a run and without."""
 
 FEW = ("fp64", "cpms2")
-
-
-def measure(
-    subjects: Sequence[Subject], matrix_cache: MatrixCache, bench: Bench, rounds: int, say: Callable[[str], None]
-) -> Iterator[Measurement | Trace]:
-    """The measurements and traces of one graph after the other."""
-    for subject in subjects:
-        params = passes(subject, bench.device.backend, rounds)
-        yield from measure_passes(PagerankStudy(), params, [subject], matrix_cache, bench, say)
 
 
 def passes(subject: Subject, backend: str, rounds: int) -> Iterator[PagerankParams]:

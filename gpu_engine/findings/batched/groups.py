@@ -8,9 +8,11 @@ from gpu_engine.batched import KERNELS
 from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import PEERS
 from gpu_engine.findings.data import MatrixFeatures, StudyData
+from gpu_engine.findings.finding import share_text
 from gpu_engine.findings.ranking import NAMED, Ranking, join, rank
 from gpu_engine.records import MIXTURE, Measurement
-from gpu_engine.text.units import count
+from gpu_engine.text.tables import Head, Table
+from gpu_engine.text.units import MISSING, count, number
 
 BATCH, OPERATION = "batch", "operation"
 """What the reader chooses of batches: how many problems, and y=Ax+y or y=Ax."""
@@ -178,6 +180,19 @@ def name_of(group: BatchGroup, shown: StudyData) -> str:
     # The number first: titles are cut, and a mixture is not to look like its first matrix.
     names = f" ({join([shown.matrix(member).name for member in group.members], NAMED)})" if group.mixture else ""
     return f"{count(len(group.members))} matrices mixed{names}"
+
+
+def rates(groups: Sequence[BatchGroup], shown: StudyData) -> Table:
+    """Return GFLOP/s of every kernel with a time, a row per batch by ascending mean row length, libraries last."""
+    kernels = sorted({m.kernel for group in groups for m in group.timed}, key=lambda name: (not is_ours(name), name))
+    rows = []
+    for group in sorted(groups, key=lambda group: shown.matrix(group.matrix_id).ave or 0.0):
+        own = {m.kernel: number(m.gflops) for m in group.timed}
+        names = name_of(group, shown), count(group.problems), group.cache, number(shown.matrix(group.matrix_id).ave)
+        of_floor = share_text(group.ours[0].floor_s, group.ours[0]) if group.ours else MISSING
+        rows.append((*names, *(own.get(kernel, MISSING) for kernel in kernels), of_floor))
+    heads = (Head("matrix", numeric=False), Head("problems"), Head("cache", numeric=False), Head("mean row"))
+    return Table((*heads, *map(Head, kernels), Head("share of floor", "fastest of ours")), tuple(rows))
 
 
 def bandwidth(m: Measurement) -> float | None:

@@ -179,6 +179,11 @@ class RunGroup:
         wanted = FREE if without else FP64 if run.fused else f"{UNFUSED}{FP64}"
         return next((r for r in self.converged if (r.layout, r.precision) == (run.layout, wanted)), None)
 
+    def bound(self, run: Run) -> float | None:
+        """Compulsory bytes of the same kernel in fp64 over those of the run; None without both."""
+        base, floor_s = self.plain(run), run.measurement.floor_s
+        return base.measurement.floor_s / floor_s if base and base.measurement.floor_s and floor_s else None
+
     def fused(self, run: Run) -> Run | None:
         """The run of the fused kernels that converged, in the precision and schedule of one that is not; else None."""
         wanted = run.layout, run.storage, run.measurement.axes

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from scipy.io import mmwrite
 
-from gpu_engine.findings.batched import PAPER_GAIN
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import batched
 from gpu_engine.gpu_bench.batch_subjects import BATCH_SUBJECTS, PAPER, SIMILAR, is_similar
 from gpu_engine.gpu_bench.batched import apart, measure_mixed, mixtures, passes
 from gpu_engine.gpu_bench.batched_tables import TABLES
-from gpu_engine.gpu_bench.markdown import BenchmarkData, report
+from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
+from gpu_engine.gpu_bench.markdown import Section
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
@@ -29,7 +29,7 @@ from gpu_engine.records import BandwidthPoint, Cache, Case, DeviceInfo, DevicePr
 from gpu_engine.studies.batched import BatchedParams, BatchedStudy, chosen_kernels
 from gpu_engine.studies.batched.experiment import BatchDetails
 from tests.battery import BATTERY
-from tests.gpu_engine.gpu_bench.test_formats_tables import rows
+from tests.gpu_engine.gpu_bench.sections import cells, sections
 
 SIZES = {
     "pivtol": (102, 306),
@@ -180,15 +180,22 @@ def measurement(
     return Measurement.of(Case.parse(case), GPU.id, BatchDetails, **fields)
 
 
-def tables(*measurements: Measurement) -> str:
+def found(*measurements: Measurement) -> dict[str, Section]:
     used = dict.fromkeys(m.matrix_id for m in measurements)
-    found = tuple(MatrixRecord(name, name, name, ORDERS.get(name, 1024), 7, MATRICES[name]) for name in used)
-    now = "2026-11-21T00:00:00+00:00"
-    return report(BenchmarkData(BATCH_SUBJECTS, Recording("batched", now, GPU, None, found, measurements)), TABLES)
+    shapes = {name: (ORDERS.get(name, 1024), MATRICES[name]) for name in used}
+    matrices = tuple(
+        MatrixRecord(name, name, name, rows, 7, nnz, {"ave": nnz / rows, "sigma": 0.0})
+        for name, (rows, nnz) in shapes.items()
+    )
+    recording = Recording("batched", "2026-11-21T00:00:00+00:00", GPU, None, matrices, measurements)
+    return sections(TABLES, BATCH_SUBJECTS, recording)
+
+
+BEST = "cusparse/best, speed-up over it"
 
 
 def test_random_matrices_are_held_against_the_floor_and_the_library() -> None:
-    text = tables(
+    own = found(
         measurement("random-1000-5", "csr/smart", 10.0),
         measurement("random-1000-5", "coo/segmented", 16.0),
         measurement("random-1000-5", "cusparse/best", 20.0, note="csr_alg2"),
@@ -199,23 +206,24 @@ def test_random_matrices_are_held_against_the_floor_and_the_library() -> None:
         measurement("random-1000-5", "csr/smart", 5.0, operation="y=Ax"),
         measurement("random-1000-5", "csr/smart", 80.0, cache="cold"),
     )
-    first, second, third = rows(text, "Random matrices, y=Ax+y, warm")
-    assert first == [
-        *("random-1000-5", "1000", "8.0", "20.0 (csr_alg2)", "10.0", "csr/smart"),
-        *("0.80", "2.00", "25.00", "–"),
+    large = "Random matrices, n of about 1,000, y=Ax+y, warm"
+    heads = ("matrix", "problems", "kernel", "share of floor", BEST, "cusparse/chain, speed-up over it")
+    assert cells(own[large].table, *heads) == [
+        ("random-1000-5", "1 000", "csr/smart", "80 %", "20.0 µs (csr_alg2), 2.00 ×", "250 µs, 25.00 ×"),
+        ("random-1000-60", "1 000", "sliced/shared", "20 %", "20.0 µs (coo_alg1), 0.50 ×", "–"),
     ]
-    assert second[5:] == ["sliced/shared", "0.20", "0.50", "–", "–"]
-    assert third[3:8] == ["–", "8.0", "ell/thread", "1.00", "–"]
-    # The roots of 0.8 · 0.2 and of 2 · 0.5.
-    warm = text.partition("## Random matrices, y=Ax+y, warm")[2]
-    assert "n of about 1,000: geometric mean of floor 0.40, ratio 1.00." in warm
-    assert "n = 100: geometric mean of floor 1.00, ratio –." in warm
-    assert rows(text, "Random matrices, y=Ax, warm")[0][4] == "5.0"
-    assert rows(text, "Random matrices, y=Ax+y, cold")[0][4] == "80.0"
+    assert cells(own["Random matrices, n = 100, y=Ax+y, warm"].table, "kernel") == [("ell/thread",)]
+    # The roots of 2 · 0.5 and of 0.8 · 0.2.
+    means = cells(
+        own["Random matrices over cuSPARSE"].table, "of", "over", "geometric mean", "share of floor geometric mean"
+    )
+    assert means == [(large, "cusparse/best", "1.00 ×", "40 %"), (large, "cusparse/chain", "25.00 ×", "80 %")]
+    assert cells(own["Random matrices, n of about 1,000, y=Ax, warm"].table, "time median") == [("5.00 µs",)]
+    assert cells(own["Random matrices, n of about 1,000, y=Ax+y, cold"].table, "time median") == [("80.0 µs",)]
 
 
 def test_growing_batches_are_held_against_one_call_after_the_other() -> None:
-    text = tables(
+    own = found(
         measurement("nos3", "csr/smart", 10.0, batch=10),
         measurement("nos3", "cusparse/chain", 40.0, batch=10),
         measurement("nos3", "cusparse/branches", 20.0, batch=10),
@@ -224,16 +232,17 @@ def test_growing_batches_are_held_against_one_call_after_the_other() -> None:
         measurement("nos3", "ell/loop", 500.0, batch=1000),
         measurement("Si2", "csr/scalar", 10.0, batch=1000),
     )
-    assert rows(text, "Batches of growing size (Figure 3), warm") == [
-        ["nos3", "10", "0.8", "csr/smart", "0.2", "–", "4.00", "–", "2.00"],
-        ["nos3", "1000", "0.8", "csr/scalar", "0.1", "0.0", "9.00", "50.00", "–"],
+    rivals = [f"{name}, speed-up over it" for name in ("cusparse/chain", "ell/loop", "cusparse/branches")]
+    assert cells(own["Batches of growing size (Figure 3), warm"].table, "problems", "kernel", *rivals) == [
+        ("10", "csr/smart", "40.0 µs, 4.00 ×", "–", "20.0 µs, 2.00 ×"),
+        ("1 000", "csr/scalar", "90.0 µs, 9.00 ×", "500 µs, 50.00 ×", "–"),
     ]
-    assert f"Over cusparse/chain ({PAPER_GAIN}): geometric mean 6.00, lowest 4.00, of 2." in text
-    assert "Over cusparse/branches: geometric mean 2.00, lowest 2.00, of 1." in text
+    over = own["Batches of growing size over one product after the other"].table
+    assert cells(over, "over", "geometric mean")[:2] == [("cusparse/chain", "6.00 ×"), ("ell/loop", "50.00 ×")]
 
 
 def test_rates_of_every_kernel_by_mean_row_length_in_the_largest_batch() -> None:
-    text = tables(
+    own = found(
         measurement("Si2", "ell/thread", 4.0, batch=10_000),
         measurement("nos3", "csr/scalar", 2.0, batch=10_000),
         measurement("nos3", "coo/segmented", 1.0, batch=10_000),
@@ -241,50 +250,51 @@ def test_rates_of_every_kernel_by_mean_row_length_in_the_largest_batch() -> None
         measurement("nos3", "csr/scalar", 9.0, batch=10),
         measurement("balanced-4", "csri/warp", 8.0),
     )
+    rates = own["Rates on copies of the paper's matrices (Figure 5), GFLOP/s"].table
     # 15,844 / 960 and 17,801 / 769 entries a row; the library is the last column.
-    assert rows(text, "10,000 problems of the paper's matrices (Figure 5), GFLOP/s, warm") == [
-        ["nos3", "16.5", "8.0", "4.0", "–", "2.0", "–"],
-        ["Si2", "23.1", "–", "–", "2.0", "–", "–"],
+    assert [head.text for head in rates.heads][4:-1] == ["coo/segmented", "csr/scalar", "ell/thread", "cusparse/best"]
+    assert cells(rates, "matrix", "mean row", "coo/segmented", "csr/scalar", "ell/thread", "cusparse/best") == [
+        ("nos3", "16.5", "8.00", "4.00", "–", "2.00"),
+        ("Si2", "23.1", "–", "–", "2.00", "–"),
     ]
-    assert "Over cusparse/best: geometric mean 4.00, lowest 4.00, of 1 matrices." in text
-    (row,) = rows(text, "1,000 problems of balanced (Figure 4, left), GFLOP/s, warm")
-    assert row == ["balanced-4", "4.0", "1.0", "1.00"]
+    over = own["Copies of the paper's matrices (Figure 5) over cuSPARSE"].table
+    assert cells(over, "matrices", "geometric mean") == [("1", "4.00 ×")]
+    balanced = own["1,000 problems of balanced (Figure 4, left), GFLOP/s"].table
+    assert cells(balanced, "matrix", "cache", "mean row", "csri/warp", "share of floor fastest of ours") == [
+        ("balanced-4", "warm", "4.00", "1.00", "100 %")
+    ]
 
 
-def test_mixed_batches_have_a_bandwidth_of_what_is_read_and_vectors() -> None:
+def test_mixed_batches_are_what_findings_say_of_them() -> None:
     both, similar = "Si2, west0989, nos3", "west0989, nos3"
     bytes_: dict[str, Any] = {"stored_bytes": 40_000, "moved_bytes": 30_000, "vector_bytes": 10_000}
-    text = tables(
+    own = found(
         measurement("Si2", "ell/thread", 20.0, batch=10_000, names=both, **bytes_),
         measurement("Si2", "coo/segmented", 10.0, batch=10_000, names=both, **bytes_),
         measurement("Si2", "cusparse/best", 15.0, batch=10_000, names=both, note="coo_alg2", **bytes_),
         measurement("west0989", "ell/thread", 20.0, batch=10_000, names=similar, **bytes_),
     )
-    assert rows(text, "10,000 problems, 3 matrices of the paper (Figure 7), warm") == [
-        ["coo/segmented", "0.8", "4", "0.80", ""],
-        ["cusparse/best", "0.5", "3", "0.53", "coo_alg2"],
-        ["ell/thread", "0.4", "2", "0.40", ""],
+    three, two = (section for title, section in own.items() if "matrices mixed" in title)
+    heads = ("kernel", "against cusparse/best", "bandwidth sustained", "share of floor", "note")
+    assert cells(three.table, *heads) == [
+        ("coo/segmented", "1.50 ×", "4.00 GB/s", "80 %", ""),
+        ("cusparse/best", "1.00 ×", "2.67 GB/s", "53 %", "coo_alg2"),
+        ("ell/thread", "1.33 ×", "2.00 GB/s", "40 %", ""),
     ]
-    assert "Over cusparse/best: 1.50." in text
-    assert len(rows(text, "10,000 problems, 2 matrices of similar order (Figure 6), warm")) == 1
+    assert three.notes
+    assert cells(two.table, "kernel") == [("ell/thread",)]
     # What is mixed is in no table of copies.
-    assert "Figure 5" not in text
+    assert not any("Figure 5" in title for title in own)
 
 
 def test_tables_call_a_stand_in_by_its_name() -> None:
-    text = tables(
-        measurement("ex25 (stand-in)", "csr/smart", 10.0, batch=10_000),
-        measurement("nos3", "ell/thread", 20.0, batch=10_000, names="nos3, ex25 (stand-in), dwt_918 (stand-in)"),
-    )
-    (grown,) = rows(text, "Batches of growing size (Figure 3), warm")
-    (rate,) = rows(text, "10,000 problems of the paper's matrices (Figure 5), GFLOP/s, warm")
-    assert grown[0] == rate[0] == "ex25 (stand-in)"
-    assert len(rows(text, "10,000 problems, 3 matrices of similar order (Figure 6), warm")) == 1
-    assert "Stand-ins for 2 of 3 matrices: ex25, dwt_918." in text
+    own = found(measurement("ex25 (stand-in)", "csr/smart", 10.0, batch=10_000))
+    for title in ("Batches of growing size (Figure 3), warm", "Copies of the paper's matrices (Figure 5), warm"):
+        assert cells(own[title].table, "matrix") == [("ex25 (stand-in)",)]
 
 
 def test_what_chooses_by_itself_is_held_against_the_fastest_that_does_not() -> None:
-    text = tables(
+    own = found(
         measurement("nos3", "auto/flexible", 20.0),
         measurement("nos3", "auto/shared", 10.0),
         measurement("nos3", "csr/smart", 9.0),
@@ -293,24 +303,29 @@ def test_what_chooses_by_itself_is_held_against_the_fastest_that_does_not() -> N
         measurement("Si2", "auto/shared", 10.0),
         measurement("Si2", "coo/segmented", 40.0),
     )
-    assert [row[4:] for row in rows(text, "Choosing by itself, warm")] == [
-        ["auto/shared", "csr/smart", "0.90"],
-        ["auto/shared", "coo/segmented", "4.00"],
+    rival = "fastest single, speed-up over it"
+    assert cells(own["Choosing by itself, warm"].table, "matrix", "operation", "kernel", rival) == [
+        ("nos3", "y=Ax+y", "auto/shared", "9.00 µs (csr/smart), 0.90 ×"),
+        ("Si2", "y=Ax+y", "auto/shared", "40.0 µs (coo/segmented), 4.00 ×"),
     ]
-    assert "Over the fastest single: geometric mean 1.90, lowest 0.90, of 2 batches." in text
-    assert rows(text, "Which kernel is the fastest where, warm") == [["batch paper", "csr/smart 1, coo/segmented 1"]]
+    over = cells(own["Choosing by itself over the fastest single kernel"].table, "batches", "geometric mean", "lowest")
+    assert over == [("2", "1.90 ×", "0.90 × (nos3)")]
+    winners = own["Which kernel is the fastest, batch paper, warm"]
+    assert {row[0] for row in winners.table.rows} == {"csr/smart", "ell/thread", "coo/segmented"}
+    assert len(winners.notes) == 1
 
 
 def test_the_papers_conclusions_stand_in_the_tables() -> None:
-    text = tables(measurement("nos3", "coo/segmented", 40.0), measurement("nos3", "csri/warp", 50.0))
-    said = {row[0]: row[1] for row in rows(text, "Beside the paper's conclusions, each judged (on a P100)")}
-    assert said["No CSR kernel is as fast as COO for copies of one matrix."] == "agrees"
-    assert said["COO is the best kernel for heterogeneous batches."] == "no data"
+    own = found(measurement("nos3", "coo/segmented", 40.0), measurement("nos3", "csri/warp", 50.0))
+    table = own["Beside the paper's conclusions, each judged (on a P100)"].table
+    says = {row[0]: row[1] for row in table.rows}
+    assert says["No CSR kernel is as fast as COO for copies of one matrix."] == "agrees"
+    assert says["COO is the best kernel for heterogeneous batches."] == "no data"
 
 
 def test_what_has_no_time_is_in_no_table() -> None:
     failed = dataclasses.replace(measurement("nos3", "csr/smart", 1.0), state="failed", median_s=None)
-    assert "##" not in tables(failed)
+    assert found(failed) == {}
 
 
 TINY = (
@@ -334,7 +349,7 @@ def test_from_matrices_to_tables_and_a_recording(
 
     monkeypatch.setattr(command, "open_bench", small)
     monkeypatch.setattr(command, "RECORDED", tmp_path / "recorded")
-    monkeypatch.setattr(batched, "passes", few)
+    monkeypatch.setitem(BENCHMARKS, "batched", dataclasses.replace(BENCHMARKS["batched"], passes=few))
     monkeypatch.setattr(batched, "MEDIUM", 2)
     monkeypatch.setattr(batched, "LARGE", 5)
     for name, matrix in (("nos3", BATTERY["band"]()), ("Si2", generate("stencil", {"points": 5, "nx": 4, "ny": 3}))):
@@ -348,19 +363,19 @@ def test_from_matrices_to_tables_and_a_recording(
     assert "generated in its kind: west0989, whose file is not there" in err
     assert "measuring nos3, west0989 (stand-in)\n" in err
     assert "measuring nos3, west0989 (stand-in), Si2\n" in err
-    assert rows(out, "Random matrices, y=Ax+y, warm")[0][:2] == ["random-9", "3"]
-    found = recordings.parse(json.loads((tmp_path / "batched.json").read_text(encoding="utf-8")))
-    assert {m.state for m in found.measurements} == {"ok"}
-    alone = [m for m in found.measurements if "compose=copies" in m.case]
+    assert "| random-9 | 3 | csr/scalar |" in out
+    parsed = recordings.parse(json.loads((tmp_path / "batched.json").read_text(encoding="utf-8")))
+    assert {m.state for m in parsed.measurements} == {"ok"}
+    alone = [m for m in parsed.measurements if "compose=copies" in m.case]
     assert {(m.matrix_id, m.kernel, m.details.problems) for m in alone} == {
         (name, kernel, 3)
         for name in ("random-9", "nos3", "west0989 (stand-in)", "Si2")
         for kernel in ("csr/scalar", "scipy/loop")
     }
-    mixed = [m for m in found.measurements if "compose=mixed" in m.case]
+    mixed = [m for m in parsed.measurements if "compose=mixed" in m.case]
     assert {(m.matrix_id, m.details.problems, m.environment["matrices"]) for m in mixed} == {
         *(("Si2", size, "Si2, nos3, west0989 (stand-in)") for size in (2, 5)),
         *(("nos3", size, "nos3, west0989 (stand-in)") for size in (2, 5)),
     }
     recorded = recordings.read(tmp_path / "recorded" / "this-cpu" / "batched.json.gz")
-    assert [m.case for m in recorded.measurements] == [m.case for m in found.measurements]
+    assert [m.case for m in recorded.measurements] == [m.case for m in parsed.measurements]

@@ -18,14 +18,14 @@ from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import call_records, calls, calls_tables, solves
 from gpu_engine.gpu_bench.call_records import CallsRecording, CallTimes, SolveTimes
 from gpu_engine.gpu_bench.documents import with_tables
-from gpu_engine.gpu_bench.markdown import render
+from gpu_engine.gpu_bench.markdown import Section
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.recordings.files import generated
 from gpu_engine.records import DeviceInfo, MatrixInfo
 from gpu_engine.verify import reference
 from tests.battery import BATTERY
-from tests.gpu_engine.gpu_bench.test_formats_tables import rows
+from tests.gpu_engine.gpu_bench.sections import cells
 
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
 PLANE = generated("stencil", {"points": 5, "nx": 12, "ny": 10})
@@ -202,54 +202,87 @@ RECORDING = CallsRecording(
 )
 
 
-def table(name: str) -> str:
-    return "\n" + render(calls_tables.TABLES[name](RECORDING))
+def found(name: str) -> dict[str, Section]:
+    return {section.title: section for section in calls_tables.TABLES[name](RECORDING)}
+
+
+DEVICE, HOST = "One product on the device, cold", "The host's time for a call, of many in a row"
+LIBRARY = "fastest library, speed-up over it"
+MEAN = ("of", "over", "geometric mean", "lowest")
 
 
 def test_operators_beside_the_fastest_library() -> None:
-    text = table("products")
-    assert rows(text, "One product on the device, cold") == [
-        ["a", "100", "cusparse/op_alg1", "24.0", "split/tile", "20.0", "1.20", "sellp/t1", "12.0", "2.00"],
-        ["b", "200", "cusparse/csr_alg1", "50.0", "csr/smart", "50.0", "1.00", "csr/smart", "40.0", "1.25"],
+    own = found("calls")
+    heads = ("matrix", "nonzeros", "kernel", "time median", LIBRARY)
+    assert cells(own[f"{DEVICE}, operator(A, 'predict')"].table, *heads) == [
+        ("a", "100", "split/tile", "20.0 µs", "24.0 µs (cusparse/op_alg1), 1.20 ×"),
+        ("b", "200", "csr/smart", "50.0 µs", "50.0 µs (cusparse/csr_alg1), 1.00 ×"),
     ]
-    assert "over operator(A, 'predict'): geometric mean 1.10, lowest 1.00, of 2 matrices." in text
-    assert "over operator(A, 'measure'): geometric mean 1.26, lowest 0.80, of 2 matrices." in text
+    assert cells(own[f"{DEVICE}, operator(A, 'measure')"].table, "kernel", LIBRARY)[0] == (
+        "sellp/t1",
+        "24.0 µs (cusparse/op_alg1), 2.00 ×",
+    )
+    means = cells(own["Calls of operators over others"].table, *MEAN)
+    assert (f"{DEVICE}, operator(A, 'predict')", "fastest library", "1.10 ×", "1.00 × (b)") in means
+    warm = "One product on the device, warm, operator(A, 'measure')"
+    assert (warm, "fastest library", "1.26 ×", "0.80 × (b)") in means
 
 
 def test_every_algorithm_of_the_library() -> None:
-    warm = rows(table("algorithms"), "cuSPARSE, one product on the device, warm, µs")
-    assert warm == [["a", "100", "20.0", "22.0"], ["b", "200", "40.0", "32.0"]]
+    warm = found("calls")["One product on the device, warm, operator(A, 'predict')"].table
+    heads = [f"cusparse/{name}, speed-up over it" for name in ("csr_alg1", "op_alg1")]
+    assert cells(warm, *heads) == [("20.0 µs, 2.00 ×", "22.0 µs, 2.20 ×"), ("40.0 µs, 1.00 ×", "32.0 µs, 0.80 ×")]
 
 
 def test_what_a_call_costs() -> None:
-    text = table("costs")
-    assert rows(text, "Time of the host for a call, of many in a row, µs") == [
-        ["a", "100", "8.0", "8.0", "80.0", "–"],
-        ["b", "200", "9.0", "8.0", "90.0", "–"],
+    own = found("calls")
+    host = own[f"{HOST}, operator(A, 'predict')"].table
+    assert cells(host, "time median", "sparsight/measure, speed-up over it", "cupy, speed-up over it") == [
+        ("8.00 µs", "8.00 µs (sellp/t1), 1.00 ×", "80.0 µs, 10.00 ×"),
+        ("9.00 µs", "8.00 µs (csr/smart), 0.89 ×", "90.0 µs, 10.00 ×"),
     ]
-    assert "cupy over operator(A): geometric mean 10.00, lowest 10.00, of 2 matrices." in text
-    assert "A call of operator(A): at most 9.0 µs of the host." in text
-    assert rows(text, "One call until its answer is there, µs")[0] == ["a", "100", "28.0", "28.0", "100.0", "–"]
+    # Kernels of cuSPARSE are bound before; and a second operator calls as the first does.
+    assert not any("cusparse" in head.text or "library" in head.text for head in host.heads)
+    assert f"{HOST}, operator(A, 'measure')" not in own
+    whole = own["One call until its answer is there, operator(A, 'predict')"].table
+    assert cells(whole, "time median", "cupy, speed-up over it")[0] == ("28.0 µs", "100 µs, 3.57 ×")
+
+
+def test_a_call_by_default_comes_first() -> None:
+    default = times("a", "sparsight/auto", 15, 10, 8, kernel="split/tile")
+    own = dataclasses.replace(RECORDING, calls=(default, *RECORDING.calls))
+    titles = [section.title for section in calls_tables.TABLES["calls"](own)]
+    assert f"{HOST}, operator(A)" in titles
+    assert f"{HOST}, operator(A, 'predict')" not in titles
 
 
 def test_whole_solves_and_what_has_no_times() -> None:
-    text = table("solves")
-    assert rows(text, "Whole solves with the solver's own matrix and with operators") == [
-        [*("s", "30", "300", "cg", "101", "20.000", "split/tile", "101", "16.000", "1.25"), *["–"] * 4, "2.0e-09"]
+    own = found("solves")
+    heads = (
+        "matrix",
+        "rows",
+        "nonzeros",
+        "solver",
+        "products",
+        "products own matrix",
+        "residual",
+        "kernel",
+        "time median",
+    )
+    assert cells(own["Whole solves with operator(A, 'predict')"].table, *heads, "own matrix, speed-up over it") == [
+        ("s", "30", "300", "cg", "101", "101", "2.0·10⁻⁹", "split/tile", "16.0 ms", "20.0 ms, 1.25 ×")
     ]
-    assert "operator(A, 'predict'): geometric mean 1.25, lowest 1.25, of 1 systems. Faster on 1." in text
-    assert rows(table("absent"), "What has no times") == [
-        ["torch", "2", "PyTorch is not installed here"],
-        ["cg with sparsight/measure", "1", "no solution after 2000 products"],
-    ]
+    over = own["Solves with operators over those with the solver's own matrix"].table
+    assert cells(over, *MEAN) == [("Whole solves with operator(A, 'predict')", "own matrix", "1.25 ×", "1.25 × (s)")]
+    assert found("absent")["What has no times"].table.rows == (
+        ("torch", "2", "PyTorch is not installed here"),
+        ("cg with sparsight/measure", "1", "no solution after 2000 products"),
+    )
 
 
 def test_what_was_called_is_told_with_its_version() -> None:
-    assert rows(table("versions"), "What was called") == [
-        ["CuPy", "14.2.0"],
-        ["cuSPARSE", "12.9.4"],
-        ["driver", "580"],
-    ]
+    rows = found("versions")["What was called"].table.rows
+    assert rows == (("CuPy", "14.2.0"), ("cuSPARSE", "12.9.4"), ("driver", "580"))
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from gpu_engine.formats import kernel_names
 from gpu_engine.generators import generate
 from gpu_engine.gpu_bench import __main__ as command
 from gpu_engine.gpu_bench import formats
+from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
 from gpu_engine.gpu_bench.formats import passes
 from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import PAPER_FORMATS, SUBJECTS, Subject
@@ -60,7 +61,7 @@ def bench(tmp_path: Path, collection: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def small(device: DeviceInfo) -> AbstractContextManager[Bench]:
         return open_bench(dataclasses.replace(device, cache_bytes=2**20), PROFILE)
 
-    monkeypatch.setattr(formats, "passes", two_kernels)
+    monkeypatch.setitem(BENCHMARKS, "formats", dataclasses.replace(BENCHMARKS["formats"], passes=two_kernels))
     monkeypatch.setattr(command, "open_bench", small)
     monkeypatch.setattr(command, "RECORDED", tmp_path / "recorded")
     fixed = ("--folder", str(tmp_path / "out"), "--collection", str(collection), "--device", "cpu", "--rounds", "9")
@@ -86,6 +87,7 @@ def test_from_matrices_to_tables_and_a_recording(
     assert "left out: absent, whose file is not there" in err
     assert out == (tmp_path / "out" / "formats.md").read_text(encoding="utf-8")
     assert "| grid | 30 | 128 |" in out
+    assert "| csr/vector+rcm |" in out
     everything = recordings.parse(json.loads((tmp_path / "out" / "formats.json").read_text(encoding="utf-8")))
     kernels = {(m.matrix_id, m.kernel) for m in everything.measurements}
     in_order = {(name, kernel) for name in ("grid", "real") for kernel in ("csr/vector", "packed/tile")}

@@ -6,18 +6,15 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gpu_engine.findings.scaling.sentences import PAPER_GAINS, VIRTUAL_CAVEAT
 from gpu_engine.generators import generate, generator
 from gpu_engine.gpu_bench import __main__ as command
-from gpu_engine.gpu_bench import scaling
-from gpu_engine.gpu_bench.markdown import BenchmarkData, report
+from gpu_engine.gpu_bench.benchmarks import BENCHMARKS
 from gpu_engine.gpu_bench.matrix_cache import NNZ_MAX
 from gpu_engine.gpu_bench.scaling import chosen_settings, passes
-from gpu_engine.gpu_bench.scaling_tables import TABLES
 from gpu_engine.gpu_bench.shared_subjects import SHARED_NNZ, SHARED_SUBJECTS, shared_subjects
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.matrices.features import features
@@ -25,139 +22,13 @@ from gpu_engine.measure import Bench, open_bench
 from gpu_engine.multigpu.workload import WorkloadName
 from gpu_engine.parameters import parse_params
 from gpu_engine.recordings import files as recordings
-from gpu_engine.recordings.files import Recording
-from gpu_engine.records import BandwidthPoint, Case, DeviceInfo, DeviceProfile, Measurement
+from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile
 from gpu_engine.studies.scaling import ScalingParams, settings
-from gpu_engine.studies.scaling.experiment import ScalingDetails
-from tests.gpu_engine.gpu_bench.test_formats_tables import rows
+from tests.gpu_engine.gpu_bench.sections import cells, sections
 
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
 PROFILE = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "2026-11-21T00:00:00+00:00")
 """So fast that no real time can be under a floor."""
-
-COLD, MERGE = ("partition", "distribute", "compute", "merge"), "Cold products: merge, share of the time (Figure 19)"
-
-
-def measurement(kernel: str, devices: int, work: str, ms: float, *phases_ms: float, **fields: Any) -> Measurement:
-    """A record of the matrix m; phases are those of its work."""
-    partitioning = kernel.partition("/")[0]
-    names = COLD if work == "cold" else ("compute", "exchange")
-    iterated = ",exchange=image,overlap=on"
-    axes = {"cold": ",merge=host", "iterate": iterated, "pagerank": iterated, "resident": ",cut=entries"}[work]
-    return Measurement.of(
-        Case.parse(f"m|{kernel}|warm|devices={devices},work={work}{axes}"),
-        "cuda:0",
-        ScalingDetails,
-        median_s=ms * 1e-3,
-        phases_s=dict(zip(names, (t * 1e-3 for t in phases_ms), strict=False)),
-        partitioning=partitioning,
-        devices=devices,
-        **fields,
-    )
-
-
-def tables(*measurements: Measurement) -> str:
-    recording = Recording("scaling", "2026-11-21T00:00:00+00:00", GPU, None, (), measurements)
-    return report(BenchmarkData(SHARED_SUBJECTS, recording), TABLES)
-
-
-def library(m: Measurement) -> Measurement:
-    return dataclasses.replace(m, case=f"{m.case},product=cusparse", axes={**m.axes, "product": "cusparse"})
-
-
-SPEEDUP = "Cold products: speed-up"
-
-
-def test_speed_ups_are_over_the_baseline_alone_or_the_same_kernel_where_the_matrix_stays() -> None:
-    text = tables(
-        measurement("pCSR/baseline", 1, "cold", 12.0, 1.0, 7.0, 3.0, 1.0),
-        measurement("pCSR/baseline", 4, "cold", 8.0, 1.0, 3.0, 2.0, 2.0),
-        measurement("pCSR/p*", 4, "cold", 2.0, 0.5, 0.5, 0.5, 0.5),
-        measurement("pCSR/p*", 1, "cold", 7.0, 0.5, 0.5, 0.5, 0.5),
-        measurement("pCSR/p*", 2, "cold", 4.0, 0.5, 0.5, 0.5, 0.5),
-        measurement("pCSC/p*", 2, "cold", 4.0, 0.5, 0.5, 0.5, 0.5),
-        measurement("pCSR/resident", 1, "resident", 0.5),
-        measurement("pCSR/resident", 2, "resident", 0.2),
-        measurement("pCSR/pagerank+cpms2", 1, "pagerank", 0.6, 0.5, 0.1),
-        measurement("pCSR/pagerank+cpms2", 8, "pagerank", 0.1, 0.05, 0.05),
-        library(measurement("pCSR/resident", 1, "resident", 0.7)),
-        library(measurement("pCSR/resident", 4, "resident", 0.2)),
-    )
-    assert rows(text, SPEEDUP) == [
-        ["m", "pCSR", "baseline", "host", "12.000", "1.00", "–", "1.50"],
-        ["m", "pCSR", "p*", "host", "7.000", "1.71", "3.00", "6.00"],
-    ]
-    assert rows(text, "Resident products: speed-up") == [
-        ["m", "pCSR", "resident", "entries", "0.500", "2.50", "–"],
-        ["m", "pCSR", "resident (cusparse)", "entries", "0.700", "–", "3.50"],
-    ]
-    assert rows(text, "Iterations of PageRank: speed-up") == [
-        ["m", "pCSR", "pagerank+cpms2", "image", "on", "0.600", "6.00"]
-    ]
-    assert "Iterations:" not in text
-    assert VIRTUAL_CAVEAT not in text
-    assert text.count(PAPER_GAINS) == 1
-
-
-def test_what_overrides_a_strategy_is_named() -> None:
-    m = measurement("pCSR/p*-opt", 1, "cold", 12.0)
-    placed = dataclasses.replace(m, case=f"{m.case},placement=one", axes={**m.axes, "placement": "one"})
-    assert [row[2] for row in rows(tables(m, placed), SPEEDUP)] == ["p*-opt", "p*-opt, placement one"]
-
-
-def test_overheads_are_shares_of_the_time() -> None:
-    text = tables(
-        measurement("pCOO/p*-opt", 1, "cold", 10.0, 2.0, 4.0, 3.0, 0.5),
-        measurement("pCOO/p*-opt", 2, "cold", 8.0, 1.0, 3.0, 2.0, 2.0),
-    )
-    start = ["m", "pCOO", "p*-opt", "host"]
-    title = "Cold products: partition and distribute, share of the time (Figure 16)"
-    assert rows(text, title) == [[*start, "60.0%", "50.0%"]]
-    assert rows(text, "Cold products: partition alone, share of the time") == [[*start, "20.0%", "12.5%"]]
-    assert rows(text, MERGE) == [[*start, "5.0%", "25.0%"]]
-
-
-def test_equal_lines_are_held_against_equal_nonzeros() -> None:
-    text = tables(
-        measurement("pCSR/baseline", 1, "cold", 9.0, 1.0, 1.0, 8.0, 1.0, entries_by_device=(800,)),
-        measurement("pCSR/baseline", 4, "cold", 9.0, 1.0, 1.0, 5.0, 1.0, entries_by_device=(400, 200, 100, 100)),
-        measurement("pCSR/p*", 4, "cold", 6.0, 1.0, 1.0, 2.0, 1.0, entries_by_device=(200, 200, 200, 200)),
-        measurement("pCSC/baseline", 4, "cold", 9.0, 1.0, 1.0, 5.0, 1.0, entries_by_device=(200, 200, 200, 200)),
-    )
-    assert rows(text, "Cold products: imbalance of equal lines (Figure 6)") == [
-        ["m", "pCSR", "baseline", "4", "2.00", "0.50", "0.40"]
-    ]
-
-
-def test_the_same_of_resident_products() -> None:
-    even, equal_rows = (
-        measurement("pCSR/resident", 4, "resident", ms, entries_by_device=entries)
-        for ms, entries in ((2.0, (200, 200, 200, 200)), (5.0, (400, 200, 100, 100)))
-    )
-    lines = equal_rows.case.replace("cut=entries", "cut=lines")
-    equal_rows = dataclasses.replace(equal_rows, case=lines, axes={**equal_rows.axes, "cut": "lines"})
-    text = tables(even, equal_rows, library(equal_rows))
-    # On one device nothing is cut: the speed-up of equal rows is over the same.
-    alone = measurement("pCSR/resident", 1, "resident", 8.0)
-    found = rows(tables(alone, even, equal_rows), "Resident products: speed-up")
-    assert [row[3:] for row in found] == [["entries", "8.000", "4.00"], ["lines", "8.000", "1.60"]]
-    assert rows(text, "Resident products: imbalance of equal lines (Figure 6)") == [
-        ["m", "pCSR", "resident", "4", "2.00", "0.50", "0.40"]
-    ]
-
-
-def test_iterations_beside_their_phases() -> None:
-    text = tables(
-        measurement("pCSR/iterate", 1, "iterate", 2.0, 1.9, 0.0, exchanged_bytes=0),
-        measurement("pCSR/iterate", 2, "iterate", 1.25, 1.0, 0.5, exchanged_bytes=2_500_000, note="virtual devices: x"),
-    )
-    start = ["m", "pCSR", "iterate", "image", "on"]
-    assert rows(text, "Iterations: speed-up") == [[*start, "2.000", "1.60"]]
-    assert rows(text, "Iterations: product and exchange by themselves") == [
-        [*start, "1", "2.000", "1.900", "0.000", "0.000"],
-        [*start, "2", "1.250", "1.000", "0.500", "2.500"],
-    ]
-    assert VIRTUAL_CAVEAT in text
 
 
 def test_only_the_graph_has_ranks_and_only_we_merge_on_every_device() -> None:
@@ -275,7 +146,7 @@ def test_from_matrices_to_tables(
     def small(device: DeviceInfo) -> AbstractContextManager[Bench]:
         return open_bench(dataclasses.replace(device, cache_bytes=2**20), PROFILE)
 
-    monkeypatch.setattr(scaling, "passes", few)
+    monkeypatch.setattr("gpu_engine.gpu_bench.scaling.passes", few)
     monkeypatch.setattr(command, "open_bench", small)
     fixed = ("--study", "scaling", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
     assert command.main((*fixed, "--nnz", "20000")) == 0
@@ -284,11 +155,15 @@ def test_from_matrices_to_tables(
     assert out == (tmp_path / "scaling.md").read_text(encoding="utf-8")
     in_parts = [s.name for s in SHARED_SUBJECTS if s.is_in_parts]
     whole = [s.names[-1] for s in SHARED_SUBJECTS if not s.is_in_parts]
-    assert [row[:4] for row in rows(out, SPEEDUP)] == [[name, "pCSR", "p*", "host"] for name in whole]
-    assert [row[0] for row in rows(out, "Resident products: speed-up")] == in_parts
     assert not list((tmp_path / "matrices").glob("*parts*.npy"))
-    assert VIRTUAL_CAVEAT in out
     recording = recordings.parse(json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8")))
+    own = sections(BENCHMARKS["scaling"].tables, SHARED_SUBJECTS, recording)
+    cold, resident = own["Speed-up, from the host"], own["Speed-up, resident"]
+    assert cells(cold.table, "matrix") == [(name,) for name in whole for _ in (1, 2)]
+    assert cells(resident.table, "matrix") == [(name,) for name in in_parts for _ in (1, 2)]
+    assert [PAPER_GAINS in " ".join(section.notes) for section in (cold, resident)] == [True, False]
+    assert VIRTUAL_CAVEAT in cold.notes
+    assert "Imbalance, from the host (Figure 6)" in own
     assert [m.details.devices for m in recording.measurements] == [1, 2] * len(SHARED_SUBJECTS)
     assert all(
         sum(m.details.entries_by_device) == matrix.nnz

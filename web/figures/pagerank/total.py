@@ -164,7 +164,6 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
         return None
     verdict, right = compare(base.measurement, m).kind, has_right_ranks(run, data)
     settled = verdict != "ambiguous" and not ranking_of(group, data).busy
-    floor_s = base.measurement.floor_s
     return Row(
         group.label(run),
         m,
@@ -172,7 +171,7 @@ def _row(group: RunGroup, run: Run, data: StudyData) -> Row | None:
         gain,
         marks.ratio_interval(base.measurement, m),
         speed_up(group.fastest_full, run),
-        floor_s / m.floor_s if floor_s and m.floor_s else None,
+        group.bound(run),
         verdict,
         right,
         right and settled and (run.in_fewer_bits or not run.segments),

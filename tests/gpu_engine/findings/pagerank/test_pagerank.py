@@ -128,6 +128,7 @@ def test_every_run_has_its_row_the_fastest_first() -> None:
         "95 % interval": "106 ms – 107 ms",
         "share of floor": "50 %",
         "speed-up same kernel in fp64": "1.16 ×",
+        "bound by bytes": "1.16 ×",
         "residual": "8.1·10⁻¹¹",
         "distance from fp64": "2.3·10⁻¹⁰",
         "overlap top pages": "100 %",
