@@ -1,178 +1,108 @@
-"""PartActor: a process with one device, which holds one part of a matrix and owns the rows that begin in it.
+"""Actors of Ray, called together: the end of one is detected, and the driver does not wait for it."""
 
-It reads its own part of the files of a matrix alone. It goes through iterations as the devices of `resident.py` do,
-with two vectors of what it owns and its halo; what they fetch of each other it sends and receives by a transport.
-"""
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from gpu_engine.errors import DeviceLostError, HostLostError
+from gpu_engine.multigpu.placement import Place
+from gpu_engine.multigpu.transport import MESSAGES
 
-import numpy as np
-
-from gpu_engine.errors import InputError, quote
-from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.blocks import Block
-from gpu_engine.multigpu.exchange import ExchangeName, Halo, Transfer, halo_of
-from gpu_engine.multigpu.iteration import Member, iterate, member_of
-from gpu_engine.multigpu.moves import Moves
-from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning, localize, part_of
-from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Mailbox, Transport, TransportName
-from gpu_engine.multigpu.virtual import VirtualDevice
-
-PARTITIONING = find_partitioning("pCSR")
+PING_S = 60.0
+"""An actor that is there answers at once, whatever its device does."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartInfo:
-    """What an actor has of the matrix.
+class ActorsLostError(HostLostError):
+    """Actors are gone, or their devices.
 
-    halo     which elements of the vector its device has
-    n_bytes  bytes of the entries and pointers on its device
+    places  where they were
+    reason  the first sentence of what was raised
     """
 
-    halo: Halo
-    n_bytes: int
-
-    @staticmethod
-    def of(member: Member) -> "PartInfo":
-        """What the actor of this member says of it."""
-        return PartInfo(member.halo, member.stored_bytes)
-
-
-def open_stored(folder: Path) -> StoredMatrix:
-    """The matrix of a folder with indptr.npy, indices.npy, values.npy and meta.json, memory-mapped.
-
-    Raises InputError where they are not there or do not fit each other.
-    """
-    try:
-        meta = json.loads((folder / "meta.json").read_bytes())
-        n_rows, n_cols = int(meta["n_rows"]), int(meta["n_cols"])
-        indptr, indices, values = (
-            np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-            for name in ("indptr", "indices", "values")
+    def __init__(self, work: str, places: Sequence[Place], reason: str) -> None:
+        self.places, self.reason = tuple(places), reason
+        names = ", ".join(str(place) for place in places)
+        super().__init__(
+            f"Lost while {work}: {names}. {reason} What was measured before is kept. Mend the host, or leave it out, "
+            "and start the job again.",
+            tuple(dict.fromkeys(place.host for place in places)),
         )
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            f"{quote(folder)} holds no matrix that can be read here: {error}. Every host needs it at the same path."
-        ) from error
-    if (indptr.shape, indices.shape) != ((n_rows + 1,), values.shape) or (indices.dtype, values.dtype) != ("i4", "f8"):
-        raise InputError(f"The arrays in {quote(folder)} are not those of a matrix of {n_rows} × {n_cols} in CSR.")
-    return StoredMatrix(PARTITIONING, n_rows, n_cols, indptr, indices, values)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return HostLostError, (self.message, self.hosts)
 
 
-def read_member(
-    device: Device, folder: Path, spans: Sequence[Span], number: int, exchange: ExchangeName, overlap: bool
-) -> Member:
-    """Reads one part of the matrix of a folder, and no more, onto a device; raises InputError."""
-    stored, span = open_stored(folder), spans[number]
-    part = part_of(stored, span, localize(stored, span))
-    halo = halo_of(spans, number, part, stored.n_rows, exchange)
-    return member_of(device, PARTITIONING, part, halo, stored.n_rows, overlap)
+class Actors:
+    """Actor i at place i, each a process; `deliver` and `ping` run in a thread of their own beside the other calls."""
 
+    def __init__(self, ray: Any, kind: type, places: Sequence[Place], limit_s: float) -> None:
+        """Starts the actors; limit_s: how long they may be silent while they are asked for something."""
+        self.places = tuple(places)
+        self._ray, self._limit_s = ray, limit_s
+        start = ray.remote(concurrency_groups={MESSAGES: 1})(kind)
+        self._actors = [start.options(**place.options(ray)).remote(ray.put) for place in places]
 
-def open_device(name: str) -> Device:
-    """The device of this process: `virtual:…`, or `cuda:…`, of which Ray shows a process only its own."""
-    if name.startswith("cuda"):
-        from gpu_engine.multigpu.cuda_device import CudaDevice
+    def close(self) -> None:
+        """Ends the actors, whatever they are doing."""
+        for actor in self._actors:
+            self._ray.kill(actor)
 
-        return CudaDevice(0)
-    return VirtualDevice(name)
+    def _all(self, work: str, calls: Iterable[Any], numbers: Iterable[int]) -> list[Any]:
+        """Return the answers of the actors with these numbers, one for each call.
 
-
-class PartActor:
-    """One part on one device; `deliver` and `ping` run in a thread of their own beside the other calls."""
-
-    def __init__(self, put: Callable[[Any], Any]) -> None:
-        self._put = put
-        self._mailbox = Mailbox()
-        self._current = 0
-        self._transport: Transport
-
-    def load_part(
-        self,
-        open_device: Callable[[str], Device],
-        name: str,
-        folder: Path,
-        spans: Sequence[Span],
-        number: int,
-        exchange: ExchangeName,
-        overlap: bool,
-    ) -> PartInfo:
-        """Reads its part onto the device of that name, with `overlap` as a diagonal and an off-diagonal block.
-
-        Raises InputError and what the device raises.
+        work  what they do, for errors
+        Raises what one of them raised, ActorsLostError, or HostLostError if none of those left answers in time.
         """
-        self._device, self._number = open_device(name), number
-        self._member = member = read_member(self._device, folder, spans, number, exchange, overlap)
-        self._vectors = tuple(self._device.allocate(member.halo.size, np.float64) for _ in "xy")
-        self._shift = member.halo.own.start - spans[number].own.start
-        return PartInfo.of(member)
+        waiting = list(calls)
+        order = {call: i for i, call in enumerate(waiting)}
+        actors = dict(zip(waiting, numbers, strict=True))
+        answers: list[Any] = [None] * len(waiting)
+        while waiting:
+            ready, waiting = self._ray.wait(waiting, timeout=self._limit_s)
+            if not ready:
+                self._silent(work, [actors[call] for call in waiting])
+            for call in ready:
+                answers[order[call]] = self._one(work, actors[call], call)
+        return answers
 
-    def new_rendezvous_id(self, transport: TransportName) -> Any:
-        """What the members of a group need to find each other."""
-        return TRANSPORTS[transport].new_rendezvous_id()
+    def _one(self, work: str, number: int, call: Any) -> Any:
+        exceptions = self._ray.exceptions
+        try:
+            return self._ray.get(call, timeout=self._limit_s)
+        except exceptions.GetTimeoutError:
+            self._silent(work, [number])
+        except exceptions.RayTaskError as error:
+            # What it raised may come from the end of another.
+            gone = {number} if isinstance(error.cause, DeviceLostError) else set()
+            self._raise_lost(work, gone, error.cause)
+            raise error.cause from error
+        except exceptions.RayError as error:
+            self._raise_lost(work, {number}, error)
+            raise
 
-    def connect(
-        self,
-        transport: TransportName,
-        rendezvous_id: Any,
-        number: int,
-        peers: Sequence[Any],
-        transfers: Sequence[Transfer],
-        shares: Sequence[Transfer],
-    ) -> None:
-        """Joins the group.
+    def _raise_lost(self, work: str, gone: set[int], error: Exception) -> None:
+        """Raises ActorsLostError if any actors are known to be gone, or do not answer now."""
+        pings = [actor.ping.options(concurrency_group=MESSAGES).remote() for actor in self._actors]
+        _, silent = self._ray.wait(pings, num_returns=len(pings), timeout=PING_S)
+        gone = gone | {i for i, ping in enumerate(pings) if ping in silent or not self._answers(ping)}
+        if gone:
+            raise ActorsLostError(work, [self.places[i] for i in sorted(gone)], _sentence(error)) from error
 
-        transfers  that begin or end here, in one order for the whole group: what is fetched before a product
-        shares     the same of what is added after it, of rows that several parts share
-        """
-        stream = self._member.copy_stream
-        endpoint = Endpoint(number, peers, stream, self._put, self._mailbox)
-        self._transport = TRANSPORTS[transport](endpoint, rendezvous_id)
-        self._shares, self._moves = shares, Moves(stream, number, transfers)
-        self._settling = Moves(stream, number, shares)
-        self._inbox = self._device.allocate(sum(share.target == number for share in shares), np.float64)
+    def _answers(self, ping: Any) -> bool:
+        try:
+            self._ray.get(ping)
+        except self._ray.exceptions.RayError:
+            return False
+        return True
 
-    def load(self, begin: int, values: Any) -> None:
-        """Puts elements that it owns, from `begin` on, into the vector."""
-        begin += self._shift
-        self._device.upload(values, self._vectors[self._current][begin : begin + values.size])
-        self._device.synchronize()
+    def _silent(self, work: str, numbers: Sequence[int]) -> NoReturn:
+        names = ", ".join(str(self.places[number]) for number in numbers)
+        raise HostLostError(
+            f"Lost while {work}: No answer in {self._limit_s:.0f} s from {names}. Look whether Ray has these devices "
+            "free, and whether the hosts reach each other; a slow iteration needs a higher limit."
+        )
 
-    def step(self) -> None:
-        """x := A·x: fetches what it reads, multiplies, adds the shares of its last row that others have."""
-        member, x, y = self._member, self._vectors[self._current], self._vectors[1 - self._current]
-        iterate([member], self._multiply, [y[member.halo.lines]], lambda: self._exchange(self._moves, x, x))
-        member.start()
-        self._exchange(self._settling, y, self._inbox)
-        member.wait()
-        last = y[member.halo.own.stop - 1 : member.halo.own.stop]
-        for share in self._shares:
-            if share.target == self._number:
-                self._device.call(self._device.operations.add, last, self._inbox[share.here], None)
-        member.synchronize()
-        self._current = 1 - self._current
 
-    def read(self, begin: int, end: int) -> Any:
-        """Elements begin … end − 1 of the vector, which it owns; float64 on the host."""
-        host = np.empty(end - begin, np.float64)
-        self._device.download(self._vectors[self._current][begin + self._shift : end + self._shift], host)
-        self._device.synchronize()
-        return host
-
-    def deliver(self, exchange: int, source: int, values: Any) -> None:
-        """Takes what another member has sent."""
-        self._mailbox.deliver(exchange, source, values)
-
-    def ping(self) -> None:
-        """Answers, whatever the device is doing."""
-
-    def _multiply(self, _number: int, block: Block, y: Any) -> None:
-        x = self._vectors[self._current]
-        self._device.call(self._device.operations.multiply, PARTITIONING, block.part, x, y)
-
-    def _exchange(self, moves: Moves, vector: Any, target: Any) -> None:
-        self._transport.exchange(moves.pack(vector, target))
+def _sentence(error: Exception) -> str:
+    """Return the first sentence of what Ray says last: before it are the names of the actor, after it guesses."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[-1].strip().partition(". ")[0].rstrip(".") + "."

@@ -16,7 +16,7 @@ from gpu_engine.multigpu.transport import TRANSPORTS, TransportName
 from gpu_engine.pagerank import PageRankParams, transition_matrix
 from gpu_engine.pagerank.cpu_ranks import PlainRanks, SegmentedRanks
 from gpu_engine.pagerank.run import iterate
-from tests.gpu_engine.multigpu.members import load, product, ranking
+from tests.gpu_engine.multigpu.members import product, ranking
 from tests.gpu_engine.multigpu.stored import crossed, stored
 from tests.gpu_engine.multigpu.test_exchange import iterated, overlaps
 from tests.gpu_engine.multigpu.test_pagerank import schedule_of
@@ -68,16 +68,16 @@ def test_members_lead_themselves(tmp_path: Path, transport: TransportName, overl
     """Nine iterations in one call: two captured batches, where NCCL exchanges, and one more; timed, then by value."""
     folder, x, found = stored(tmp_path / "matrix", crossed(N)), np.arange(float(N)) % 7 - 3, np.full(N, np.nan)
     with open_crew(cluster_of_gpus(folder, transport), COUNT) as crew:
-        team, spans = product(crew, crossed(N), COUNT, "image", overlap)
-        load(team, spans, x)
+        team = product(crew, crossed(N), COUNT, "image", overlap)
+        team.load(x)
         for act in ("advance", "exchange", "multiply", "advance"):
             assert min(team.together("sample", act, 9)) > 0
         team.together("run", "advance", 9)
-        team.read(spans, found)
+        team.read(found)
         # With graphs that hold exchanges; and actors take part in a new team.
         team.drop()
-        again, spans = product(crew, crossed(N), COUNT, "image", overlap)
-        load(again, spans, x)
+        again = product(crew, crossed(N), COUNT, "image", overlap)
+        again.load(x)
         again.together("run", "advance", 9)
         again.drop()
     np.testing.assert_array_equal(found, iterated(crossed(N), x, 9)[0])
@@ -95,11 +95,11 @@ def test_ranks_of_members(transport: TransportName, segments: int, overlap: bool
         single = SegmentedRanks(graph, PARAMS, "csr", segments)
     expected = iterate(single, PARAMS, schedule)
     with open_crew(cluster_of_gpus(Path(), transport), COUNT) as crew:
-        team, spans = ranking(crew, graph, COUNT, segments, "all-gather", overlap)
+        team = ranking(crew, graph, COUNT, segments, "all-gather", overlap)
         runs = team.together("find", schedule)
         for apart in (True, False):
             team.together("times", schedule, expected.steps, apart)
-        team.read(spans, found)
+        team.read(found)
     assert runs[0] == runs[1]
     assert [run.read for run in runs] == [expected.read] * COUNT
     assert np.abs(found - single.ranks()).sum() < 1e-12

@@ -24,7 +24,7 @@ N, N_LARGE = 120, 60_000
 X = np.arange(float(N)) % 7 - 3
 
 NO_RAY = importlib.util.find_spec("ray") is None and os.environ.get("CI") != "true"
-CLUSTER = ("actor_group", "actors", "cluster", "moves", "placement", "transport")
+CLUSTER = ("actors", "cluster*", "crew", "moves", "placement", "transport")
 pytestmark = [
     pytest.mark.skipif(NO_RAY, reason="Ray is not installed."),
     pytest.mark.full(

@@ -35,9 +35,9 @@ from gpu_engine.studies.formats import FormatsStudy
 from gpu_engine.studies.scaling import ScalingParams, ScalingStudy
 from gpu_engine.studies.scaling.experiment import VIRTUAL
 from tests.gpu_engine.multigpu.devices import LoggingDevice
-from tests.gpu_engine.multigpu.members import load, product, ranking
+from tests.gpu_engine.multigpu.members import product, ranking
 from tests.gpu_engine.multigpu.stored import stored
-from tests.gpu_engine.multigpu.test_actors import StreamTransport
+from tests.gpu_engine.multigpu.test_cluster_product import StreamTransport
 from tests.gpu_engine.multigpu.test_exchange import check, overlaps, scaled, squares
 from tests.gpu_engine.multigpu.test_pagerank import schedule_of
 from tests.gpu_engine.multigpu.thread_ray import ThreadRay
@@ -66,12 +66,12 @@ def test_iterations_of_all_matrices(
     cluster = cluster_of(stored(tmp_path / "matrix", matrix), a=count)
     x, found = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows), np.full(matrix.n_rows, np.nan)
     with open_crew(cluster, count) as crew:
-        team, spans = product(crew, matrix, count, exchange, overlap)
-        load(team, spans, x)
+        team = product(crew, matrix, count, exchange, overlap)
+        team.load(x)
         for iterations in (5, 2):
             assert len(team.together("sample", "advance", 3)) == count
             team.together("run", "advance", iterations)
-            team.read(spans, found)
+            team.read(found)
             check(matrix, x, iterations, found)
 
 
@@ -87,16 +87,16 @@ def test_streams_alone_order_what_members_launch(
     x = np.random.default_rng(1).uniform(-1.0, 1.0, GRID.n_rows)
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=3), transport="nccl")
     with open_crew(cluster, 3) as crew:
-        team, spans = product(crew, matrix, 3, "image", overlap)
-        load(team, spans, x)
+        team = product(crew, matrix, 3, "image", overlap)
+        team.load(x)
         for act in ("advance", "exchange", "multiply"):
             team.together("sample", act, 9)
         team.together("run", "advance", 9)
-        team.read(spans, found)
+        team.read(found)
         team.drop()
-        team, spans = ranking(crew, graph, 3, segments, "image", overlap)
+        team = ranking(crew, graph, 3, segments, "image", overlap)
         run, *others = team.together("find", schedule)
-        team.read(spans, ranks)
+        team.read(ranks)
     check(matrix, x, 9, found)
     assert others == [run] * 2
     with virtual_devices(simulated((3,))) as devices:
@@ -125,7 +125,7 @@ def test_a_member_leaves_once_nothing_is_left_of_what_it_captured(
     matrix = scaled(GRID)
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=1), transport="nccl")
     with open_crew(cluster, 1) as crew:
-        team, _ = product(crew, matrix, 1, "image", True)
+        team = product(crew, matrix, 1, "image", True)
         team.together("sample", "advance", 9)
         assert [len(replays._captured) for replays in captured] == [1]
         team.drop()
@@ -159,7 +159,7 @@ def test_members_find_the_ranks_that_one_process_finds(
         expected = iterate(alone, PARAMS, schedule)
         expected_ranks = alone.ranks()
     with open_crew(cluster_of(tmp_path, Sending, a=1, b=2), 3) as crew:
-        team, spans = ranking(crew, graph, 3, segments, exchange, overlap)
+        team = ranking(crew, graph, 3, segments, exchange, overlap)
         assert team.transfers == alone.transfers
         for run in team.together("find", schedule):
             assert run == expected
@@ -168,7 +168,7 @@ def test_members_find_the_ranks_that_one_process_finds(
             assert {len(found) for found in team.together("times", schedule, expected.steps, apart)} == {
                 len(expected.steps)
             }
-            team.read(spans, ranks)
+            team.read(ranks)
             np.testing.assert_array_equal(ranks, expected_ranks)
     heads = {read for read in expected.read if read < segments}
     bytes_of = {t.elements * read * 8 // segments for t in alone.transfers for read in heads}
@@ -290,7 +290,7 @@ def test_a_device_that_fails_between_others_ends_the_study(tmp_path: Path, error
         raise error
 
     cluster = cluster_of(stored(tmp_path / "grid", GRID), failing("virtual:1", fail, 1), a=2, b=1)
-    with pytest.raises((kind, LostError), match=r"An illegal access|A device of the cluster failed in .*: Full\."):
+    with pytest.raises((kind, LostError), match=r"An illegal access|failed while measuring .*: Full\."):
         run_study(cluster, GRID, devices=[3], work=["iterate"], overlap=["off"])
 
 
