@@ -11,26 +11,6 @@ PING_S = 60.0
 """An actor that is there answers at once, whatever its device does."""
 
 
-class ActorsLostError(HostLostError):
-    """Actors are gone, or their devices.
-
-    places  where they were
-    reason  the first sentence of what was raised
-    """
-
-    def __init__(self, work: str, places: Sequence[Place], reason: str) -> None:
-        self.places, self.reason = tuple(places), reason
-        names = ", ".join(str(place) for place in places)
-        super().__init__(
-            f"Lost while {work}: {names}. {reason} What was measured before is kept. Mend the host, or leave it out, "
-            "and start the job again.",
-            tuple(dict.fromkeys(place.host for place in places)),
-        )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return HostLostError, (self.message, self.hosts)
-
-
 class Actors:
     """Actor i at place i, each a process; `deliver` and `ping` run in a thread of their own beside the other calls."""
 
@@ -50,7 +30,7 @@ class Actors:
         """Return the answers of the actors with these numbers, one for each call.
 
         work  what they do, for errors
-        Raises what one of them raised, ActorsLostError, or HostLostError if none of those left answers in time.
+        Raises what one of them raised, or HostLostError: with `places` if any are gone, without if none answers.
         """
         waiting = list(calls)
         order = {call: i for i, call in enumerate(waiting)}
@@ -80,12 +60,21 @@ class Actors:
             raise
 
     def _raise_lost(self, work: str, gone: set[int], error: Exception) -> None:
-        """Raises ActorsLostError if any actors are known to be gone, or do not answer now."""
+        """Raises HostLostError if any actors are known to be gone, or do not answer now."""
         pings = [actor.ping.options(concurrency_group=MESSAGES).remote() for actor in self._actors]
         _, silent = self._ray.wait(pings, num_returns=len(pings), timeout=PING_S)
         gone = gone | {i for i, ping in enumerate(pings) if ping in silent or not self._answers(ping)}
-        if gone:
-            raise ActorsLostError(work, [self.places[i] for i in sorted(gone)], _sentence(error)) from error
+        if not gone:
+            return
+        places, reason = tuple(self.places[i] for i in sorted(gone)), _sentence(error)
+        names, hosts = ", ".join(map(str, places)), tuple(dict.fromkeys(place.host for place in places))
+        raise HostLostError(
+            f"Lost while {work}: {names}. {reason} What was measured before is kept. Mend the host, or leave it out, "
+            "and start the job again.",
+            hosts,
+            places,
+            reason,
+        ) from error
 
     def _answers(self, ping: Any) -> bool:
         try:

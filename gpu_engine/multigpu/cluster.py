@@ -15,7 +15,6 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from gpu_engine.errors import ConflictError, DeviceLostError, HostLostError, InputError, ParameterError
-from gpu_engine.multigpu.actors import ActorsLostError
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cluster_product import ProductMember, open_stored
 from gpu_engine.multigpu.crew import Cluster, Team, open_crew, open_device
@@ -149,10 +148,8 @@ class ClusterMatrix:
                     team = self._team or self._open()
                     self._catch_up(team)
                     return function(team) if function else None
-                except ActorsLostError as lost:
+                except HostLostError as lost:
                     self._lose(lost)
-                except HostLostError as silent:
-                    raise DeviceLostError(silent.message) from silent
         except BaseException as error:
             # Others may wait for ever for the one that failed, and vectors differ in their iteration.
             self._failure = error
@@ -181,9 +178,11 @@ class ClusterMatrix:
                 team.read(vector)
                 self._checkpoint, self._checkpoint_at = vector, self._completed
 
-    def _lose(self, lost: ActorsLostError) -> None:
+    def _lose(self, lost: HostLostError) -> None:
         """Goes on without the places that were lost, or raises DeviceLostError."""
         self._close()
+        if not lost.places:
+            raise DeviceLostError(lost.message) from lost
         left = tuple(place for place in self._cluster.places if place not in lost.places)
         self._cluster = replace(self._cluster, places=left)
         iteration = self._completed + 1
