@@ -33,27 +33,16 @@ PARAMS = PageRankParams()
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_iterations(tmp_path: Path, transport: TransportName, exchange: ExchangeName, overlap: bool) -> None:
     """All sums are exact; a cut row is one of those that are added up."""
-    import cupy
-
-    from gpu_engine.multigpu.cuda_device import CudaDevice
-
-    gpus = cupy.cuda.runtime.getDeviceCount()
-    if transport == "nccl" and gpus < COUNT:
-        pytest.skip("NCCL takes one member a GPU")
-
-    def open_device(name: str) -> Device:
-        return CudaDevice(int(name.rpartition(":")[2]) % gpus)
-
-    ray, x, found = ThreadRay(a=COUNT), np.arange(float(N)) % 7 - 3, np.full(N, np.nan)
-    folder, places = stored(tmp_path / "matrix", crossed(N)), find_places(ray, "CPU")
+    x, found = np.arange(float(N)) % 7 - 3, np.full(N, np.nan)
+    cluster = cluster_of_gpus(stored(tmp_path / "matrix", crossed(N)), transport)
     with ClusterMatrix(
-        ray,
-        folder,
-        places,
+        cluster.ray,
+        tmp_path / "matrix",
+        cluster.places,
         exchange=exchange,
         overlap=overlap,
         transport=transport,
-        open_device=open_device,
+        open_device=cluster.open_device,
     ) as matrix:
         for iterations in (1, 4):
             matrix.load(x)
@@ -74,11 +63,13 @@ def test_members_lead_themselves(tmp_path: Path, transport: TransportName, overl
             assert min(team.together("sample", act, 9)) > 0
         team.together("run", "advance", 9)
         team.read(found)
-        # With graphs that hold exchanges; and actors take part in a new team.
+        np.testing.assert_array_equal(found, iterated(crossed(N), x, 9)[0])
+        # With graphs that hold exchanges; and actors take part in a new team, whose graphs hold those of shares too.
         team.drop()
-        again = product(crew, crossed(N), COUNT, "image", overlap)
+        again = product(crew, crossed(N), COUNT, "image", overlap, cut_rows=True)
         again.load(x)
         again.together("run", "advance", 9)
+        again.read(found)
         again.drop()
     np.testing.assert_array_equal(found, iterated(crossed(N), x, 9)[0])
 

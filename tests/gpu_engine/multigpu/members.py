@@ -4,6 +4,7 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.multigpu.cluster_product import ProductMember
 from gpu_engine.multigpu.cluster_ranks import Graph, RankMember
 from gpu_engine.multigpu.crew import Crew, Team
+from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.partition import find_partitioning, localize
 from gpu_engine.multigpu.shards import whole_rows
@@ -14,10 +15,13 @@ PIECE = 50
 """Elements of a part that are sent at a time."""
 
 
-def product(crew: Crew, matrix: CsrMatrix, count: int, exchange: ExchangeName, overlap: bool) -> Team:
-    """A team that iterates products, with whole rows."""
-    team = crew.team("multiplying", count, ProductMember)
-    team.load_parts(whole_rows(PCSR.store(matrix), count), crew.cluster.folder_of(""), exchange, overlap)
+def product(
+    crew: Crew, matrix: CsrMatrix, count: int, exchange: ExchangeName, overlap: bool, *, cut_rows: bool = False
+) -> Team:
+    """A team that iterates products."""
+    stored, team = PCSR.store(matrix), crew.team("multiplying", count, ProductMember)
+    spans = cut_by_entries(stored, (count,)) if cut_rows else whole_rows(stored, count)
+    team.load_parts(spans, crew.cluster.folder_of(""), exchange, overlap)
     return team
 
 

@@ -87,17 +87,18 @@ def test_streams_alone_order_what_members_launch(
     x = np.random.default_rng(1).uniform(-1.0, 1.0, GRID.n_rows)
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=3), transport="nccl")
     with open_crew(cluster, 3) as crew:
-        team = product(crew, matrix, 3, "image", overlap)
-        team.load(x)
-        for act in ("advance", "exchange", "multiply"):
-            team.together("sample", act, 9)
-        team.together("run", "advance", 9)
-        team.read(found)
-        team.drop()
+        for cut_rows in (False, True):
+            team = product(crew, matrix, 3, "image", overlap, cut_rows=cut_rows)
+            team.load(x)
+            for act in ("advance", "exchange", "multiply"):
+                team.together("sample", act, 9)
+            team.together("run", "advance", 9)
+            team.read(found)
+            check(matrix, x, 9, found)
+            team.drop()
         team = ranking(crew, graph, 3, segments, "image", overlap)
         run, *others = team.together("find", schedule)
         team.read(ranks)
-    check(matrix, x, 9, found)
     assert others == [run] * 2
     with virtual_devices(simulated((3,))) as devices:
         alone = DistributedRanks(graph, PARAMS, devices, segments, overlap=overlap)
