@@ -13,6 +13,5 @@ the matrix; iteration.py: an iteration of these, replay.py: captured. On them re
 vector lies; pagerank.py with shards.py: PageRank.
 generated.py: a matrix that is nowhere whole.
 workload.py, workloads.py, pagerank_workload.py: what studies/scaling measures.
-cluster.py on crew.py, actors.py, placement.py: several hosts; cluster_member.py, cluster_product.py, cluster_ranks.py,
-moves.py, transport.py: what one of their devices does. Source: MSREP paper.
+cluster/ on placement.py: several hosts. Source: MSREP paper.
 """

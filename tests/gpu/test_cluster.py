@@ -9,18 +9,18 @@ import pytest
 from gpu_engine.generators import generate
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cluster import ClusterMatrix
-from gpu_engine.multigpu.crew import Cluster, open_crew
+from gpu_engine.multigpu.cluster.crew import Cluster, open_crew
+from gpu_engine.multigpu.cluster.transport import TRANSPORTS, TransportName
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.placement import find_places
-from gpu_engine.multigpu.transport import TRANSPORTS, TransportName
 from gpu_engine.pagerank import PageRankParams, transition_matrix
 from gpu_engine.pagerank.cpu_ranks import PlainRanks, SegmentedRanks
 from gpu_engine.pagerank.run import iterate
-from tests.gpu_engine.multigpu.members import product, ranking
+from tests.gpu_engine.multigpu.cluster.members import product, ranking
+from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.stored import crossed, stored
 from tests.gpu_engine.multigpu.test_exchange import iterated, overlaps
 from tests.gpu_engine.multigpu.test_pagerank import schedule_of
-from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 
 pytestmark = pytest.mark.usefixtures("gpu")
 

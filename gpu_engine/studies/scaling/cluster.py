@@ -14,9 +14,9 @@ import numpy as np
 from gpu_engine.cpms.layout import UNITS
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.measure import Bench
-from gpu_engine.multigpu.cluster_product import Act, ProductMember
-from gpu_engine.multigpu.cluster_ranks import Graph, RankMember
-from gpu_engine.multigpu.crew import RANGE, Crew, Team, open_crew
+from gpu_engine.multigpu.cluster.crew import RANGE, Crew, Team, open_crew
+from gpu_engine.multigpu.cluster.product import Act, ProductMember
+from gpu_engine.multigpu.cluster.ranks import Graph, RankMember
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import localize
 from gpu_engine.multigpu.resident import BATCH

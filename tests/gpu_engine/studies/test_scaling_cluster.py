@@ -15,15 +15,15 @@ from gpu_engine.errors import DeviceError, DeviceLostError, DeviceMemoryError, H
 from gpu_engine.generators import generate
 from gpu_engine.host.device import find_device
 from gpu_engine.measure import open_bench
-from gpu_engine.multigpu import cluster_member
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.crew import Cluster, describe, find_hosts, open_crew
+from gpu_engine.multigpu.cluster import member
+from gpu_engine.multigpu.cluster.crew import Cluster, describe, find_hosts, open_crew
+from gpu_engine.multigpu.cluster.transport import TRANSPORTS
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.placement import find_places
 from gpu_engine.multigpu.replay import Replays
 from gpu_engine.multigpu.topology import simulated
-from gpu_engine.multigpu.transport import TRANSPORTS
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
 from gpu_engine.pagerank.run import iterate
@@ -34,13 +34,13 @@ from gpu_engine.studies.base import check_device
 from gpu_engine.studies.formats import FormatsStudy
 from gpu_engine.studies.scaling import ScalingParams, ScalingStudy
 from gpu_engine.studies.scaling.experiment import VIRTUAL
+from tests.gpu_engine.multigpu.cluster.members import product, ranking
+from tests.gpu_engine.multigpu.cluster.test_product import StreamTransport
+from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.devices import LoggingDevice
-from tests.gpu_engine.multigpu.members import product, ranking
 from tests.gpu_engine.multigpu.stored import stored
-from tests.gpu_engine.multigpu.test_cluster_product import StreamTransport
 from tests.gpu_engine.multigpu.test_exchange import check, overlaps, scaled, squares
 from tests.gpu_engine.multigpu.test_pagerank import schedule_of
-from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 from tests.samples.studies import FAST
 
 OWN = find_device("cpu")
@@ -122,7 +122,7 @@ def test_a_member_leaves_once_nothing_is_left_of_what_it_captured(
             captured.append(self)
 
     monkeypatch.setitem(TRANSPORTS, "nccl", Watched)
-    monkeypatch.setattr(cluster_member, "Replays", Listed)
+    monkeypatch.setattr(member, "Replays", Listed)
     matrix = scaled(GRID)
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=1), transport="nccl")
     with open_crew(cluster, 1) as crew:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.errors import DeviceError, HostLostError, ParameterError, SparsightError
-from gpu_engine.multigpu.actors import Actors
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.cluster_member import MemberActor, PartInfo, Peer, TeamMember
+from gpu_engine.multigpu.cluster.actors import Actors
+from gpu_engine.multigpu.cluster.member import MemberActor, PartInfo, Peer, TeamMember
+from gpu_engine.multigpu.cluster.transport import TransportName
 from gpu_engine.multigpu.exchange import Transfer, plan_shares, plan_transfers
 from gpu_engine.multigpu.partition import Span
 from gpu_engine.multigpu.placement import Place, Resource, find_places
-from gpu_engine.multigpu.transport import TransportName
 from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.records import DeviceInfo
 

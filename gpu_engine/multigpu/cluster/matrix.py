@@ -16,12 +16,12 @@ import numpy as np
 
 from gpu_engine.errors import ConflictError, DeviceLostError, HostLostError, InputError, ParameterError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.cluster_product import ProductMember, open_stored
-from gpu_engine.multigpu.crew import Cluster, Team, open_crew, open_device
+from gpu_engine.multigpu.cluster.crew import Cluster, Team, open_crew, open_device
+from gpu_engine.multigpu.cluster.product import ProductMember, open_stored
+from gpu_engine.multigpu.cluster.transport import TransportName
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.placement import Place
-from gpu_engine.multigpu.transport import TransportName
 
 OUTSIDE = "No actor runs: they start and end with the block of a with statement. Use the matrix inside of it."
 

@@ -10,20 +10,20 @@ import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.multigpu.cluster import ClusterMatrix
-from gpu_engine.multigpu.cluster_product import ProductMember
-from gpu_engine.multigpu.crew import Cluster, open_crew
+from gpu_engine.multigpu.cluster.crew import Cluster, open_crew
+from gpu_engine.multigpu.cluster.product import ProductMember
+from gpu_engine.multigpu.cluster.transport import TRANSPORTS, Endpoint, Move
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import ExchangeName, Transfer
 from gpu_engine.multigpu.partition import find_partitioning
 from gpu_engine.multigpu.placement import find_places
 from gpu_engine.multigpu.rank_state import SUMS
-from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Move
 from tests.battery import coo
+from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.devices import LoggingDevice
 from tests.gpu_engine.multigpu.scheduled import Order, ScheduledDevice, seeds
 from tests.gpu_engine.multigpu.stored import stored
 from tests.gpu_engine.multigpu.test_exchange import ORDERED, iterated, overlaps
-from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 
 PATIENCE_S = 60.0
 

@@ -1,4 +1,4 @@
-"""What happens on two Ray nodes of this machine, as JSON: `python -m tests.gpu_engine.multigpu.ray_scenarios FOLDER`.
+"""Scenarios on two Ray nodes of this machine: `python -m tests.gpu_engine.multigpu.cluster.ray_scenarios FOLDER`.
 
 Runs in a process of its own: the tests of the queue have a Ray of theirs, and a process has but one.
 """
@@ -22,7 +22,7 @@ import numpy as np
 from gpu_engine.multigpu.cluster import ClusterMatrix
 from gpu_engine.multigpu.placement import Place, find_places
 from gpu_engine.multigpu.virtual import VirtualDevice
-from tests.gpu_engine.multigpu.ray_nodes import ray_nodes
+from tests.gpu_engine.multigpu.cluster.ray_nodes import ray_nodes
 
 HOSTS = ("a", "b")
 PATIENCE_S = 120.0

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.cluster_member import PartInfo, TeamMember
+from gpu_engine.multigpu.cluster.member import PartInfo, TeamMember
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.partition import Part, Span
 from gpu_engine.multigpu.rank_state import SUMS, RankState

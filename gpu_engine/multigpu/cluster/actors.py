@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from gpu_engine.errors import DeviceLostError, HostLostError
+from gpu_engine.multigpu.cluster.transport import MESSAGES
 from gpu_engine.multigpu.placement import Place
-from gpu_engine.multigpu.transport import MESSAGES
 
 PING_S = 60.0
 """An actor that is there answers at once, whatever its device does."""

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.cluster.moves import Moves
+from gpu_engine.multigpu.cluster.transport import TRANSPORTS, Endpoint, Mailbox, Transport, TransportName
 from gpu_engine.multigpu.exchange import Halo, Transfer
 from gpu_engine.multigpu.iteration import Member
-from gpu_engine.multigpu.moves import Moves
 from gpu_engine.multigpu.rank_state import SUMS
 from gpu_engine.multigpu.replay import Replays
-from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Mailbox, Transport, TransportName
 
 
 @dataclass(frozen=True, slots=True)

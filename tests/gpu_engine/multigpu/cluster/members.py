@@ -1,9 +1,9 @@
 """Teams of members for tests, with their parts and connected."""
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.multigpu.cluster_product import ProductMember
-from gpu_engine.multigpu.cluster_ranks import Graph, RankMember
-from gpu_engine.multigpu.crew import Crew, Team
+from gpu_engine.multigpu.cluster.crew import Crew, Team
+from gpu_engine.multigpu.cluster.product import ProductMember
+from gpu_engine.multigpu.cluster.ranks import Graph, RankMember
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.partition import find_partitioning, localize

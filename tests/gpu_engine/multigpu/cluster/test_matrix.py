@@ -1,6 +1,6 @@
 """Products iterated by actors, by value against SciPy, and what is said and done where some are lost.
 
-The actors are threads here; those of Ray are in test_cluster_ray.py.
+The actors are threads here; those of Ray are in test_ray.py.
 """
 
 import itertools
@@ -22,17 +22,16 @@ from gpu_engine.errors import (
     SparsightError,
     UnavailableError,
 )
-from gpu_engine.multigpu import cluster_product, crew
-from gpu_engine.multigpu.cluster import ClusterMatrix, Loss
+from gpu_engine.multigpu.cluster import ClusterMatrix, Loss, crew, product
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.placement import Place, find_places
 from tests.battery import dense
+from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.devices import LoggingDevice
 from tests.gpu_engine.multigpu.stored import crossed, stored
 from tests.gpu_engine.multigpu.test_exchange import check, iterated, overlaps, scaled, squares
-from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 
 N = 120
 X = np.arange(float(N)) % 7 - 3
@@ -119,13 +118,13 @@ def test_products_of_all_matrices(
     """Poisoned memory shows a read before its fetch; a second vector comes after the first."""
     matrix, ray = scaled(matrix), ThreadRay(a=count)
     folder, places = stored(tmp_path / "matrix", matrix), find_places(ray, "CPU")
-    with ClusterMatrix(ray, folder, places, exchange=exchange, overlap=overlap, open_device=LoggingDevice) as product:
+    with ClusterMatrix(ray, folder, places, exchange=exchange, overlap=overlap, open_device=LoggingDevice) as driver:
         for seed, iterations in ((1, 5), (2, 2)):
             x = np.random.default_rng(seed).uniform(-1.0, 1.0, matrix.n_rows)
-            product.load(x)
-            product.advance(1)
-            product.advance(iterations - 1)
-            check(matrix, x, iterations, read(product, matrix.n_rows))
+            driver.load(x)
+            driver.advance(1)
+            driver.advance(iterations - 1)
+            check(matrix, x, iterations, read(driver, matrix.n_rows))
 
 
 def test_ranges_of_a_vector_come_one_after_the_other(
@@ -167,14 +166,14 @@ def test_an_actor_reads_its_own_part_alone(
     Where exchanges overlap with products the remote entries have pointers and numbers of their rows.
     """
     log: list[tuple[str, int, int]] = []
-    whole = cluster_product.open_stored(folder)
+    whole = product.open_stored(folder)
 
     def watched(path: Path) -> StoredMatrix:
         assert path == folder
         arrays = (Watched(name, getattr(whole, name), log) for name in ("major", "minor", "values"))
         return StoredMatrix(whole.partitioning, N, N, *arrays)
 
-    monkeypatch.setattr(cluster_product, "open_stored", watched)
+    monkeypatch.setattr(product, "open_stored", watched)
     spans = cut_by_entries(find_partitioning("pCSR").store(crossed(N)), (4,))
     with ClusterMatrix(ray, folder, PLACES, overlap=overlap, open_device=scripted()) as matrix:
         assert matrix.team.spans == spans

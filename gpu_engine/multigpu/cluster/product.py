@@ -10,7 +10,7 @@ import numpy as np
 from gpu_engine.errors import InputError, quote
 from gpu_engine.measure.stopwatch import now
 from gpu_engine.multigpu.blocks import Block
-from gpu_engine.multigpu.cluster_member import PartInfo, TeamMember
+from gpu_engine.multigpu.cluster.member import PartInfo, TeamMember
 from gpu_engine.multigpu.exchange import ExchangeName, halo_of
 from gpu_engine.multigpu.iteration import iterate, member_of
 from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning, localize, part_of
