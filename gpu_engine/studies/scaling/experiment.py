@@ -29,6 +29,7 @@ VIRTUAL = "virtual devices: threads of this CPU; their times say nothing of a GP
 SOURCES = (
     "gpu_engine.multigpu",
     "gpu_engine.multigpu.cluster",
+    "gpu_engine.multigpu.from_host",
     "gpu_engine.formats",
     "gpu_engine.formats.csr",
     "gpu_engine.pagerank",
