@@ -27,7 +27,7 @@ and each tool has a table of its own words.
 """
 
 import re
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 QUOTE_LIMIT = 80
 GROUP = re.compile("(?<=[0-9])\u202f(?=[0-9]{3})")
@@ -202,16 +202,23 @@ class DeviceMemoryError(DeviceError):
 
 
 class HostLostError(DeviceError):
-    """Devices of a cluster are gone, or do not answer; `hosts` are the names of those that they belonged to."""
+    """Devices of a cluster are gone, or do not answer.
+
+    hosts   names of those that the devices belonged to
+    places  of the devices that are gone; none where they only do not answer
+    reason  the sentence by which that became known
+    """
 
     code = "host_lost"
 
-    def __init__(self, message: str, hosts: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, message: str, hosts: tuple[str, ...] = (), places: tuple[Any, ...] = (), reason: str = ""
+    ) -> None:
         super().__init__(message)
-        self.hosts = hosts
+        self.hosts, self.places, self.reason = hosts, places, reason
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.message, self.hosts)
+        return type(self), (self.message, self.hosts, self.places, self.reason)
 
 
 class DeviceLostError(DeviceError):

@@ -148,7 +148,7 @@ class Bench:
     """A device that is open for measuring.
 
     layout_bytes  most memory that one layout may take
-    cluster       of a device of several hosts: what reaches them, a `multigpu.crew.Cluster`
+    cluster       of a device of several hosts: what reaches them, a `multigpu.cluster.crew.Cluster`
     enough        whether somebody has said that what is measured by now has to do
     """
 

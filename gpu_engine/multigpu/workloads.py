@@ -9,15 +9,15 @@ import numpy as np
 
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.chunks import ChunkedProduct
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
-from gpu_engine.multigpu.links import Links
+from gpu_engine.multigpu.from_host.chunks import ChunkedProduct
+from gpu_engine.multigpu.from_host.links import Links
+from gpu_engine.multigpu.from_host.spmv import COLD_PHASES, PHASES, DistributedMatrix, Phases
+from gpu_engine.multigpu.from_host.strategies import Strategy, find_strategy, node_groups
 from gpu_engine.multigpu.numa import on_several_nodes
 from gpu_engine.multigpu.pagerank_workload import RankIterations
 from gpu_engine.multigpu.partition import SharedMatrix, Span
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
-from gpu_engine.multigpu.spmv import COLD_PHASES, PHASES, DistributedMatrix, Phases
-from gpu_engine.multigpu.strategies import Strategy, find_strategy, node_groups
 from gpu_engine.multigpu.workload import (
     Clock,
     CutName,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_engine.errors import UnavailableError
-from gpu_engine.multigpu.crew import Cluster, describe, find_hosts
+from gpu_engine.multigpu.cluster.crew import Cluster, describe, find_hosts
 from gpu_engine.multigpu.placement import Place
 from gpu_engine.records import DeviceInfo
 from server.store import Store

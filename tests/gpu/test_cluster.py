@@ -9,18 +9,18 @@ import pytest
 from gpu_engine.generators import generate
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cluster import ClusterMatrix
-from gpu_engine.multigpu.crew import Cluster, open_crew
+from gpu_engine.multigpu.cluster.crew import Cluster, open_crew
+from gpu_engine.multigpu.cluster.transport import TRANSPORTS, TransportName
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.placement import find_places
-from gpu_engine.multigpu.transport import TRANSPORTS, TransportName
 from gpu_engine.pagerank import PageRankParams, transition_matrix
 from gpu_engine.pagerank.cpu_ranks import PlainRanks, SegmentedRanks
 from gpu_engine.pagerank.run import iterate
-from tests.gpu_engine.multigpu.members import load, product, ranking
+from tests.gpu_engine.multigpu.cluster.members import product, ranking
+from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.stored import crossed, stored
 from tests.gpu_engine.multigpu.test_exchange import iterated, overlaps
 from tests.gpu_engine.multigpu.test_pagerank import schedule_of
-from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 
 pytestmark = pytest.mark.usefixtures("gpu")
 
@@ -33,27 +33,16 @@ PARAMS = PageRankParams()
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_iterations(tmp_path: Path, transport: TransportName, exchange: ExchangeName, overlap: bool) -> None:
     """All sums are exact; a cut row is one of those that are added up."""
-    import cupy
-
-    from gpu_engine.multigpu.cuda_device import CudaDevice
-
-    gpus = cupy.cuda.runtime.getDeviceCount()
-    if transport == "nccl" and gpus < COUNT:
-        pytest.skip("NCCL takes one member a GPU")
-
-    def open_device(name: str) -> Device:
-        return CudaDevice(int(name.rpartition(":")[2]) % gpus)
-
-    ray, x, found = ThreadRay(a=COUNT), np.arange(float(N)) % 7 - 3, np.full(N, np.nan)
-    folder, places = stored(tmp_path / "matrix", crossed(N)), find_places(ray, "CPU")
+    x, found = np.arange(float(N)) % 7 - 3, np.full(N, np.nan)
+    cluster = cluster_of_gpus(stored(tmp_path / "matrix", crossed(N)), transport)
     with ClusterMatrix(
-        ray,
-        folder,
-        places,
+        cluster.ray,
+        tmp_path / "matrix",
+        cluster.places,
         exchange=exchange,
         overlap=overlap,
         transport=transport,
-        open_device=open_device,
+        open_device=cluster.open_device,
     ) as matrix:
         for iterations in (1, 4):
             matrix.load(x)
@@ -68,17 +57,19 @@ def test_members_lead_themselves(tmp_path: Path, transport: TransportName, overl
     """Nine iterations in one call: two captured batches, where NCCL exchanges, and one more; timed, then by value."""
     folder, x, found = stored(tmp_path / "matrix", crossed(N)), np.arange(float(N)) % 7 - 3, np.full(N, np.nan)
     with open_crew(cluster_of_gpus(folder, transport), COUNT) as crew:
-        team, spans = product(crew, crossed(N), COUNT, "image", overlap)
-        load(team, spans, x)
+        team = product(crew, crossed(N), COUNT, "image", overlap)
+        team.load(x)
         for act in ("advance", "exchange", "multiply", "advance"):
             assert min(team.together("sample", act, 9)) > 0
         team.together("run", "advance", 9)
-        team.read(spans, found)
-        # With graphs that hold exchanges; and actors take part in a new team.
+        team.read(found)
+        np.testing.assert_array_equal(found, iterated(crossed(N), x, 9)[0])
+        # With graphs that hold exchanges; and actors take part in a new team, whose graphs hold those of shares too.
         team.drop()
-        again, spans = product(crew, crossed(N), COUNT, "image", overlap)
-        load(again, spans, x)
+        again = product(crew, crossed(N), COUNT, "image", overlap, cut_rows=True)
+        again.load(x)
         again.together("run", "advance", 9)
+        again.read(found)
         again.drop()
     np.testing.assert_array_equal(found, iterated(crossed(N), x, 9)[0])
 
@@ -95,11 +86,11 @@ def test_ranks_of_members(transport: TransportName, segments: int, overlap: bool
         single = SegmentedRanks(graph, PARAMS, "csr", segments)
     expected = iterate(single, PARAMS, schedule)
     with open_crew(cluster_of_gpus(Path(), transport), COUNT) as crew:
-        team, spans = ranking(crew, graph, COUNT, segments, "all-gather", overlap)
+        team = ranking(crew, graph, COUNT, segments, "all-gather", overlap)
         runs = team.together("find", schedule)
         for apart in (True, False):
             team.together("times", schedule, expected.steps, apart)
-        team.read(spans, found)
+        team.read(found)
     assert runs[0] == runs[1]
     assert [run.read for run in runs] == [expected.read] * COUNT
     assert np.abs(found - single.ranks()).sum() < 1e-12

@@ -13,10 +13,12 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.multigpu import generated
 from gpu_engine.multigpu.base import copied, returned
-from gpu_engine.multigpu.chunks import CHUNK_ENTRIES
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.fetches import Fetches
+from gpu_engine.multigpu.from_host.chunks import CHUNK_ENTRIES
+from gpu_engine.multigpu.from_host.spmv import DistributedMatrix
+from gpu_engine.multigpu.from_host.strategies import PAPER_STRATEGIES, Strategy
 from gpu_engine.multigpu.generated import GeneratedMatrix
 from gpu_engine.multigpu.merge import MERGES
 from gpu_engine.multigpu.numa import host_memory
@@ -31,8 +33,6 @@ from gpu_engine.multigpu.partition import (
     part_of,
 )
 from gpu_engine.multigpu.resident import BATCH, ResidentMatrix
-from gpu_engine.multigpu.spmv import DistributedMatrix
-from gpu_engine.multigpu.strategies import PAPER_STRATEGIES, Strategy
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.pagerank import PageRankParams, transition_matrix
@@ -41,13 +41,13 @@ from gpu_engine.pagerank.run import iterate
 from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.verify import POISON, check, reference
 from tests.battery import BATTERY
-from tests.gpu_engine.multigpu import test_chunks as chunk_tests
 from tests.gpu_engine.multigpu import test_exchange as exchange_tests
 from tests.gpu_engine.multigpu import test_fetches as segment_tests
 from tests.gpu_engine.multigpu import test_generated as generated_tests
-from tests.gpu_engine.multigpu.packable import PACKABLE
+from tests.gpu_engine.multigpu.from_host import test_chunks as chunk_tests
+from tests.gpu_engine.multigpu.from_host.packable import PACKABLE
+from tests.gpu_engine.multigpu.from_host.test_spmv import check_products, no_clock
 from tests.gpu_engine.multigpu.test_pagerank import GRAPHS, schedule_of
-from tests.gpu_engine.multigpu.test_spmv import check_products, no_clock
 from tests.gpu_engine.multigpu.whole import join
 
 pytestmark = pytest.mark.usefixtures("gpu")

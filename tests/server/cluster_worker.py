@@ -23,7 +23,7 @@ from server.db import Database
 from server.jobs.dispatcher import Dispatcher
 from server.jobs.engine import Engine
 from server.settings import Settings
-from tests.gpu_engine.multigpu.ray_nodes import ray_nodes
+from tests.gpu_engine.multigpu.cluster.ray_nodes import ray_nodes
 from tests.samples.studies import FAST
 
 HOLD, HELD, MEASURED = "hold", "held", "measured"

@@ -24,11 +24,10 @@ from tests.server.cluster_worker import HELD, HOLD
 
 ROOT = Path(__file__).parents[2]
 NO_RAY = importlib.util.find_spec("ray") is None and os.environ.get("CI") != "true"
-SOURCES = ("gpu_engine/multigpu/cl*.py", "gpu_engine/multigpu/crew.py", "gpu_engine/multigpu/actor_group.py")
 pytestmark = [
     pytest.mark.skipif(NO_RAY, reason="Ray is not installed."),
     pytest.mark.full(
-        *SOURCES,
+        "gpu_engine/multigpu/cluster/*.py",
         "gpu_engine/studies/scaling/__init__.py",
         "server/jobs/*.py",
         "tests/server/*cluster*.py",

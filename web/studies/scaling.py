@@ -9,7 +9,7 @@ from gpu_engine.findings.scaling.cases import WORKS, is_virtual
 from gpu_engine.findings.scaling.groups import DEVICES, devices_in_words, numbers_of_devices
 from gpu_engine.findings.scaling.sentences import VIRTUAL_CAVEAT
 from gpu_engine.findings.scaling.weak import weak_scaling
-from gpu_engine.multigpu.strategies import PAPER_STRATEGIES
+from gpu_engine.multigpu.from_host.strategies import PAPER_STRATEGIES
 from gpu_engine.studies.scaling import ScalingStudy
 from web.figures.base import Figure
 from web.figures.scaling import balance, iteration, phases, ratio, speedup

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpu_engine.multigpu.spmv import COLD_PHASES
+from gpu_engine.multigpu.from_host.spmv import COLD_PHASES
 from gpu_engine.records import Measurement
 from gpu_engine.verdicts.verdict import VerdictKind, compare
 

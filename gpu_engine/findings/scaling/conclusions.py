@@ -10,8 +10,8 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD, RESIDENT, phases_of, share_of
 from gpu_engine.findings.scaling.groups import Series, WorkGroup, devices_in_words, number_of, work_groups
 from gpu_engine.findings.scaling.sweep import point_of
+from gpu_engine.multigpu.from_host.strategies import PAPER_STRATEGIES, find_strategy
 from gpu_engine.multigpu.partition import PARTITIONINGS
-from gpu_engine.multigpu.strategies import PAPER_STRATEGIES, find_strategy
 from gpu_engine.records import Measurement
 from gpu_engine.text import units
 from gpu_engine.text.tables import Table

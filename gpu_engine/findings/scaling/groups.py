@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.ranking import Ranking, rank
 from gpu_engine.findings.scaling.cases import COLD, COMPUTE, STAYING, WORKS, SpeedUp, is_virtual, phases_of, speed_up
+from gpu_engine.multigpu.from_host.strategies import STRATEGIES
 from gpu_engine.multigpu.partition import PARTITIONINGS
-from gpu_engine.multigpu.strategies import STRATEGIES
 from gpu_engine.records import Measurement
 from gpu_engine.text.units import count as in_digits
 

@@ -12,11 +12,11 @@ from gpu_engine.findings import scaling
 from gpu_engine.measure import Bench
 from gpu_engine.multigpu.device_group import VIRTUAL_MAX, ProductName, device_count
 from gpu_engine.multigpu.exchange import ExchangeName
+from gpu_engine.multigpu.from_host.strategies import STRATEGIES, Strategy, find_strategy
 from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.numa import Placement
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, find_partitioning
-from gpu_engine.multigpu.strategies import STRATEGIES, Strategy, find_strategy
 from gpu_engine.multigpu.workload import CutName, Setting, WorkloadName
 from gpu_engine.parameters import parameter
 from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record

@@ -14,10 +14,9 @@ import numpy as np
 from gpu_engine.cpms.layout import UNITS
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.measure import Bench
-from gpu_engine.multigpu.cluster_product import Act, ProductMember
-from gpu_engine.multigpu.cluster_ranks import Graph, RankMember
-from gpu_engine.multigpu.crew import RANGE, Crew, Team, open_crew, ranges
-from gpu_engine.multigpu.exchange import plan_transfers
+from gpu_engine.multigpu.cluster.crew import RANGE, Crew, Team, open_crew
+from gpu_engine.multigpu.cluster.product import Act, ProductMember
+from gpu_engine.multigpu.cluster.ranks import Graph, RankMember
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import localize
 from gpu_engine.multigpu.resident import BATCH
@@ -43,20 +42,13 @@ class ClusterIteration:
 
     def __init__(self, data: WorkloadData, setting: Setting, team: Team, folder: Any) -> None:
         self._team, self._expected, self._repeats = team, data.iterated_reference, 1
-        stored = data.stored(setting.partitioning)
-        self._spans = whole_rows(stored, setting.devices)
-        count = setting.devices
-        common = setting.exchange, setting.overlap
-        infos = team.each(
-            "load_part", [folder] * count, [self._spans] * count, range(count), *([each] * count for each in common)
-        )
-        team.connect(plan_transfers(self._spans, [info.halo for info in infos]))
-        for number, begin, end in ranges(self._spans):
-            team.send(number, "load", begin, np.array(self._expected.x[begin:end]))
+        spans = whole_rows(data.stored(setting.partitioning), setting.devices)
+        team.load_parts(spans, folder, setting.exchange, setting.overlap)
+        team.load(self._expected.x)
         self._phases: dict[Act, list[float]] = {"multiply": [], "exchange": []}
         self._fields: dict[str, Any] = {
-            "entries_by_device": tuple(span.entries for span in self._spans),
-            "stored_bytes": sum(info.n_bytes for info in infos),
+            "entries_by_device": tuple(span.entries for span in spans),
+            "stored_bytes": sum(part.n_bytes for part in team.parts),
             "exchanged_bytes": 8 * sum(transfer.elements for transfer in team.transfers),
         }
         self.moved_bytes: float = self._fields["stored_bytes"] + self._expected.y.nbytes
@@ -65,7 +57,7 @@ class ClusterIteration:
         """The first iterations; raises KernelError where they are wrong."""
         self._team.together("run", "advance", BATCH)
         x = np.full(self._expected.y.size, POISON)
-        self._team.read(self._spans, x)
+        self._team.read(x)
         self._fields["max_error"] = check(self._expected, x)
         fit = round(SAMPLE_S / max(self._sample("advance"), 1e-7)) // BATCH * BATCH
         self._repeats = max(1, min(REPEATS_MAX // BATCH * BATCH, fit))
@@ -95,25 +87,22 @@ class ClusterRanks:
     def __init__(self, data: WorkloadData, setting: Setting, team: Team) -> None:
         self._data, self._team, self._kernel = data, team, RANKS[setting.variant]
         self._schedule = self._kernel.schedule({})
-        graph, count = data.graph, setting.devices
-        stored = PARTITIONING.store(graph.pull)
-        self._spans = whole_rows(stored, count)
-        for number, span in enumerate(self._spans):
+        graph, stored = data.graph, PARTITIONING.store(data.graph.pull)
+        spans = whole_rows(stored, setting.devices)
+        for number, span in enumerate(spans):
             arrays = {"major": localize(stored, span)}
             arrays |= {name: getattr(stored, name)[span.start : span.end] for name in ("minor", "values")}
             for name, array in arrays.items():
                 # An empty array is sent too.
                 for begin in range(0, max(array.size, 1), RANGE):
                     team.send(number, "receive", name, begin, array[begin : begin + RANGE], array.size)
-        common = RANK_PARAMS, self._kernel.segments, setting.exchange, setting.overlap
-        pages = [Graph(graph.n, graph.dangling)] * count, [self._spans] * count, range(count)
-        infos = team.each("load_part", *pages, *([each] * count for each in common))
-        team.connect(plan_transfers(self._spans, [info.halo for info in infos]))
+        pages = Graph(graph.n, graph.dangling)
+        team.load_parts(spans, pages, RANK_PARAMS, self._kernel.segments, setting.exchange, setting.overlap)
         self._run: Run | None = None
         self._phases: dict[str, list[float]] = {"compute": [], "exchange": []}
         self._fields: dict[str, Any] = {
-            "entries_by_device": tuple(span.entries for span in self._spans),
-            "stored_bytes": sum(info.n_bytes for info in infos),
+            "entries_by_device": tuple(span.entries for span in spans),
+            "stored_bytes": sum(part.n_bytes for part in team.parts),
         }
         # Those of an iteration that reads and writes heads alone, the least of any.
         self.moved_bytes: float = iteration_bytes(graph, self._kernel, 1, 1)
@@ -123,7 +112,7 @@ class ClusterRanks:
         self._run = run = self._team.together("find", self._schedule)[0]
         bits = self._schedule.mantissa_bits(run.read[-1]) if self._kernel.segments else self._kernel.mantissa_bits
         ranks = np.full(self._data.graph.n, POISON)
-        self._team.read(self._spans, ranks)
+        self._team.read(ranks)
         accuracy = self._data.verifier.check(ranks, run.gammas[-1], bits)
         self._fields |= {
             "iterations": len(run.steps),
@@ -214,7 +203,7 @@ class ClusterCandidate(ScalingCandidate):
             self._team = None
 
     def _start(self, clock: Clock) -> Workload:  # noqa: ARG002
-        self._team = team = self._cluster.team(self.name, self.setting)
+        self._team = team = self._cluster.team(f"measuring {self.name}", self.setting)
         return self._cluster.of_team(self.setting, team)
 
 

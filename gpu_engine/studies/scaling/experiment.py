@@ -26,7 +26,14 @@ ENTRY_BYTES = 16
 
 VIRTUAL = "virtual devices: threads of this CPU; their times say nothing of a GPU"
 
-SOURCES = ("gpu_engine.multigpu", "gpu_engine.formats", "gpu_engine.formats.csr", "gpu_engine.pagerank")
+SOURCES = (
+    "gpu_engine.multigpu",
+    "gpu_engine.multigpu.cluster",
+    "gpu_engine.multigpu.from_host",
+    "gpu_engine.formats",
+    "gpu_engine.formats.csr",
+    "gpu_engine.pagerank",
+)
 """The packages of all that a workload launches, and of what the host does between."""
 
 

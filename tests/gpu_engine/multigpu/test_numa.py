@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from gpu_engine.multigpu.cut import cut_by_entries, cut_group
+from gpu_engine.multigpu.from_host.spmv import DistributedMatrix
+from gpu_engine.multigpu.from_host.strategies import find_strategy
 from gpu_engine.multigpu.numa import Placement, host_memory, thread_beside
 from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning
-from gpu_engine.multigpu.spmv import DistributedMatrix
-from gpu_engine.multigpu.strategies import find_strategy
 from gpu_engine.multigpu.workload import WorkloadData
 from tests.battery import BATTERY
 from tests.gpu_engine.multigpu.devices import LoggingDevice
-from tests.gpu_engine.multigpu.test_spmv import no_clock
+from tests.gpu_engine.multigpu.from_host.test_spmv import no_clock
 
 
 class Processors:
@@ -166,7 +166,7 @@ def test_a_thread_of_each_node_cuts_among_its_devices(
         cutters.append((number, processors.getaffinity(0)))
         return cut_group(stored, groups, number)
 
-    monkeypatch.setattr("gpu_engine.multigpu.spmv.cut_group", cut)
+    monkeypatch.setattr("gpu_engine.multigpu.from_host.spmv.cut_group", cut)
     stored = find_partitioning("pCSR").store(BATTERY["band"]())
     with DistributedMatrix(stored, placed, find_strategy("p*-opt"), no_clock()) as matrix:
         assert matrix.spans == cut_by_entries(stored, (2, 1))

@@ -11,10 +11,10 @@ from gpu_engine.errors import KernelError, ParameterError
 from gpu_engine.generators import generate
 from gpu_engine.multigpu import workloads
 from gpu_engine.multigpu.cut import cut_by_entries
+from gpu_engine.multigpu.from_host.strategies import STRATEGIES, find_strategy
 from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.resident import BATCH
-from gpu_engine.multigpu.strategies import STRATEGIES, find_strategy
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import VirtualDevice, virtual_devices
 from gpu_engine.multigpu.workload import Setting, Workload, WorkloadData, WorkloadName, stored_bytes
@@ -26,7 +26,7 @@ from gpu_engine.pagerank.schedule import iterations_by_segments
 from gpu_engine.verify import EPSILON
 from tests.battery import dense
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
-from tests.gpu_engine.multigpu.packable import PACKABLE
+from tests.gpu_engine.multigpu.from_host.packable import PACKABLE
 
 GRID = generate("stencil", {"points": 5, "nx": 9, "ny": 8})
 WIDE = dense([[1, 0, 2, 0], [0, 0, 0, 5]])

@@ -15,15 +15,15 @@ from gpu_engine.errors import DeviceError, DeviceLostError, DeviceMemoryError, H
 from gpu_engine.generators import generate
 from gpu_engine.host.device import find_device
 from gpu_engine.measure import open_bench
-from gpu_engine.multigpu import cluster_member
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.crew import Cluster, describe, find_hosts, open_crew
+from gpu_engine.multigpu.cluster import member
+from gpu_engine.multigpu.cluster.crew import Cluster, describe, find_hosts, open_crew
+from gpu_engine.multigpu.cluster.transport import TRANSPORTS
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.pagerank import DistributedRanks
 from gpu_engine.multigpu.placement import find_places
 from gpu_engine.multigpu.replay import Replays
 from gpu_engine.multigpu.topology import simulated
-from gpu_engine.multigpu.transport import TRANSPORTS
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.pagerank.graph import PageRankParams, transition_matrix
 from gpu_engine.pagerank.run import iterate
@@ -34,13 +34,13 @@ from gpu_engine.studies.base import check_device
 from gpu_engine.studies.formats import FormatsStudy
 from gpu_engine.studies.scaling import ScalingParams, ScalingStudy
 from gpu_engine.studies.scaling.experiment import VIRTUAL
+from tests.gpu_engine.multigpu.cluster.members import product, ranking
+from tests.gpu_engine.multigpu.cluster.test_product import StreamTransport
+from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.devices import LoggingDevice
-from tests.gpu_engine.multigpu.members import load, product, ranking
 from tests.gpu_engine.multigpu.stored import stored
-from tests.gpu_engine.multigpu.test_actors import StreamTransport
 from tests.gpu_engine.multigpu.test_exchange import check, overlaps, scaled, squares
 from tests.gpu_engine.multigpu.test_pagerank import schedule_of
-from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 from tests.samples.studies import FAST
 
 OWN = find_device("cpu")
@@ -66,12 +66,12 @@ def test_iterations_of_all_matrices(
     cluster = cluster_of(stored(tmp_path / "matrix", matrix), a=count)
     x, found = np.random.default_rng(1).uniform(-1.0, 1.0, matrix.n_rows), np.full(matrix.n_rows, np.nan)
     with open_crew(cluster, count) as crew:
-        team, spans = product(crew, matrix, count, exchange, overlap)
-        load(team, spans, x)
+        team = product(crew, matrix, count, exchange, overlap)
+        team.load(x)
         for iterations in (5, 2):
             assert len(team.together("sample", "advance", 3)) == count
             team.together("run", "advance", iterations)
-            team.read(spans, found)
+            team.read(found)
             check(matrix, x, iterations, found)
 
 
@@ -87,17 +87,18 @@ def test_streams_alone_order_what_members_launch(
     x = np.random.default_rng(1).uniform(-1.0, 1.0, GRID.n_rows)
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=3), transport="nccl")
     with open_crew(cluster, 3) as crew:
-        team, spans = product(crew, matrix, 3, "image", overlap)
-        load(team, spans, x)
-        for act in ("advance", "exchange", "multiply"):
-            team.together("sample", act, 9)
-        team.together("run", "advance", 9)
-        team.read(spans, found)
-        team.drop()
-        team, spans = ranking(crew, graph, 3, segments, "image", overlap)
+        for cut_rows in (False, True):
+            team = product(crew, matrix, 3, "image", overlap, cut_rows=cut_rows)
+            team.load(x)
+            for act in ("advance", "exchange", "multiply"):
+                team.together("sample", act, 9)
+            team.together("run", "advance", 9)
+            team.read(found)
+            check(matrix, x, 9, found)
+            team.drop()
+        team = ranking(crew, graph, 3, segments, "image", overlap)
         run, *others = team.together("find", schedule)
-        team.read(spans, ranks)
-    check(matrix, x, 9, found)
+        team.read(ranks)
     assert others == [run] * 2
     with virtual_devices(simulated((3,))) as devices:
         alone = DistributedRanks(graph, PARAMS, devices, segments, overlap=overlap)
@@ -121,11 +122,11 @@ def test_a_member_leaves_once_nothing_is_left_of_what_it_captured(
             captured.append(self)
 
     monkeypatch.setitem(TRANSPORTS, "nccl", Watched)
-    monkeypatch.setattr(cluster_member, "Replays", Listed)
+    monkeypatch.setattr(member, "Replays", Listed)
     matrix = scaled(GRID)
     cluster = dataclasses.replace(cluster_of(stored(tmp_path / "matrix", matrix), a=1), transport="nccl")
     with open_crew(cluster, 1) as crew:
-        team, _ = product(crew, matrix, 1, "image", True)
+        team = product(crew, matrix, 1, "image", True)
         team.together("sample", "advance", 9)
         assert [len(replays._captured) for replays in captured] == [1]
         team.drop()
@@ -159,7 +160,7 @@ def test_members_find_the_ranks_that_one_process_finds(
         expected = iterate(alone, PARAMS, schedule)
         expected_ranks = alone.ranks()
     with open_crew(cluster_of(tmp_path, Sending, a=1, b=2), 3) as crew:
-        team, spans = ranking(crew, graph, 3, segments, exchange, overlap)
+        team = ranking(crew, graph, 3, segments, exchange, overlap)
         assert team.transfers == alone.transfers
         for run in team.together("find", schedule):
             assert run == expected
@@ -168,7 +169,7 @@ def test_members_find_the_ranks_that_one_process_finds(
             assert {len(found) for found in team.together("times", schedule, expected.steps, apart)} == {
                 len(expected.steps)
             }
-            team.read(spans, ranks)
+            team.read(ranks)
             np.testing.assert_array_equal(ranks, expected_ranks)
     heads = {read for read in expected.read if read < segments}
     bytes_of = {t.elements * read * 8 // segments for t in alone.transfers for read in heads}
@@ -290,7 +291,7 @@ def test_a_device_that_fails_between_others_ends_the_study(tmp_path: Path, error
         raise error
 
     cluster = cluster_of(stored(tmp_path / "grid", GRID), failing("virtual:1", fail, 1), a=2, b=1)
-    with pytest.raises((kind, LostError), match=r"An illegal access|A device of the cluster failed in .*: Full\."):
+    with pytest.raises((kind, LostError), match=r"An illegal access|failed while measuring .*: Full\."):
         run_study(cluster, GRID, devices=[3], work=["iterate"], overlap=["off"])
 
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.scaling.cases import COLD
-from gpu_engine.multigpu.spmv import COLD_PHASES
+from gpu_engine.multigpu.from_host.spmv import COLD_PHASES
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption

@@ -7,15 +7,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from gpu_engine.errors import DeviceError, DeviceLostError, HostLostError, ParameterError, SparsightError
-from gpu_engine.multigpu.actor_group import Actors, ActorsLostError
-from gpu_engine.multigpu.actors import open_device
+import numpy as np
+
+from gpu_engine.errors import DeviceError, HostLostError, ParameterError, SparsightError
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.cluster_member import MemberActor, Peer, TeamMember
-from gpu_engine.multigpu.exchange import Transfer
+from gpu_engine.multigpu.cluster.actors import Actors
+from gpu_engine.multigpu.cluster.member import MemberActor, PartInfo, Peer, TeamMember
+from gpu_engine.multigpu.cluster.transport import TransportName
+from gpu_engine.multigpu.exchange import Transfer, plan_shares, plan_transfers
 from gpu_engine.multigpu.partition import Span
 from gpu_engine.multigpu.placement import Place, Resource, find_places
-from gpu_engine.multigpu.transport import TransportName
+from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.records import DeviceInfo
 
 CLUSTER = "cluster"
@@ -26,6 +28,15 @@ RANGE = 2**22
 
 LIMIT_S = 600.0
 """How long actors may be silent: longer than a run, or reading a part, takes."""
+
+
+def open_device(name: str) -> Device:
+    """The device of this process: `virtual:…`, or `cuda:…`, of which Ray shows a process only its own."""
+    if name.startswith("cuda"):
+        from gpu_engine.multigpu.cuda_device import CudaDevice
+
+        return CudaDevice(0)
+    return VirtualDevice(name)
 
 
 @dataclass(frozen=True)
@@ -83,15 +94,22 @@ class Crew(Actors):
 
     def __init__(self, cluster: Cluster, places: Sequence[Place]) -> None:
         super().__init__(cluster.ray, MemberActor, places, cluster.limit_s)
-        self.cluster, self.places = cluster, tuple(places)
-        with self._told("starting"):
-            self._all(
-                actor.open.remote(cluster.open_device, place.device)
-                for actor, place in zip(self._actors, places, strict=True)
-            )
+        self.cluster = cluster
+        opened = (
+            actor.open.remote(cluster.open_device, place.device)
+            for actor, place in zip(self._actors, places, strict=True)
+        )
+        try:
+            self._all("starting", opened, range(len(places)))
+        except BaseException:
+            self.close()
+            raise
 
     def team(self, key: str, count: int, kind: Callable[..., TeamMember]) -> "Team":
-        """A new team on so many places; raises ParameterError where there are fewer."""
+        """A new team on so many places; raises ParameterError where there are fewer.
+
+        key  what it does, as errors say it: no two teams at a time do the same
+        """
         if not 1 <= count <= len(self.places):
             raise ParameterError(
                 f"{count} devices are to share the matrix; the cluster has {len(self.places)}. "
@@ -101,19 +119,16 @@ class Crew(Actors):
 
     def call(self, key: str, numbers: Sequence[int], method: str, arguments: Sequence[Sequence[Any]]) -> list[Any]:
         """What members answer that have a method called, each with its own arguments."""
-        with self._told(f"measuring {key}"):
-            calls = [self._actors[i].call.remote(key, method, *own) for i, own in zip(numbers, arguments, strict=True)]
-            return self._all(calls, numbers)
+        calls = [self._actors[i].call.remote(key, method, *own) for i, own in zip(numbers, arguments, strict=True)]
+        return self._all(key, calls, numbers)
 
     def start(self, key: str, numbers: Sequence[int], kind: Callable[..., TeamMember]) -> None:
         """A new member on each of these actors."""
-        with self._told("starting"):
-            self._all([self._actors[i].start.remote(key, kind) for i in numbers], numbers)
+        self._all("starting", [self._actors[i].start.remote(key, kind) for i in numbers], numbers)
 
     def drop(self, key: str, numbers: Sequence[int]) -> None:
         """Gives back what the members hold."""
-        with self._told("ending"):
-            self._all([self._actors[i].drop.remote(key) for i in numbers], numbers)
+        self._all("ending", [self._actors[i].drop.remote(key) for i in numbers], numbers)
 
     def peers(self, key: str, numbers: Sequence[int]) -> tuple[Peer, ...]:
         """The members as others call them."""
@@ -121,70 +136,74 @@ class Crew(Actors):
 
     def new_rendezvous_id(self, number: int) -> Any:
         """What the members of a team need to find each other, from the actor that is their first."""
-        with self._told("meeting"):
-            return self._one(number, self._actors[number].new_rendezvous_id.remote(self.cluster.transport))
-
-    @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
-        """Says in the words of the tree what was lost, and while what was done."""
-        try:
-            yield
-        except ActorsLostError as lost:
-            names = ", ".join(str(place) for place in lost.places)
-            hosts = tuple(dict.fromkeys(place.host for place in lost.places))
-            raise HostLostError(
-                f"Lost while {what}: {names}. {lost} What was measured before is kept. Mend the host, or leave it out, "
-                "and start the job again.",
-                hosts,
-            ) from lost
-        except DeviceLostError as error:
-            raise HostLostError(f"Lost while {what}: {error.message}") from error
+        call = self._actors[number].new_rendezvous_id.remote(self.cluster.transport)
+        return self._all("meeting", [call], [number])[0]
 
 
 class Team:
     """A member on each of some actors of a crew, connected once they have their parts.
 
     places     of its members, in the order of their parts
+    spans      their parts
+    parts      what each has of the matrix
     transfers  what is fetched in each iteration
     """
 
     def __init__(self, crew: Crew, key: str, numbers: Sequence[int], kind: Callable[..., TeamMember]) -> None:
         self._crew, self._key, self._numbers = crew, key, tuple(numbers)
         self.places = tuple(crew.places[i] for i in numbers)
+        self.spans: tuple[Span, ...] = ()
+        self.parts: tuple[PartInfo, ...] = ()
         self.transfers: tuple[Transfer, ...] = ()
         crew.start(key, numbers, kind)
 
-    def each(self, method: str, *arguments: Sequence[Any]) -> list[Any]:
-        """What all members answer, each called with its own of every argument; one that fails keeps nobody waiting."""
-        return self._crew.call(self._key, self._numbers, method, list(zip(*arguments, strict=True)))
+    def load_parts(self, spans: Sequence[Span], *common: Any) -> None:
+        """Has each member load its part, then all of them find each other.
+
+        common  what `load_part` of their kind takes beside the spans and the number of the member
+        """
+        self.spans = tuple(spans)
+        arguments = [(self.spans, number, *common) for number in range(len(spans))]
+        self.parts = tuple(self._crew.call(self._key, self._numbers, "load_part", arguments))
+        halos = [part.halo for part in self.parts]
+        self.transfers, shares = plan_transfers(spans, halos), plan_shares(spans, halos)
+        rendezvous_id = self._crew.new_rendezvous_id(self._numbers[0])
+        peers = self._crew.peers(self._key, self._numbers)
+        by_member = ([t for t in self.transfers if i in (t.source, t.target)] for i in range(len(peers)))
+        meeting = self._crew.cluster.transport, rendezvous_id
+        self._together("connect", [(*meeting, i, peers, transfers, shares) for i, transfers in enumerate(by_member)])
+
+    def each(self, method: str, *arguments: Any) -> list[Any]:
+        """What all members answer; raises what one of them does, which keeps nobody waiting."""
+        return self._crew.call(self._key, self._numbers, method, [arguments] * len(self._numbers))
 
     def together(self, method: str, *arguments: Any) -> list[Any]:
-        """The same of what they do together; one that fails leaves the others waiting: then it is DeviceError."""
+        """What all members answer that exchange; one that fails leaves the others waiting: then it is DeviceError."""
         return self._together(method, [arguments] * len(self._numbers))
-
-    def connect(self, transfers: Sequence[Transfer]) -> None:
-        """Has the members find each other; transfers: of the whole team."""
-        self.transfers = tuple(transfers)
-        crew, numbers = self._crew, self._numbers
-        rendezvous_id, peers = crew.new_rendezvous_id(numbers[0]), crew.peers(self._key, numbers)
-        common = (crew.cluster.transport, rendezvous_id)
-        own = (
-            [each for each in self.transfers if number in (each.source, each.target)] for number in range(len(numbers))
-        )
-        self._together("connect", [(*common, number, peers, each) for number, each in enumerate(own)])
 
     def send(self, number: int, method: str, *arguments: Any) -> Any:
         """What one member answers."""
         return self._crew.call(self._key, self._numbers[number : number + 1], method, [arguments])[0]
 
-    def read(self, spans: Sequence[Span], x: Any) -> None:
+    def load(self, x: Any) -> None:
+        """Sends each member what it owns of x, float64 [n] on the host, range by range."""
+        for number, begin, end in self._ranges():
+            self.send(number, "load", begin, np.array(x[begin:end]))
+
+    def read(self, x: Any) -> None:
         """Copies a vector to x, float64 [n] on the host, range by range from those that own it."""
-        for number, begin, end in ranges(spans):
+        for number, begin, end in self._ranges():
             x[begin:end] = self.send(number, "read", begin, end)
 
     def drop(self) -> None:
         """Gives back what the members hold."""
         self._crew.drop(self._key, self._numbers)
+
+    def _ranges(self) -> Iterator[tuple[int, int, int]]:
+        """(member, begin, end) of pieces of a vector, in its order."""
+        for number, span in enumerate(self.spans):
+            for begin in range(span.own.start, span.own.stop, RANGE):
+                yield number, begin, min(begin + RANGE, span.own.stop)
 
     def _together(self, method: str, arguments: Sequence[Sequence[Any]]) -> list[Any]:
         try:
@@ -192,14 +211,7 @@ class Team:
         except HostLostError:
             raise
         except SparsightError as error:
-            raise DeviceError(f"A device of the cluster failed in {self._key}: {error.message}") from error
-
-
-def ranges(spans: Sequence[Span]) -> Iterator[tuple[int, int, int]]:
-    """(member, begin, end) of pieces of a vector, in its order."""
-    for number, span in enumerate(spans):
-        for begin in range(span.own.start, span.own.stop, RANGE):
-            yield number, begin, min(begin + RANGE, span.own.stop)
+            raise DeviceError(f"A device of the cluster failed while {self._key}: {error.message}") from error
 
 
 @contextmanager

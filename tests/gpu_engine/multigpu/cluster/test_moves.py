@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gpu_engine import cpms
+from gpu_engine.multigpu.cluster.moves import Moves
 from gpu_engine.multigpu.exchange import Transfer
-from gpu_engine.multigpu.moves import Moves
 from tests.gpu_engine.multigpu.devices import LoggingDevice
 
 N = 100

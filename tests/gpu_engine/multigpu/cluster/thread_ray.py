@@ -1,4 +1,4 @@
-"""As much of Ray as ClusterMatrix calls, with threads for actors: what is lost, and when, is up to the test."""
+"""As much of Ray as crews call, with threads for actors: what is lost, and when, is up to the test."""
 
 import queue
 import threading
@@ -122,7 +122,7 @@ class Actor:
         return Method(self, name)
 
     def submit(self, group: str, name: str, arguments: Any) -> futures.Future[Any]:
-        if name in ("load_part", "open"):
+        if name == "open":
             self.device = arguments[1]
         future: futures.Future[Any] = futures.Future()
         with self._lock:
@@ -148,7 +148,7 @@ class Actor:
             future, name, arguments = job
             answer, error = None, None
             try:
-                with LOADING if "load_part" in (arguments[1] if name == "call" else name) else nullcontext():
+                with LOADING if name == "call" and arguments[1] == "load_part" else nullcontext():
                     answer = getattr(self._instance, name)(*arguments)
             except Gone:
                 return

@@ -1,29 +1,27 @@
-"""ClusterMatrix: x := A·x again and again over the devices of several hosts, one Ray actor for each.
+"""ClusterMatrix: x := A·x again and again over the devices of several hosts, by a team of one Ray actor for each.
 
-No actor begins an iteration before all have ended the one before: what is lost with one of them is known to the
-iteration. Actors that are left start anew with those parts that fewer devices have, since one that fetches from a lost
-one waits for ever. Vectors that are needed as a whole come and go range by range.
+No member begins an iteration before all have ended the one before: what is lost with one of them is known to the
+iteration. Those that are left end too, since one that fetches from a lost one waits for ever; a new team has the parts
+that fewer devices have.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from gpu_engine.errors import ConflictError, DeviceLostError, InputError, ParameterError
-from gpu_engine.multigpu.actor_group import ActorGroup, ActorsLostError
-from gpu_engine.multigpu.actors import open_device, open_stored
+from gpu_engine.errors import ConflictError, DeviceLostError, HostLostError, InputError, ParameterError
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.cluster.crew import Cluster, Team, open_crew, open_device
+from gpu_engine.multigpu.cluster.product import ProductMember, open_stored
+from gpu_engine.multigpu.cluster.transport import TransportName
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.placement import Place
-from gpu_engine.multigpu.transport import TransportName
-
-RANGE = 2**22
-"""Elements that are on their way to or from the actors at a time: 32 MB."""
 
 OUTSIDE = "No actor runs: they start and end with the block of a with statement. Use the matrix inside of it."
 
@@ -89,11 +87,10 @@ class ClusterMatrix:
                 f"There are {len(places)} places, and a checkpoint every {checkpoint_every} iterations; "
                 "give at least one of each."
             )
-        self._ray, self._folder, self._places, self._limit_s = ray, folder, tuple(places), limit_s
-        self._exchange, self._overlap = exchange, overlap
-        self._transport, self._open_device = transport, open_device
+        self._cluster = Cluster(ray, tuple(places), transport, lambda _: folder, open_device, limit_s)
+        self._common = folder, exchange, overlap
         self._on_loss, self._checkpoint_every = on_loss, checkpoint_every
-        self._group: ActorGroup | None = None
+        self._crew, self._team = ExitStack(), cast(Team | None, None)
         self._failure: BaseException | None = ConflictError(OUTSIDE)
         self._loaded = False
         self._completed = self._checkpoint_at = 0
@@ -113,11 +110,11 @@ class ClusterMatrix:
         self._close()
 
     @property
-    def group(self) -> ActorGroup:
-        """The actors as they are now; raises ConflictError outside of the block."""
-        if self._group is None:
+    def team(self) -> Team:
+        """The members as they are now, with their parts; raises ConflictError outside of the block."""
+        if self._team is None:
             raise ConflictError(OUTSIDE)
-        return self._group
+        return self._team
 
     def load(self, x: Any) -> None:
         """Sends each device what it owns of x, float64 [n] on the host; raises InputError for another."""
@@ -125,7 +122,7 @@ class ClusterMatrix:
         self._loaded, self.iteration, self._completed, self._checkpoint_at = True, 0, 0, 0
         if self._on_loss == "continue":
             self._checkpoint = np.array(x)
-        self._together(lambda group: self._scatter(group, x))
+        self._together(lambda team: _load(team, x))
 
     def advance(self, iterations: int) -> None:
         """x := A·x so many times; raises DeviceLostError, ConflictError before `load`."""
@@ -139,19 +136,19 @@ class ClusterMatrix:
         self._check(x)
         if not self._loaded:
             raise ConflictError("There is no vector to read; call load first.")
-        self._together(lambda group: self._gather(group, x))
+        self._together(lambda team: team.read(x))
 
-    def _together(self, function: Callable[[ActorGroup], None] | None = None) -> None:
+    def _together(self, function: Callable[[Team], None] | None = None) -> None:
         """Brings all actors to the iteration asked for and calls the function; again with fewer where some are lost."""
         if self._failure is not None:
             raise self._failure
         try:
             while True:
                 try:
-                    group = self._group or self._open()
-                    self._catch_up(group)
-                    return function(group) if function else None
-                except ActorsLostError as lost:
+                    team = self._team or self._open()
+                    self._catch_up(team)
+                    return function(team) if function else None
+                except HostLostError as lost:
                     self._lose(lost)
         except BaseException as error:
             # Others may wait for ever for the one that failed, and vectors differ in their iteration.
@@ -159,59 +156,54 @@ class ClusterMatrix:
             self._close()
             raise
 
-    def _open(self) -> ActorGroup:
-        """New actors at the places that are left, with the vector of the last checkpoint."""
-        self._group = group = ActorGroup(self._ray, self._places, self._limit_s)
-        spans = cut_by_entries(self._stored, (len(self._places),))
-        group.load_parts(self._open_device, self._folder, spans, self._exchange, self._overlap)
-        group.connect(self._transport)
+    def _open(self) -> Team:
+        """A new team at the places that are left, with the vector of the last checkpoint."""
+        count = len(self._cluster.places)
+        crew = self._crew.enter_context(open_crew(self._cluster, count))
+        self._team = team = crew.team("multiplying", count, ProductMember)
+        team.load_parts(cut_by_entries(self._stored, (count,)), *self._common)
         self._completed = self._checkpoint_at
         if self._checkpoint is not None:
-            self._scatter(group, self._checkpoint)
-        return group
+            _load(team, self._checkpoint)
+        return team
 
-    def _catch_up(self, group: ActorGroup) -> None:
+    def _catch_up(self, team: Team) -> None:
         while self._completed < self.iteration:
-            group.step()
+            # Whoever fails ends them all: its own error is what is raised.
+            team.each("advance", 1)
             self._completed += 1
             if self._checkpoint is not None and self._completed - self._checkpoint_at >= self._checkpoint_every:
                 # The old one is whole until the new one is.
                 vector = np.empty_like(self._checkpoint)
-                self._gather(group, vector)
+                team.read(vector)
                 self._checkpoint, self._checkpoint_at = vector, self._completed
 
-    def _lose(self, lost: ActorsLostError) -> None:
+    def _lose(self, lost: HostLostError) -> None:
         """Goes on without the places that were lost, or raises DeviceLostError."""
         self._close()
-        self._places = tuple(place for place in self._places if place not in lost.places)
+        if not lost.places:
+            raise DeviceLostError(lost.message) from lost
+        left = tuple(place for place in self._cluster.places if place not in lost.places)
+        self._cluster = replace(self._cluster, places=left)
         iteration = self._completed + 1
-        if self._on_loss == "raise" or not self._places:
+        if self._on_loss == "raise" or not left:
             names = ", ".join(str(place) for place in lost.places)
             raise DeviceLostError(
-                f"Lost before iteration {iteration} was whole: {names}. {lost} Mend or leave out what was lost "
+                f"Lost before iteration {iteration} was whole: {names}. {lost.reason} Mend or leave out what was lost "
                 "and start again; on_loss='continue' goes on with the devices that are left."
             ) from lost
         self.losses += tuple(Loss(place, iteration, self._checkpoint_at) for place in lost.places)
 
     def _close(self) -> None:
-        if self._group is not None:
-            self._group.close()
-            self._group = None
-
-    def _scatter(self, group: ActorGroup, x: Any) -> None:
-        for number, begin, end in self._ranges(group):
-            group.load(number, begin, x[begin:end])
-
-    def _gather(self, group: ActorGroup, x: Any) -> None:
-        for number, begin, end in self._ranges(group):
-            x[begin:end] = group.read(number, begin, end)
-
-    def _ranges(self, group: ActorGroup) -> Iterator[tuple[int, int, int]]:
-        """(actor, begin, end) of pieces of the vector, in its order."""
-        for number, span in enumerate(group.spans):
-            for begin in range(span.own.start, span.own.stop, RANGE):
-                yield number, begin, min(begin + RANGE, span.own.stop)
+        self._team = None
+        self._crew.close()
 
     def _check(self, x: Any) -> None:
         if x.dtype != np.float64 or x.shape != (self._stored.n_rows,):
             raise InputError(f"The vector is {x.dtype} {x.shape}; the matrix needs float64 ({self._stored.n_rows},).")
+
+
+def _load(team: Team, x: Any) -> None:
+    team.load(x)
+    # From here on its vector is what it has loaded.
+    team.each("run", "advance", 0)

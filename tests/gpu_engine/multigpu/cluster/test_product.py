@@ -1,4 +1,4 @@
-"""Parts split on their way to a device, and the two streams of actors, in every order in which they may run."""
+"""Members that iterate products on parts with cut rows: their two streams in every order in which they may run."""
 
 import threading
 from concurrent.futures import Future
@@ -9,22 +9,23 @@ import numpy as np
 import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.multigpu.actor_group import ActorGroup
 from gpu_engine.multigpu.cluster import ClusterMatrix
+from gpu_engine.multigpu.cluster.crew import Cluster, open_crew
+from gpu_engine.multigpu.cluster.product import ProductMember
+from gpu_engine.multigpu.cluster.transport import TRANSPORTS, Endpoint, Move
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import ExchangeName, Transfer
 from gpu_engine.multigpu.partition import find_partitioning
 from gpu_engine.multigpu.placement import find_places
-from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Move
-from tests.battery import coo, with_row_lengths
+from gpu_engine.multigpu.rank_state import SUMS
+from tests.battery import coo
+from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.devices import LoggingDevice
 from tests.gpu_engine.multigpu.scheduled import Order, ScheduledDevice, seeds
 from tests.gpu_engine.multigpu.stored import stored
 from tests.gpu_engine.multigpu.test_exchange import ORDERED, iterated, overlaps
-from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 
 PATIENCE_S = 60.0
-UNEVEN = with_row_lengths([0, 12, 0, 1, 12, 12, 0, 0, 1, 0, 3, 0], 12, 5)
 
 
 class HeldOrder(Order):
@@ -97,44 +98,50 @@ def send(array: Any, room: Future[Any], done: Future[None]) -> None:
 def test_streams_alone_keep_the_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, overlap: bool
 ) -> None:
-    """Nine iterations are launched before anything runs, with cut rows; all sums are exact."""
-    monkeypatch.setitem(TRANSPORTS, "nccl", StreamTransport)
+    """All exchanges and nine iterations are launched before any of it runs; all sums are exact."""
+
+    class Holding(StreamTransport):
+        def __init__(self, endpoint: Endpoint, rendezvous_id: Any) -> None:
+            super().__init__(endpoint, rendezvous_id)
+            order.held = True
+
+    monkeypatch.setitem(TRANSPORTS, "nccl", Holding)
     matrix, order, ray = ORDERED[seed % 3], HeldOrder(seed), ThreadRay(a=4)
     exchange: ExchangeName = "image" if seed % 2 else "all-gather"
     spans = cut_by_entries(find_partitioning("pCSR").store(matrix), (4,))
     devices = {name: order.device(name) for name in (f"virtual:{i}" for i in range(4))}
     for device in devices.values():
         device.copy_stream()
-    group = ActorGroup(ray, find_places(ray, "CPU"), PATIENCE_S)
+    folder = stored(tmp_path / "matrix", matrix)
+    cluster = Cluster(ray, find_places(ray, "CPU"), "nccl", lambda _: folder, devices.__getitem__, PATIENCE_S)
     x, found = np.arange(1.0, 6.0), np.empty(5)
-    group.load_parts(devices.__getitem__, stored(tmp_path / "matrix", matrix), spans, exchange, overlap)
-    group.connect("nccl")
-    for number, span in enumerate(spans):
-        group.load(number, span.own.start, x[span.own])
-    order.held = True
-    for _ in range(9):
-        group.step()
-    order.held = False
-    order.random.seed(seed)
-    order.run()
-    for number, span in enumerate(spans):
-        found[span.own] = group.read(number, span.own.start, span.own.stop)
-    group.close()
+    with open_crew(cluster, 4) as crew:
+        team = crew.team("multiplying", 4, ProductMember)
+        team.load_parts(spans, folder, exchange, overlap)
+        team.load(x)
+        team.together("run", "advance", 0)
+        for _ in range(9):
+            team.together("advance", 1)
+        order.held = False
+        order.random.seed(seed)
+        order.run()
+        team.read(found)
     np.testing.assert_array_equal(found, iterated(matrix, x, 9)[0])
 
 
 class Arriving(LoggingDevice):
-    """A second stream in which what arrives waits for a product."""
+    """A second stream in which what arrives of the vector waits for a product."""
 
     meeting: threading.Barrier
 
     def upload(self, host: Any, array: Any) -> None:
-        self._launch(self.meeting.wait, PATIENCE_S)
+        if array.size > SUMS:
+            self._launch(self.meeting.wait, PATIENCE_S)
         super().upload(host, array)
 
 
 class Meeting(LoggingDevice):
-    """A device whose local products wait for what arrives."""
+    """A device whose local products wait for what arrives; loading a part multiplies once."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -149,7 +156,7 @@ class Meeting(LoggingDevice):
     def call(self, function: Any, *arguments: Any) -> None:
         if function is self.operations.multiply:
             self.products += 1
-            if self.products % 2:
+            if self.products % 2 and self.products > 2:
                 self._launch(self.meeting.wait, PATIENCE_S)
         super().call(function, *arguments)
 

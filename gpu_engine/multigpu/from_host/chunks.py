@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from gpu_engine.errors import ParameterError
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.chunk import ENTRY_BYTES, Chunk, whole_chunk
-from gpu_engine.multigpu.device_chunks import DeviceChunks
-from gpu_engine.multigpu.packer import Packer, Staging
+from gpu_engine.multigpu.from_host.device_chunks import DeviceChunks
+from gpu_engine.multigpu.from_host.packer import Packer, Staging
+from gpu_engine.multigpu.from_host.spmv import PACKING, Phases
+from gpu_engine.multigpu.from_host.strategies import Strategy
 from gpu_engine.multigpu.partition import Span, StoredMatrix
-from gpu_engine.multigpu.spmv import PACKING, Phases
-from gpu_engine.multigpu.strategies import Strategy
 
 CHUNK_ENTRIES, CHUNKS_MAX = 2**22, 32
 """A chunk has about so many entries, which cross a link in a millisecond; of a larger part at most so many chunks are

@@ -2,7 +2,7 @@
 
 import threading
 
-from gpu_engine.multigpu.transport import Mailbox
+from gpu_engine.multigpu.cluster.transport import Mailbox
 
 
 def test_what_arrives_early_waits_for_its_exchange() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 from gpu_engine.multigpu import packed_stretches
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.chunk import ENTRY_BYTES
+from gpu_engine.multigpu.from_host.spmv import PACKING
 from gpu_engine.multigpu.packed_stretches import STRETCH
 from gpu_engine.multigpu.partition import StoredMatrix
-from gpu_engine.multigpu.spmv import PACKING
 
 TRIALS = 3
 """The fastest counts: a bound is what could be."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.cluster.transport import Move
 from gpu_engine.multigpu.exchange import Transfer
 from gpu_engine.multigpu.fetches import Outbox
-from gpu_engine.multigpu.transport import Move
 
 ANYONE = -1
 """The target of what several may take."""

@@ -1,4 +1,4 @@
-"""What happens on two Ray nodes of this machine, as JSON: `python -m tests.gpu_engine.multigpu.ray_scenarios FOLDER`.
+"""Scenarios on two Ray nodes of this machine: `python -m tests.gpu_engine.multigpu.cluster.ray_scenarios FOLDER`.
 
 Runs in a process of its own: the tests of the queue have a Ray of theirs, and a process has but one.
 """
@@ -22,7 +22,7 @@ import numpy as np
 from gpu_engine.multigpu.cluster import ClusterMatrix
 from gpu_engine.multigpu.placement import Place, find_places
 from gpu_engine.multigpu.virtual import VirtualDevice
-from tests.gpu_engine.multigpu.ray_nodes import ray_nodes
+from tests.gpu_engine.multigpu.cluster.ray_nodes import ray_nodes
 
 HOSTS = ("a", "b")
 PATIENCE_S = 120.0
@@ -73,7 +73,7 @@ class Scenarios:
         found = np.full(self.x("crossed").size, np.nan)
         matrix.read(found)
         losses = [(str(loss.place), loss.iteration, loss.resumed_from) for loss in matrix.losses]
-        return {"found": found.tolist(), "losses": losses, "spans": [s.entries for s in matrix.group.spans]}
+        return {"found": found.tolist(), "losses": losses, "spans": [s.entries for s in matrix.team.spans]}
 
     def x(self, name: str) -> Any:
         return np.load(self.folder / name / "x.npy")
@@ -88,7 +88,7 @@ class Scenarios:
             first = self.told(matrix)
             matrix.load(x[::-1].copy())
             matrix.advance(3)
-            part_bytes = [info.n_bytes for info in matrix.group.part_infos]
+            part_bytes = [part.n_bytes for part in matrix.team.parts]
             return {"first": first, "second": self.told(matrix), "bytes": part_bytes}
 
     def large(self) -> dict[str, Any]:
@@ -103,21 +103,24 @@ class Scenarios:
 
     def killed(self) -> dict[str, Any]:
         """Of a device on each node that of `b` is killed in the fourth iteration, after it has sent what it owns."""
-        return self.held(self.places[1:3], "raise", False, 4, lambda pid: os.kill(pid, signal.SIGKILL))
+        return self.held(self.places[1:3], "raise", False, 5, lambda pid: os.kill(pid, signal.SIGKILL))
 
     def killed_and_continued(self) -> dict[str, Any]:
         """There is another one on `b`; both wait for what the killed one has not sent before its local product."""
-        return self.held(self.places[1:], "continue", True, 7, lambda pid: os.kill(pid, signal.SIGKILL))
+        return self.held(self.places[1:], "continue", True, 9, lambda pid: os.kill(pid, signal.SIGKILL))
 
     def node(self) -> dict[str, Any]:
         """The node `b` is killed while its first device is at the remote product of the fourth iteration."""
         end = partial(self.cluster.remove_node, self.nodes["b"], allow_graceful=False)
-        return self.held(self.places[1:], "continue", True, 8, lambda _: end())
+        return self.held(self.places[1:], "continue", True, 10, lambda _: end())
 
     def held(
         self, places: tuple[Place, ...], on_loss: Any, overlap: bool, product: int, end: Callable[[int], None]
     ) -> dict[str, Any]:
-        """Seven iterations, in one of whose products the second place is held until `end` has done what it does."""
+        """Seven iterations, in one of whose products the second place is held until `end` has done what it does.
+
+        product  counted from those of its blocks that load its part
+        """
         file = Path(tempfile.mkdtemp(dir=self.folder)) / "held"
         ending = threading.Thread(target=lambda: end(_number_in(file)))
         ending.start()

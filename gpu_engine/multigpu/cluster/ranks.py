@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.measure.stopwatch import now
-from gpu_engine.multigpu.actors import PartInfo
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.cluster_member import TeamMember
+from gpu_engine.multigpu.cluster.member import PartInfo, TeamMember
 from gpu_engine.multigpu.exchange import ExchangeName
 from gpu_engine.multigpu.partition import Part, Span
 from gpu_engine.multigpu.rank_state import SUMS, RankState
@@ -50,9 +49,9 @@ class RankMember(TeamMember, RankState):
 
     def load_part(
         self,
-        graph: Graph,
         spans: Sequence[Span],
         number: int,
+        graph: Graph,
         params: PageRankParams,
         segments: int,
         exchange: ExchangeName,

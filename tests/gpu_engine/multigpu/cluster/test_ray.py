@@ -15,21 +15,21 @@ from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.partition import find_partitioning
 from tests.battery import coo
+from tests.gpu_engine.multigpu.cluster.test_matrix import rows_with_remote
 from tests.gpu_engine.multigpu.stored import crossed, stored
-from tests.gpu_engine.multigpu.test_cluster import rows_with_remote
 from tests.gpu_engine.multigpu.test_exchange import iterated
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 N, N_LARGE = 120, 60_000
 X = np.arange(float(N)) % 7 - 3
 
 NO_RAY = importlib.util.find_spec("ray") is None and os.environ.get("CI") != "true"
-CLUSTER = ("actor_group", "actors", "cluster", "moves", "placement", "transport")
+CLUSTER = ("cluster/*", "placement")
 pytestmark = [
     pytest.mark.skipif(NO_RAY, reason="Ray is not installed."),
     pytest.mark.full(
         *(f"gpu_engine/multigpu/{module}.py" for module in CLUSTER),
-        *("tests/gpu_engine/multigpu/test_cluster_ray.py", "tests/gpu_engine/multigpu/ray_scenarios.py"),
+        *("tests/gpu_engine/multigpu/cluster/test_ray.py", "tests/gpu_engine/multigpu/cluster/ray_scenarios.py"),
     ),
 ]
 
@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def told(folder: Path) -> dict[str, Any]:
     """What all scenarios tell."""
-    command = [sys.executable, "-m", "tests.gpu_engine.multigpu.ray_scenarios", str(folder)]
+    command = [sys.executable, "-m", "tests.gpu_engine.multigpu.cluster.ray_scenarios", str(folder)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=500)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     found: dict[str, Any] = json.loads((folder / "told.json").read_text())

@@ -14,12 +14,24 @@ from typing import Any
 import numpy as np
 
 from gpu_engine.multigpu.base import Device
-from gpu_engine.multigpu.exchange import Transfer
+from gpu_engine.multigpu.cluster.moves import Moves
+from gpu_engine.multigpu.cluster.transport import TRANSPORTS, Endpoint, Mailbox, Transport, TransportName
+from gpu_engine.multigpu.exchange import Halo, Transfer
 from gpu_engine.multigpu.iteration import Member
-from gpu_engine.multigpu.moves import Moves
 from gpu_engine.multigpu.rank_state import SUMS
 from gpu_engine.multigpu.replay import Replays
-from gpu_engine.multigpu.transport import TRANSPORTS, Endpoint, Mailbox, Transport, TransportName
+
+
+@dataclass(frozen=True, slots=True)
+class PartInfo:
+    """What a member has of the matrix.
+
+    halo     which elements of the vector its device has
+    n_bytes  bytes of what lies on its device
+    """
+
+    halo: Halo
+    n_bytes: int
 
 
 class TeamMember:
@@ -45,10 +57,12 @@ class TeamMember:
         number: int,
         peers: Sequence[Any],
         transfers: Sequence[Transfer],
+        shares: Sequence[Transfer],
     ) -> None:
         """Joins the team, and does everything once: nothing is loaded later on, while a peer is awaited.
 
         transfers  that begin or end here, in one order for the whole team: what is fetched before a product
+        shares     of the whole team: what is added after a product, of rows that several members share
         """
         stream = self._member.copy_stream
         endpoint = Endpoint(number, peers, stream, self._put, self._mailbox)
@@ -56,6 +70,9 @@ class TeamMember:
         self._held.callback(self._transport.close)
         self._number, self._count = number, len(peers)
         self._moves = Moves(stream, number, transfers, self._segments)
+        own = [share for share in shares if number in (share.source, share.target)]
+        self._shares, self._share_moves = shares, Moves(stream, number, own)
+        self._inbox = self._device.allocate(sum(share.target == number for share in shares), np.float64)
         self._told = self._device.allocate(SUMS * self._count, np.float64)
         self._host_sums = self._device.allocate_host(SUMS * self._count, np.float64)
         self._sum_moves = Moves(stream, number, self._sum_transfers()).pack(self._told, self._told)
@@ -91,6 +108,19 @@ class TeamMember:
         """Launches, on the copy stream, the exchange of elements of a vector, of segments the first k."""
         self._transport.launch(self._moves.pack(vector, vector, k))
         self._moves.unpack(vector, k)
+
+    def _move_shares(self, y: Any) -> None:
+        """Launches the exchange of what members have of rows of y that others own; `_add_shares` comes next."""
+        self._member.start()
+        self._transport.launch(self._share_moves.pack(y, self._inbox))
+        self._member.wait()
+
+    def _add_shares(self, y: Any) -> None:
+        """Launches the sum of what has arrived and of the last row that this member owns."""
+        last = y[self._member.halo.own.stop - 1 : self._member.halo.own.stop]
+        for share in self._shares:
+            if share.target == self._number:
+                self._device.call(self._device.operations.add, last, self._inbox[share.here], None)
 
     def _tell(self, sums: Any) -> None:
         """Launches the exchange of SUMS numbers; once they are there, host_sums has those of all, member by member."""

@@ -14,10 +14,10 @@ import pytest
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.multigpu.base import Device
+from gpu_engine.multigpu.from_host.spmv import PHASES, DistributedMatrix, Phases
+from gpu_engine.multigpu.from_host.strategies import PAPER_STRATEGIES, STRATEGIES, Strategy, find_strategy
 from gpu_engine.multigpu.merge import MERGES
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, StoredMatrix, find_partitioning
-from gpu_engine.multigpu.spmv import PHASES, DistributedMatrix, Phases
-from gpu_engine.multigpu.strategies import PAPER_STRATEGIES, STRATEGIES, Strategy, find_strategy
 from gpu_engine.multigpu.topology import simulated
 from gpu_engine.multigpu.virtual import virtual_devices
 from gpu_engine.verify import EPSILON, POISON, Reference, check, reference

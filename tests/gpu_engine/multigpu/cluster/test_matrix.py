@@ -1,6 +1,6 @@
 """Products iterated by actors, by value against SciPy, and what is said and done where some are lost.
 
-The actors are threads here; those of Ray are in test_cluster_ray.py.
+The actors are threads here; those of Ray are in test_ray.py.
 """
 
 import itertools
@@ -22,17 +22,16 @@ from gpu_engine.errors import (
     SparsightError,
     UnavailableError,
 )
-from gpu_engine.multigpu import actors, cluster
-from gpu_engine.multigpu.cluster import ClusterMatrix, Loss
+from gpu_engine.multigpu.cluster import ClusterMatrix, Loss, crew, product
 from gpu_engine.multigpu.cut import cut_by_entries
 from gpu_engine.multigpu.exchange import EXCHANGES, ExchangeName
 from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning
 from gpu_engine.multigpu.placement import Place, find_places
 from tests.battery import dense
+from tests.gpu_engine.multigpu.cluster.thread_ray import ThreadRay
 from tests.gpu_engine.multigpu.devices import LoggingDevice
 from tests.gpu_engine.multigpu.stored import crossed, stored
 from tests.gpu_engine.multigpu.test_exchange import check, iterated, overlaps, scaled, squares
-from tests.gpu_engine.multigpu.thread_ray import ThreadRay
 
 N = 120
 X = np.arange(float(N)) % 7 - 3
@@ -95,7 +94,8 @@ def scripted(moment: Moment = LOCAL, **events: Event) -> Callable[[str], Scripte
         mine = {int(when[3:]): event for when, event in events.items() if name == f"virtual:{when[1]}"}
         mine.pop(0, lambda: None)()
         device = Scripted(name)
-        device.events = {(when - 1) * moment.products + moment.product: event for when, event in mine.items()}
+        # Loading a part multiplies once.
+        device.events = {when * moment.products + moment.product: event for when, event in mine.items()}
         return device
 
     return opened
@@ -118,19 +118,19 @@ def test_products_of_all_matrices(
     """Poisoned memory shows a read before its fetch; a second vector comes after the first."""
     matrix, ray = scaled(matrix), ThreadRay(a=count)
     folder, places = stored(tmp_path / "matrix", matrix), find_places(ray, "CPU")
-    with ClusterMatrix(ray, folder, places, exchange=exchange, overlap=overlap, open_device=LoggingDevice) as product:
+    with ClusterMatrix(ray, folder, places, exchange=exchange, overlap=overlap, open_device=LoggingDevice) as driver:
         for seed, iterations in ((1, 5), (2, 2)):
             x = np.random.default_rng(seed).uniform(-1.0, 1.0, matrix.n_rows)
-            product.load(x)
-            product.advance(1)
-            product.advance(iterations - 1)
-            check(matrix, x, iterations, read(product, matrix.n_rows))
+            driver.load(x)
+            driver.advance(1)
+            driver.advance(iterations - 1)
+            check(matrix, x, iterations, read(driver, matrix.n_rows))
 
 
 def test_ranges_of_a_vector_come_one_after_the_other(
     ray: ThreadRay, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "RANGE", 7)
+    monkeypatch.setattr(crew, "RANGE", 7)
     with ClusterMatrix(ray, folder, PLACES, open_device=scripted()) as matrix:
         matrix.load(X)
         np.testing.assert_array_equal(read(matrix), X)
@@ -166,18 +166,18 @@ def test_an_actor_reads_its_own_part_alone(
     Where exchanges overlap with products the remote entries have pointers and numbers of their rows.
     """
     log: list[tuple[str, int, int]] = []
-    whole = actors.open_stored(folder)
+    whole = product.open_stored(folder)
 
     def watched(path: Path) -> StoredMatrix:
         assert path == folder
         arrays = (Watched(name, getattr(whole, name), log) for name in ("major", "minor", "values"))
         return StoredMatrix(whole.partitioning, N, N, *arrays)
 
-    monkeypatch.setattr(actors, "open_stored", watched)
+    monkeypatch.setattr(product, "open_stored", watched)
     spans = cut_by_entries(find_partitioning("pCSR").store(crossed(N)), (4,))
     with ClusterMatrix(ray, folder, PLACES, overlap=overlap, open_device=scripted()) as matrix:
-        assert matrix.group.spans == spans
-        found = [info.n_bytes for info in matrix.group.part_infos]
+        assert matrix.team.spans == spans
+        found = [part.n_bytes for part in matrix.team.parts]
         remote = [4 * (2 * rows_with_remote(span) + 1) if overlap else 0 for span in spans]
         assert found == [
             12 * s.entries + 4 * (s.stop - s.first + 1) + more for s, more in zip(spans, remote, strict=True)
@@ -218,7 +218,7 @@ def test_others_go_on_from_the_last_vector_that_was_kept(
             matrix.advance(2)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 8)[0])
         assert matrix.losses == (Loss(lost, iteration, (iteration - 1) // 3 * 3),)
-        assert len(matrix.group.spans) == 3
+        assert len(matrix.team.spans) == 3
 
 
 @moments
@@ -230,7 +230,7 @@ def test_a_host_that_is_lost_and_then_another_device(ray: ThreadRay, folder: Pat
         matrix.advance(10)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 10)[0])
         assert matrix.losses == (*(Loss(place, 5, 3) for place in PLACES[2:]), Loss(PLACES[0], 9, 6))
-        assert len(matrix.group.spans) == 1
+        assert len(matrix.team.spans) == 1
 
 
 @pytest.mark.parametrize("moment", ["load", "read"])
@@ -253,6 +253,7 @@ def test_a_device_that_does_not_even_start(ray: ThreadRay, folder: Path) -> None
         matrix.advance(2)
         np.testing.assert_array_equal(read(matrix), iterated(crossed(N), X, 2)[0])
         assert matrix.losses == (Loss(PLACES[2], 1, 0),)
+        assert not any(actor.alive for actor in ray.actors[:4])
 
 
 @moments
@@ -321,7 +322,7 @@ def test_actors_end_with_the_block(ray: ThreadRay, folder: Path) -> None:
     with ClusterMatrix(ray, folder, PLACES, open_device=scripted()) as matrix:
         assert [actor.alive for actor in ray.actors] == [True] * 4
     assert [actor.alive for actor in ray.actors] == [False] * 4
-    for call in (lambda: matrix.group, lambda: matrix.load(X)):
+    for call in (lambda: matrix.team, lambda: matrix.load(X)):
         with pytest.raises(ConflictError, match="Use the matrix inside of it"):
             call()
     assert len(ray.actors) == 4

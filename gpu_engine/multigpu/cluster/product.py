@@ -1,54 +1,94 @@
-"""ProductMember: x := A·x again and again on one device of a cluster, with its rows of the matrix and of x."""
+"""ProductMember: x := A·x again and again on one device of a cluster, with its part of the matrix and of x."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from gpu_engine.errors import InputError, quote
 from gpu_engine.measure.stopwatch import now
-from gpu_engine.multigpu.actors import PARTITIONING, PartInfo, read_member
 from gpu_engine.multigpu.blocks import Block
-from gpu_engine.multigpu.cluster_member import TeamMember
-from gpu_engine.multigpu.exchange import ExchangeName
-from gpu_engine.multigpu.iteration import iterate
-from gpu_engine.multigpu.partition import Span
+from gpu_engine.multigpu.cluster.member import PartInfo, TeamMember
+from gpu_engine.multigpu.exchange import ExchangeName, halo_of
+from gpu_engine.multigpu.iteration import iterate, member_of
+from gpu_engine.multigpu.partition import Span, StoredMatrix, find_partitioning, localize, part_of
 from gpu_engine.multigpu.resident import BATCH
 
 Act = Literal["advance", "exchange", "multiply"]
 """An iteration, or one of the two things that it is made of."""
 
+PARTITIONING = find_partitioning("pCSR")
+
+
+def open_stored(folder: Path) -> StoredMatrix:
+    """The matrix of a folder with indptr.npy, indices.npy, values.npy and meta.json, memory-mapped.
+
+    Raises InputError where they are not there or do not fit each other.
+    """
+    try:
+        meta = json.loads((folder / "meta.json").read_bytes())
+        n_rows, n_cols = int(meta["n_rows"]), int(meta["n_cols"])
+        indptr, indices, values = (
+            np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            for name in ("indptr", "indices", "values")
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{quote(folder)} holds no matrix that can be read here: {error}. Every host needs it at the same path."
+        ) from error
+    if (indptr.shape, indices.shape) != ((n_rows + 1,), values.shape) or (indices.dtype, values.dtype) != ("i4", "f8"):
+        raise InputError(f"The arrays in {quote(folder)} are not those of a matrix of {n_rows} × {n_cols} in CSR.")
+    return StoredMatrix(PARTITIONING, n_rows, n_cols, indptr, indices, values)
+
 
 class ProductMember(TeamMember):
-    """Whole rows of a square matrix, and a vector that stays; what comes often is launched by the batch."""
+    """A part of a square matrix, and a vector that stays; what comes often is launched by the batch.
+
+    It owns the elements of the rows that begin in its part; of a row that began earlier its share is added elsewhere.
+    """
 
     def load_part(
-        self, folder: Path, spans: Sequence[Span], number: int, exchange: ExchangeName, overlap: bool
+        self, spans: Sequence[Span], number: int, folder: Path, exchange: ExchangeName, overlap: bool
     ) -> PartInfo:
-        """Reads its part onto its device, with `overlap` as a diagonal and an off-diagonal block.
+        """Reads its part, and no more, onto its device, with `overlap` as a diagonal and an off-diagonal block.
 
         folder  indptr.npy, indices.npy, values.npy and meta.json of the matrix, at this path on all hosts
-        spans   whole rows: no other part has entries of them
         Raises InputError and what the device raises.
         """
-        device = self._device
-        self._member = member = read_member(device, folder, spans, number, exchange, overlap)
-        own = spans[number].own
-        self._first, self._shift, self._current = own.start, member.halo.own.start - own.start, 0
-        self._vectors = [device.allocate(member.halo.size, np.float64) for _ in "xy"]
+        device, own, stored = self._device, spans[number].own, open_stored(folder)
+        part = part_of(stored, spans[number], localize(stored, spans[number]))
+        halo = halo_of(spans, number, part, stored.n_rows, exchange)
+        self._member = member = member_of(device, PARTITIONING, part, halo, stored.n_rows, overlap)
+        self._first, self._shift, self._current = own.start, halo.own.start - own.start, 0
+        self._vectors = [device.allocate(halo.size, np.float64) for _ in "xy"]
         self._start = device.allocate(own.stop - own.start, np.float64)
         # Memory that nobody has written may hold what slows a product down.
         for vector in (*self._vectors, self._start):
             device.call(vector.fill, 0.0)
         self._multiply()
         self.synchronize()
-        return PartInfo.of(member)
+        return PartInfo(halo, member.stored_bytes)
+
+    def connect(self, *arguments: Any) -> None:
+        """Joins the team; kernels that pack and add shares run once, for no peer is awaited yet."""
+        super().connect(*arguments)
+        # The first product overwrites it.
+        y = self._vectors[1]
+        self._share_moves.pack(y, self._inbox)
+        self._add_shares(y)
+        self.synchronize()
 
     def load(self, begin: int, values: Any) -> None:
         """Elements of the vector that it owns, from `begin` of the whole on: what every run starts from."""
         first = begin - self._first
         self._device.upload(values, self._start[first : first + values.size])
         self._device.synchronize()
+
+    def advance(self, iterations: int) -> None:
+        """So many iterations from where the vector is; all members do the same."""
+        self._repeat("advance", iterations)
 
     def run(self, act: Act, times: int) -> None:
         """Does something so many times, an iteration from the vector that was loaded; all members do the same.
@@ -96,6 +136,10 @@ class ProductMember(TeamMember):
 
     def _advance(self) -> None:
         self._iterate(self._fetch, ahead=self._ahead)
+        if self._shares:
+            y = self._vectors[1 - self._current]
+            self._move_shares(y)
+            self._add_shares(y)
         self._current = 1 - self._current
 
     def _exchange(self) -> None:

@@ -15,9 +15,9 @@ import numpy as np
 from gpu_engine.errors import InputError, ParameterError
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cut import cut_group
+from gpu_engine.multigpu.from_host.strategies import Strategy, node_groups
 from gpu_engine.multigpu.merge import MERGES, MergePlace, PartialResults, PartProduct
 from gpu_engine.multigpu.partition import Part, Span, StoredMatrix, localize, part_of
-from gpu_engine.multigpu.strategies import Strategy, node_groups
 
 PHASES = ("partition", "distribute", "compute", "merge")
 """Cutting, and the local lines of each part; copying parts and vectors to the devices; the products; from partial

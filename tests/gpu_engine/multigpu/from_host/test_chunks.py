@@ -10,16 +10,16 @@ import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
-from gpu_engine.multigpu import chunks
 from gpu_engine.multigpu.chunk import Chunk, whole_chunk
-from gpu_engine.multigpu.chunks import ChunkedProduct, ChunkSpan, _Feed
+from gpu_engine.multigpu.from_host import chunks
+from gpu_engine.multigpu.from_host.chunks import ChunkedProduct, ChunkSpan, _Feed
+from gpu_engine.multigpu.from_host.spmv import COLD_PHASES, PACKING, Phases
+from gpu_engine.multigpu.from_host.strategies import STRATEGIES, Strategy, find_strategy
 from gpu_engine.multigpu.partition import Span, find_partitioning
-from gpu_engine.multigpu.spmv import COLD_PHASES, PACKING, Phases
-from gpu_engine.multigpu.strategies import STRATEGIES, Strategy, find_strategy
 from gpu_engine.verify import POISON, check, reference
 from tests.battery import BATTERY
 from tests.gpu_engine.multigpu.devices import LoggingDevice, logging_devices
-from tests.gpu_engine.multigpu.packable import PACKABLE
+from tests.gpu_engine.multigpu.from_host.packable import PACKABLE
 
 IN_CHUNKS = [strategy for strategy in STRATEGIES if strategy.in_chunks]
 strategies = pytest.mark.parametrize("strategy", IN_CHUNKS, ids=lambda s: s.name)
@@ -180,7 +180,7 @@ def test_what_fails_is_raised(devices: Sequence[LoggingDevice], monkeypatch: pyt
                 product.multiply(x, y)
         with monkeypatch.context() as patch:
             packing.clear()
-            patch.setattr("gpu_engine.multigpu.chunks.Packer.pack", fail)
+            patch.setattr("gpu_engine.multigpu.from_host.chunks.Packer.pack", fail)
             patch.setattr(_Feed, "take", take_late)
             with pytest.raises(ZeroDivisionError):
                 product.multiply(x, y)
