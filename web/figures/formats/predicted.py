@@ -41,10 +41,8 @@ class Point:
     @property
     def interval(self) -> tuple[float, float]:
         """That of the ratio: a prediction has none."""
-        m = self.measurement
-        return (m.ci_low_s or m.median_s or 0.0) / self.predicted_s, (
-            m.ci_high_s or m.median_s or 0.0
-        ) / self.predicted_s
+        low, high = marks.interval_of(self.measurement)
+        return low / self.predicted_s, high / self.predicted_s
 
 
 @dataclass(frozen=True, slots=True)
