@@ -15,10 +15,10 @@ from server import catalogue, devices, recorded_results
 from server.store import Store
 from web import histories, kernels
 from web.figures import bandwidth, busy, case_history, history
-from web.figures.base import Figure
+from web.figures.base import Drawing, Figure
 from web.figures.headline import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
-from web.pictures import picture
+from web.pictures import Picture, picture
 from web.provenance import provenance_of
 from web.results import results_of, with_set, with_traces
 from web.selection import NAMES, Selection
@@ -100,11 +100,11 @@ def _draw_case_history(session: Session, _: Store, selection: Selection) -> Draw
     return Drawn(drawn, [f"{cases.matrix}, {cases.device}, {cases.cache}"], busy.keys(cases.busy))
 
 
-def _of_matrix(figure: Any) -> Source:
+def _of_matrix(figure: Drawing[Picture]) -> Source:
     return Source(figure.title, "matrix", NAMES, partial(_draw_matrix, figure))
 
 
-def _draw_matrix(figure: Any, session: Session, store: Store, selection: Selection) -> Drawn:
+def _draw_matrix(figure: Drawing[Picture], session: Session, store: Store, selection: Selection) -> Drawn:
     row = catalogue.get_matrix(session, _one_matrix(selection))
     seen = picture(store, row)
     if seen is None:

@@ -1,7 +1,7 @@
 """Bars, points and panels of bars, with their hover texts and intervals: what the figures of every study share."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -10,15 +10,13 @@ from gpu_engine.records import Measurement
 from gpu_engine.text.units import Unit, seconds
 from web.figures import busy
 from web.figures.base import escape
-from web.figures.panels import panels
+from web.figures.panels import Item, panels
 
 LETTER_PX, FONT = 7, 12
 """How wide a letter of a label is, and its size, where none is given."""
 
 Mark = tuple[Any, Any, str, *tuple[busy.Evidence, ...]]
 """(x, y, hover text) of a bar or a point, and the measurements behind it, if any; None: no place on that axis."""
-
-Panel = TypeVar("Panel")
 
 
 def hover(title: str, after: str = "", *lines: str) -> str:
@@ -122,7 +120,7 @@ def bar_panels(
     return figure
 
 
-def first_panels(every: Sequence[Panel], rows: Callable[[Panel], int], rows_max: int) -> list[Panel]:
+def first_panels(every: Sequence[Item], rows: Callable[[Item], int], rows_max: int) -> list[Item]:
     """The panels until they have so many rows together, the first in any case."""
     total = 0
     for number, panel in enumerate(every):

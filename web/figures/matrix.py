@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from gpu_engine.text.units import THIN, count
 from web.figures.base import Drawing, blank
 from web.palette import OKABE_ITO, SEQUENTIAL
+from web.pictures import Picture
 
 SIDE_PX = 380
 WHOLE, SEPARATORS = ",d", f".{THIN}"
@@ -106,7 +107,7 @@ def row_lengths(bins: Sequence[tuple[int, int, int]]) -> go.Figure:
     return figure
 
 
-MATRIX_FIGURES = (
+MATRIX_FIGURES: tuple[Drawing[Picture], ...] = (
     Drawing(
         "spy", "Where the entries of a matrix lie", lambda picture: spy(picture.spy, picture.n_rows, picture.n_cols)
     ),

@@ -80,7 +80,7 @@ def _numbers(results: Results) -> Sequence[Choice]:
 
 
 def _phases(results: Results) -> Sequence[str]:
-    return (phases.TIMES, phases.SHARES) if phases.info(results.data).bars.every else ()
+    return (phases.TIMES, phases.SHARES) if phases.info(results.data).bars.panels else ()
 
 
 def _balance(data: StudyData) -> Sequence[TitledTable]:

@@ -15,7 +15,8 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures import marks
 from web.figures.base import blank, caption, escape, log_axis
-from web.figures.formats.groups import Groups, Panels, Place, by_place, nearest, place_in_words, quiet
+from web.figures.formats.groups import Groups, Place, by_place, nearest, place_in_words, quiet
+from web.figures.panels import Panels
 from web.palette import OKABE_ITO, OTHERS
 
 ROW_PX = 20
