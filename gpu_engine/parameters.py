@@ -29,6 +29,13 @@ def parameter(default: Any, description: str, **bounds: Any) -> Any:
     return dataclasses.field(default=default, metadata={"description": description, **bounds})
 
 
+def find_by_name(kind: str, name: str, choices: Mapping[str, T], listed: str) -> T:
+    """The choice of that name; raises ParameterError naming all: `There is no kind 'name'; listed: …`."""
+    if name not in choices:
+        raise ParameterError(f"There is no {kind} {quote(name)}; {listed}: {', '.join(choices)}.")
+    return choices[name]
+
+
 def parse_params(cls: type[T], values: Mapping[str, Any], **types: Any) -> T:
     """An instance of the dataclass from plain (JSON) values, defaults for the rest.
 

@@ -3,7 +3,7 @@
 Each is a coroutine: FastAPI sends what is not to a thread, and the request waits for its turn there.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
@@ -16,45 +16,19 @@ from server.settings import Settings
 from server.store import Store
 
 
-async def _settings(request: Request) -> Settings:
-    settings: Settings = request.app.state.settings
-    return settings
+def _state(name: str) -> Any:
+    """Return the dependency on what the app holds under a name of its state; a coroutine needs no thread."""
+
+    async def held(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(held)
 
 
-async def _access(request: Request) -> Access:
-    access: Access = request.app.state.access
-    return access
-
-
-async def _cookie(request: Request) -> SessionCookie:
-    cookie: SessionCookie = request.app.state.cookie
-    return cookie
-
-
-async def _database(request: Request) -> Database:
-    database: Database = request.app.state.database
-    return database
-
-
-async def _store(request: Request) -> Store:
-    store: Store = request.app.state.store
-    return store
-
-
-async def _ingestor(request: Request) -> Ingestor:
-    ingestor: Ingestor = request.app.state.ingestor
-    return ingestor
-
-
-async def _fetcher(request: Request) -> Fetcher:
-    fetcher: Fetcher = request.app.state.fetcher
-    return fetcher
-
-
-SettingsDep = Annotated[Settings, Depends(_settings)]
-AccessDep = Annotated[Access, Depends(_access)]
-CookieDep = Annotated[SessionCookie, Depends(_cookie)]
-DatabaseDep = Annotated[Database, Depends(_database)]
-StoreDep = Annotated[Store, Depends(_store)]
-FetcherDep = Annotated[Fetcher, Depends(_fetcher)]
-IngestorDep = Annotated[Ingestor, Depends(_ingestor)]
+SettingsDep = Annotated[Settings, _state("settings")]
+AccessDep = Annotated[Access, _state("access")]
+CookieDep = Annotated[SessionCookie, _state("cookie")]
+DatabaseDep = Annotated[Database, _state("database")]
+StoreDep = Annotated[Store, _state("store")]
+FetcherDep = Annotated[Fetcher, _state("fetcher")]
+IngestorDep = Annotated[Ingestor, _state("ingestor")]

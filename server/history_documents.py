@@ -83,7 +83,7 @@ def document(history: History, busy: Collection[tuple[str, str]] = ()) -> dict[s
         "searched": history.searched,
         "change_points": [_change_point(point) for point in history.points],
         "measurements": [
-            _measurement(taken, period.level_s, (taken.job_id, history.case.key) in busy, changed.get(taken.job_id, ()))
+            _measurement(taken, period.level_s, taken.key in busy, changed.get(taken.job_id, ()))
             for period in history.periods
             for taken in period.taken
         ],

@@ -52,13 +52,13 @@ def measurements(
             query = query.where(column.in_(values))
     rows = session.execute(query.order_by(MeasurementRow.id))
     if samples:
-        return [dataclasses.replace(_parsed(text), samples_s=tuple(taken or ())) for text, taken in rows]
-    return [_parsed(text) for (text,) in rows]
+        return [dataclasses.replace(parse(text), samples_s=tuple(taken or ())) for text, taken in rows]
+    return [parse(text) for (text,) in rows]
 
 
 @lru_cache(maxsize=KEPT)
-def _parsed(text: str) -> Measurement:
-    """By the text itself, which says all: nothing that changes a row has to be told here."""
+def parse(text: str) -> Measurement:
+    """The measurement of a record, without samples; by its text, which says all, it is kept whatever changes a row."""
     return parse_measurement({**json.loads(text), "samples_s": ()})
 
 

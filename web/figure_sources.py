@@ -13,13 +13,12 @@ from gpu_engine.records import profile_from_json
 from gpu_engine.studies.results import busy_measurements
 from server import catalogue, devices, recorded_results
 from server.store import Store
-from web import case_histories, kernels
+from web import histories, kernels
 from web.figures import bandwidth, busy, case_history, history
-from web.figures.base import Figure
+from web.figures.base import Drawing, Figure
 from web.figures.headline import HEADLINE
 from web.figures.matrix import MATRIX_FIGURES
-from web.history import history_of
-from web.pictures import picture
+from web.pictures import Picture, picture
 from web.provenance import provenance_of
 from web.results import results_of, with_set, with_traces
 from web.selection import NAMES, Selection
@@ -91,22 +90,21 @@ def _draw_bandwidth(session: Session, _: Store, selection: Selection) -> Drawn:
 
 def _draw_history(session: Session, _: Store, selection: Selection) -> Drawn:
     row = catalogue.get_matrix(session, _one_matrix(selection))
-    panels = history_of(session, row.id, selection)
+    panels = histories.over_jobs(session, row.id, selection)
     return Drawn(history.draw(panels), [row.name], history.busy_in_history(panels))
 
 
 def _draw_case_history(session: Session, _: Store, selection: Selection) -> Drawn:
-    cases = case_histories.shown(session, selection)
+    cases = histories.shown(session, selection)
     drawn = case_history.draw(case_history.info(cases.drawn, cases.histories))
-    doubtful = {key for job_id, busy_ones in cases.busy.items() for key in busy.keys(busy_ones, job_id)}
-    return Drawn(drawn, [f"{cases.matrix}, {cases.device}, {cases.cache}"], doubtful)
+    return Drawn(drawn, [f"{cases.matrix}, {cases.device}, {cases.cache}"], busy.keys(cases.busy))
 
 
-def _of_matrix(figure: Any) -> Source:
+def _of_matrix(figure: Drawing[Picture]) -> Source:
     return Source(figure.title, "matrix", NAMES, partial(_draw_matrix, figure))
 
 
-def _draw_matrix(figure: Any, session: Session, store: Store, selection: Selection) -> Drawn:
+def _draw_matrix(figure: Drawing[Picture], session: Session, store: Store, selection: Selection) -> Drawn:
     row = catalogue.get_matrix(session, _one_matrix(selection))
     seen = picture(store, row)
     if seen is None:
@@ -121,7 +119,7 @@ def _one_matrix(selection: Selection) -> str:
 
 
 HISTORY = Source(history.HISTORY.title, "matrix", ("matrix", "device", "kernel", "cache"), _draw_history)
-CASES = Source(case_history.CASE_HISTORY.title, "case", case_histories.NAMES, _draw_case_history)
+CASES = Source(case_history.CASE_HISTORY.title, "case", histories.NAMES, _draw_case_history)
 BANDWIDTH = Source(bandwidth.BANDWIDTH.title, "device", ("device",), _draw_bandwidth)
 
 SOURCES = {

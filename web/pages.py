@@ -18,10 +18,10 @@ from server.routes.devices import list_devices
 from server.routes.jobs import list_jobs
 from server.routes.matrices import list_matrices
 from web import assets, download, posts
-from web.case_histories import NAMES as OF_HISTORIES
 from web.contexts import SignInPage
 from web.documents import GLOSSARY
 from web.error_pages import as_page
+from web.histories import NAMES as OF_HISTORIES
 from web.page_cache import PageCache
 from web.pictures import picture
 from web.posts import local_path

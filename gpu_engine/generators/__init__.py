@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.errors import ParameterError, TooLargeError, quote
+from gpu_engine.errors import TooLargeError
 from gpu_engine.generators import (
     circuit,
     delaunay,
@@ -23,7 +23,7 @@ from gpu_engine.generators import (
     web,
 )
 from gpu_engine.generators.base import Generator
-from gpu_engine.parameters import parse_params
+from gpu_engine.parameters import find_by_name, parse_params
 from gpu_engine.text import units
 
 __all__ = ["GENERATORS", "NNZ_MAX", "Generator", "generate", "generator"]
@@ -50,11 +50,7 @@ NNZ_MAX = 500_000_000
 
 def generator(name: str) -> Generator:
     """The generator of that name; raises ParameterError naming the known ones."""
-    for candidate in GENERATORS:
-        if candidate.name == name:
-            return candidate
-    known = ", ".join(candidate.name for candidate in GENERATORS)
-    raise ParameterError(f"There is no generator {quote(name)}; known: {known}.")
+    return find_by_name("generator", name, {own.name: own for own in GENERATORS}, "known")
 
 
 def generate(name: str, params: Mapping[str, Any], nnz_max: int = NNZ_MAX) -> CsrMatrix:

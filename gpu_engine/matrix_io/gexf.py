@@ -2,27 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from gpu_engine.errors import MatrixFileError, quote
-from gpu_engine.matrix_io.base import ReadLimits, ReadResult
+from gpu_engine.matrix_io.base import ReadResult
 from gpu_engine.matrix_io.graph_xml import Edges, XmlReader, weight_of
 
 BOTH = {"directed": False, "undirected": True, "mutual": True}
 """Types of edges: whether they stand for both directions."""
-
-
-class Gexf(XmlReader):
-    """The reader of one static graph; the attribute weight of an edge is its value, 1 where it has none."""
-
-    name = "GEXF"
-    root = b"gexf"
-
-    def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
-        graph = _Graph(Edges(limits))
-        self.parse(path, limits, graph)
-        return graph.result()
 
 
 @dataclass
@@ -65,3 +51,11 @@ def _is_both(kind: str) -> bool:
     if kind not in BOTH:
         raise ValueError(f"An edge has the type {quote(kind)}; expected directed, undirected or mutual.")
     return BOTH[kind]
+
+
+class Gexf(XmlReader):
+    """The reader of one static graph; the attribute weight of an edge is its value, 1 where it has none."""
+
+    name = "GEXF"
+    root = b"gexf"
+    graph = _Graph

@@ -32,7 +32,9 @@ ORDER = "Rows and columns are the nodes in the order of the file; a row is a sou
 
 
 class Handler(Protocol):
-    """What a format makes of elements; `parents` are the names of those around it."""
+    """What a format makes of elements, and of their edges in the end; `parents` are the names of those around one."""
+
+    def __init__(self, edges: "Edges") -> None: ...
 
     def start(self, name: str, attributes: Mapping[str, str], parents: list[str]) -> None:
         """Take an element that begins; raises ValueError with a sentence for one that is wrong."""
@@ -40,6 +42,10 @@ class Handler(Protocol):
 
     def end(self, name: str, text: str) -> None:
         """Take an element that ends, with its text."""
+        ...
+
+    def result(self) -> ReadResult:
+        """Return the matrix; raises MatrixFileError."""
         ...
 
 
@@ -139,21 +145,24 @@ def weight_of(text: str, is_whole: bool = False) -> float:
 
 
 class XmlReader(Complete):
-    """What readers of graphs in XML share; `root` is the name of the outermost element."""
+    """What readers of graphs in XML share; root: name of the outermost element; graph: its handler."""
 
     root = b""
+    graph: type[Handler]
 
     def recognises(self, head: bytes) -> bool:
         """Whether the content is XML whose first element has the name of the format, in any encoding of XML."""
         text = head[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").replace(b"\0", b"")
         return text.startswith(b"<") and (b"<" + self.root in text or b":" + self.root in text)
 
-    def parse(self, path: Path, limits: ReadLimits, handler: Handler) -> None:
-        """Hand every element of a file to the handler; raises MatrixFileError or TooLargeError."""
+    def read(self, path: Path, limits: ReadLimits) -> ReadResult:
+        """The matrix of the file; raises MatrixFileError or TooLargeError."""
+        graph = self.graph(Edges(limits))
         with closing(content_blocks(path, limits)) as blocks:
-            _Parser(handler).feed(
+            _Parser(graph).feed(
                 block[begin : begin + PIECE_BYTES] for block in blocks for begin in range(0, len(block), PIECE_BYTES)
             )
+        return graph.result()
 
 
 class _Parser:

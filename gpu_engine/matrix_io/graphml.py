@@ -2,29 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from gpu_engine.errors import MatrixFileError, quote
-from gpu_engine.matrix_io.base import ReadLimits, ReadResult
+from gpu_engine.matrix_io.base import ReadResult
 from gpu_engine.matrix_io.graph_xml import Edges, XmlReader, weight_of
 
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 NUMBERS = ("int", "long", "float", "double")
 WHOLE = ("int", "long")
 WEIGHT = "weight"
-
-
-class GraphML(XmlReader):
-    """The reader of one graph with nodes and edges; the edge attribute named weight holds the values."""
-
-    name = "GraphML"
-    root = b"graphml"
-
-    def read(self, path: Path, limits: ReadLimits) -> ReadResult:
-        """The matrix of the file; raises MatrixFileError or TooLargeError."""
-        graph = _Graph(Edges(limits))
-        self.parse(path, limits, graph)
-        return graph.result()
 
 
 @dataclass
@@ -119,3 +105,11 @@ class _Graph:
         numeric = [name for name, kind in self.keys.values() if kind in NUMBERS and name.lower() != WEIGHT]
         note = f"The edges have the attribute {quote(numeric[0])}, but none named weight; " if numeric else ""
         return self.edges.result(f"{note}every entry is 1." if note else "The edges have no weight; every entry is 1.")
+
+
+class GraphML(XmlReader):
+    """The reader of one graph with nodes and edges; the edge attribute named weight holds the values."""
+
+    name = "GraphML"
+    root = b"graphml"
+    graph = _Graph

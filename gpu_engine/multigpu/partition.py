@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.errors import ParameterError, quote
 from gpu_engine.formats.base import array_module, row_of_entries
 from gpu_engine.formats.csc import CscLayout
+from gpu_engine.parameters import find_by_name
 
 Axis = Literal["rows", "columns"]
 
@@ -202,8 +202,4 @@ PARTITIONINGS: tuple[Partitioning, ...] = (
 
 def find_partitioning(name: str) -> Partitioning:
     """The partitioning of that name; raises ParameterError naming the known ones."""
-    for partitioning in PARTITIONINGS:
-        if partitioning.name == name:
-            return partitioning
-    known = ", ".join(partitioning.name for partitioning in PARTITIONINGS)
-    raise ParameterError(f"There is no partitioning {quote(name)}; known partitionings: {known}.")
+    return find_by_name("partitioning", name, {own.name: own for own in PARTITIONINGS}, "known partitionings")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpu_engine.errors import ParameterError, quote
+from gpu_engine.parameters import find_by_name
 from gpu_engine.records import Details, Measurement, measurement_from_json
 from gpu_engine.studies.base import Study
 from gpu_engine.studies.batched import BatchedStudy
@@ -17,11 +17,7 @@ STUDIES: tuple[Study, ...] = (FormatsStudy(), PagerankStudy(), BatchedStudy(), S
 
 def study(name: str, studies: Sequence[Study] = ()) -> Study:
     """The study of that name, of STUDIES unless others are given; raises ParameterError naming the known ones."""
-    for candidate in studies or STUDIES:
-        if candidate.name == name:
-            return candidate
-    known = ", ".join(candidate.name for candidate in studies or STUDIES)
-    raise ParameterError(f"There is no study {quote(name)}; known studies: {known}.")
+    return find_by_name("study", name, {own.name: own for own in studies or STUDIES}, "known studies")
 
 
 def parse_measurement(fields: Mapping[str, Any]) -> Measurement:

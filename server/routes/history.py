@@ -33,8 +33,7 @@ def list_histories(request: Request, query: Annotated[HistoryQuery, Query()], da
     """Every case with its newest 500 measurements of all jobs, and the change points in them."""
     with database.read() as session:
         matrix = catalogue.get_matrix(session, query.matrix)
-        place = histories.Place(study(query.study).name, matrix.id, query.device)
-        found = histories.histories(session, place, query.cache, query.kernel)
-        busy = histories.busy(session, place, query.cache, found, query.kernel)
-    doubtful = {(job_id, m.case) for job_id, own in busy.items() for m in own}
+        taken = histories.read(session, study(query.study).name, matrix.id, [query.cache], query.device)
+    doubtful = {each.key for each in histories.busy(taken)}
+    found = histories.histories(taken, query.kernel)
     return list_response(request, [history_documents.document(history, doubtful) for history in found])

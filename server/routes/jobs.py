@@ -1,14 +1,15 @@
 """/jobs: queue a study, see how it goes, cancel it, try it again, read its results."""
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy.orm import Session
 
 from gpu_engine.studies.results import findings_of, results_document
 from server import documents, result_documents, results
+from server.db import Database
 from server.deps import DatabaseDep, SettingsDep
 from server.examples import MATRIX_ID
 from server.jobs import annotations, queue
@@ -21,6 +22,7 @@ from server.roles import SUBMIT, CallerDep
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
+Handler = TypeVar("Handler", bound=Callable[..., Response])
 Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key and body: the same job.")]
 
 
@@ -61,7 +63,13 @@ class JobsQuery(BaseModel):
     cursor: str | None = None
 
 
-@router.post("", status_code=202, responses=response_docs(documents.Job, 409, 413, success=202), dependencies=[SUBMIT])
+def _accepting(path: str, *problems: int) -> Callable[[Handler], Handler]:
+    """Return the decorator of a call that needs the role submit, and answers 202 with a job."""
+    responses = response_docs(documents.Job, *problems, success=202)
+    return router.post(path, status_code=202, responses=responses, dependencies=[SUBMIT])
+
+
+@_accepting("", 409, 413)
 def create_job(
     body: JobBody, database: DatabaseDep, settings: SettingsDep, caller: CallerDep, idempotency_key: Key = None
 ) -> Response:
@@ -69,8 +77,7 @@ def create_job(
     asked = body.model_dump() | {"matrix_ids": tuple(body.matrix_ids), "tags": tuple(body.tags)}
     request = queue.JobRequest(**asked)
     job, _ = queue.submit(database, settings, request, idempotency_key, caller=caller)
-    with database.read() as session:
-        return _accepted(session, job)
+    return _accepted(database, job)
 
 
 @router.get("", responses=list_response_docs(documents.Job))
@@ -88,45 +95,27 @@ def get_job(job_id: str, database: DatabaseDep) -> Response:
         return JSONResponse(job_document(session, queue.get_job(session, job_id)))
 
 
-@router.post(
-    "/{job_id}/cancel",
-    status_code=202,
-    responses=response_docs(documents.Job, 404, 409, success=202),
-    dependencies=[SUBMIT],
-)
+@_accepting("/{job_id}/cancel", 404, 409)
 def cancel_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Response:
     """Ends a queued or running job, of another token only for an admin; what it has measured stays."""
     job = queue.cancel(database, job_id, caller)
-    with database.read() as session:
-        return _accepted(session, job)
+    return _accepted(database, job)
 
 
-@router.post(
-    "/{job_id}/enough",
-    status_code=202,
-    responses=response_docs(documents.Job, 404, 409, success=202),
-    dependencies=[SUBMIT],
-)
+@_accepting("/{job_id}/enough", 404, 409)
 def settle_job(job_id: str, database: DatabaseDep, caller: CallerDep) -> Response:
     """Has a running job end after its round with what there is by then; of another token only for an admin."""
     job = queue.enough(database, job_id, caller)
-    with database.read() as session:
-        return _accepted(session, job)
+    return _accepted(database, job)
 
 
-@router.post(
-    "/{job_id}/retry",
-    status_code=202,
-    responses=response_docs(documents.Job, 404, 409, 413, success=202),
-    dependencies=[SUBMIT],
-)
+@_accepting("/{job_id}/retry", 404, 409, 413)
 def retry_job(
     job_id: str, database: DatabaseDep, settings: SettingsDep, caller: CallerDep, idempotency_key: Key = None
 ) -> Response:
     """Queues the same again as a new job, once this one is over."""
     job, _ = queue.retry(database, settings, job_id, idempotency_key, caller=caller)
-    with database.read() as session:
-        return _accepted(session, job)
+    return _accepted(database, job)
 
 
 @router.post("/{job_id}/annotations", responses=response_docs(documents.Job, 404), dependencies=[SUBMIT])
@@ -162,10 +151,11 @@ def get_verdicts(job_id: str, request: Request, database: DatabaseDep) -> Respon
     return list_response(request, [finding.document() for finding in findings_of(data)])
 
 
-def _accepted(session: Session, job: JobRow) -> JSONResponse:
+def _accepted(database: Database, job: JobRow) -> JSONResponse:
     """202 with the job and where to ask how it goes."""
     headers = {"Location": f"/api/v1/jobs/{job.id}", "Retry-After": POLL_AFTER_S}
-    return JSONResponse(job_document(session, job), 202, headers=headers)
+    with database.read() as session:
+        return JSONResponse(job_document(session, job), 202, headers=headers)
 
 
 def _cache_headers(version: str, as_csv: bool, samples: bool) -> dict[str, str]:

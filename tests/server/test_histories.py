@@ -9,13 +9,13 @@ from fastapi.testclient import TestClient
 from gpu_engine.records import Measurement
 from server import histories, history_documents
 from server.db import Database
-from server.histories import Place, kernels_of
 from server.models import JobRow, JobState, MatrixRow
 from tests.samples.formats import timed, untimed
 from tests.samples.history import BEGUN, DAY_S, FLAT, NEW, OLD, measured, scaled
 from tests.samples.rows import measurement_row
 
-HERE = Place("formats", "m1", "cuda:0")
+HERE = "formats", "m1", "cuda:0"
+"""Study, matrix, device."""
 
 
 @pytest.fixture
@@ -42,10 +42,14 @@ def add(database: Database, number: int, found: Sequence[Measurement], study: st
         session.add_all(measurement_row(job.id, m, at, [1.0]) for m in found)
 
 
-def times(database: Database, *kernels: str, place: Place = HERE, cache: str = "warm") -> dict[str, list[float]]:
+def times(
+    database: Database, *kernels: str, place: tuple[str, str, str] = HERE, cache: str = "warm"
+) -> dict[str, list[float]]:
     """Case → its times in microseconds."""
+    study, matrix, device = place
     with database.read() as session:
-        found = histories.histories(session, place, cache, kernels)
+        taken = histories.read(session, study, matrix, [cache], device)
+    found = histories.histories(taken, kernels)
     return {h.case.key: [round(1e6 * taken.median_s, 3) for taken in h.taken] for h in found}
 
 
@@ -68,11 +72,30 @@ def test_a_history_is_of_one_case_in_the_order_of_time(both: Database) -> None:
         "m1|csr/vector|warm|": [31.0],
     }
     assert times(both, "split/tile", "gone") == {"m1|split/tile|warm|": [21.0, 22.0]}
-    assert times(both, place=Place("formats", "m2", "cuda:0")) == {"m2|split/tile|warm|": [8.0]}
-    assert times(both, place=Place("formats", "m2", "cpu")) == {}
+    assert times(both, place=("formats", "m2", "cuda:0")) == {"m2|split/tile|warm|": [8.0]}
+    assert times(both, place=("formats", "m2", "cpu")) == {}
+    assert times(both, cache="cold") == {}
+
+
+def test_measurements_are_read_of_chosen_jobs_and_of_all_devices_and_cache_states(both: Database) -> None:
+    for number in (1, 2):
+        add(both, number, [measured(20.0 + number), measured(40.0 + number, cache="cold")])
+    add(both, 3, [measured(23.0, device="cuda:1"), measured(9.0, matrix="m2")])
     with both.read() as session:
-        assert kernels_of(session, HERE, "warm") == ("csr/vector", "split/tile")
-        assert kernels_of(session, HERE, "cold") == ()
+        every = histories.read(session, "formats", "m1", ["warm", "cold"])
+        chosen = histories.read(session, "formats", "m1", ["warm"], job_ids=["formats2", "formats3"])
+        assert histories.read(session, "formats", "m1", ["warm"], job_ids=[]) == []
+    assert [(taken.job_id, round(1e6 * taken.median_s)) for taken in every] == [
+        ("formats1", 21),
+        ("formats1", 41),
+        ("formats2", 22),
+        ("formats2", 42),
+        ("formats3", 23),
+    ]
+    assert [(taken.job_id, taken.measurement.device) for taken in chosen] == [
+        ("formats2", "cuda:0"),
+        ("formats3", "cuda:1"),
+    ]
 
 
 def test_of_each_case_the_newest_are_taken(both: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,27 +1,15 @@
 """Figure of a device: how fast its memory is, by the bytes that are moved again and again."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import plotly.graph_objects as go
 
 from gpu_engine.records import DeviceProfile
 from gpu_engine.text import units
-from web.figures.base import blank, escape, log_axis
+from web.figures.base import Drawing, blank, escape, log_axis
 from web.palette import OKABE_ITO
 
 HEIGHT_PX = 300
 SERIES = (("copy", 0, "solid", "circle"), ("read", 1, "dash", "square"))
 """(name, colour, dash, marker)."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceFigure:
-    """A figure of one device, drawn from what was measured of its memory."""
-
-    name: str
-    title: str
-    draw: Callable[[DeviceProfile], go.Figure]
 
 
 def draw(profile: DeviceProfile) -> go.Figure:
@@ -81,4 +69,4 @@ def summary(profile: DeviceProfile) -> str:
     )
 
 
-BANDWIDTH = DeviceFigure("bandwidth", "Bandwidth by footprint", draw)
+BANDWIDTH = Drawing("bandwidth", "Bandwidth by footprint", draw)

@@ -46,17 +46,23 @@ Info = TypeVar("Info")
 
 
 @dataclass(frozen=True, slots=True)
-class Figure(Generic[Info]):
-    """A figure of a study: its info is computed once, and drawn, told and tabled from that.
-
-    info          what it shows, from the data of the study
-    draw          the Plotly figure; summary: what there is to see, as `caption` has it; table: its numbers
-    matrices_min  with fewer matrices it says nothing; devices_min: with fewer devices
-    """
+class Drawing(Generic[Info]):
+    """A figure of a matrix, a device or a history; draw: the Plotly figure."""
 
     name: str
     title: str
     draw: Callable[[Info], go.Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure(Drawing[Info]):
+    """A figure of a study: its info is computed once, and drawn, told and tabled from that.
+
+    info          what it shows, from the data of the study
+    summary       what there is to see, as `caption` has it; table: its numbers
+    matrices_min  with fewer matrices it says nothing; devices_min: with fewer devices
+    """
+
     summary: Callable[[Info], str]
     table: Callable[[Info], Table] | None = None
     matrices_min: int = 1

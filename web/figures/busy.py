@@ -5,6 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.history.records import Taken
 from gpu_engine.records import Measurement
 from web.figures.panels import LEGEND_LINE_PX
 
@@ -14,25 +15,26 @@ ENTRY = "machine busy: does not count"
 HOVER = "The machine was busy: this does not count."
 
 
-def key(m: Measurement, job_id: str = "") -> str:
-    """Return what tells a measurement from the others of a figure; job_id: of a figure of several jobs."""
-    return f"{job_id} {m.device} {m.case}"
+Evidence = Measurement | Taken
+"""What a mark is of; in a figure of several jobs it says of which."""
 
 
-def keys(measurements: Iterable[Measurement], job_id: str = "") -> set[str]:
+def key(m: Evidence) -> str:
+    """Return what tells a measurement from the others of a figure."""
+    return f"{m.job_id} {key(m.measurement)}" if isinstance(m, Taken) else f"{m.device} {m.case}"
+
+
+def keys(measurements: Iterable[Evidence]) -> set[str]:
     """Return the keys of these measurements."""
-    return {key(m, job_id) for m in measurements}
+    return set(map(key, measurements))
 
 
-def evidence(marks: Iterable[Sequence[Measurement]], job_ids: Sequence[str] = ()) -> dict[str, Any]:
+def evidence(marks: Iterable[Sequence[Evidence]]) -> dict[str, Any]:
     """Return the settings of a trace that name the measurements behind each mark, for `gray`.
 
-    marks    of each mark the measurements: one of a time, two of a ratio, none of a bound
-    job_ids  of each mark its job, in a figure of several
+    marks  of each mark the measurements: one of a time, two of a ratio, none of a bound
     """
-    named = [
-        list(map(key, mark, [job_ids[n]] * len(mark) if job_ids else [""] * len(mark))) for n, mark in enumerate(marks)
-    ]
+    named = [list(map(key, mark)) for mark in marks]
     return {"customdata": named} if any(named) else {}
 
 

@@ -12,10 +12,9 @@ from gpu_engine.findings.history.change_points import History, Period
 from gpu_engine.findings.history.records import Taken
 from gpu_engine.findings.history.sentences import growth_in_words, spread
 from gpu_engine.findings.history.tables import Marked, marked
-from gpu_engine.records import Measurement
 from gpu_engine.text.units import TIME, Unit, moment, seconds, unit_for
-from web.figures import busy, marks
-from web.figures.base import blank, caption, escape
+from web.figures import marks
+from web.figures.base import Drawing, blank, caption, escape
 from web.figures.panels import Legend, panels
 from web.palette import style
 
@@ -91,15 +90,10 @@ def _date(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _interval(m: Measurement) -> tuple[float, float]:
-    """The ends of its interval in seconds, its time where it has none."""
-    return m.ci_low_s or m.median_s or 0.0, m.ci_high_s or m.median_s or 0.0
-
-
 def _ends(history: History) -> tuple[float, float]:
     """The lowest and the highest time of a panel: of its levels with what they scatter by, and no spikes."""
     levels, widest = [period.level_s for period in history.periods], 1 + SCATTER * history.noise
-    intervals = [_interval(taken.measurement) for taken in history.taken]
+    intervals = [marks.interval_of(taken.measurement) for taken in history.taken]
     low = max(min(low for low, _ in intervals), min(levels) / widest)
     high = min(max(high for _, high in intervals), max(levels) * widest)
     room = max(high - low, 0.02 * high)
@@ -130,36 +124,23 @@ def _marks(info: Info, history: History, ends: Sequence[float], legend: Legend) 
 def _traces(history: History, ends: Sequence[float], unit: Unit, legend: Legend) -> list[go.Scatter]:
     color = style(history.case.format).color
     inside = [taken for taken in history.taken if ends[0] <= taken.median_s <= ends[1]]
-    times = [taken.median_s / unit.factor for taken in inside]
-    pairs = [_interval(taken.measurement) for taken in inside]
-    points = _points(history, inside, times, {"color": color, "symbol": "circle", "size": 6})
-    points.error_y = marks.intervals(times, [(low / unit.factor, high / unit.factor) for low, high in pairs], width=0)
-    found = [_levels(history, unit, color, legend), points.update(legend.entry("a measurement"))]
     spikes = [taken for taken in history.taken if taken not in inside]
+    points = _points(history, inside, unit, {"color": color, "symbol": "circle", "size": 6})
+    traces = [_levels(history, unit, color, legend), points.update(error_y_width=0, **legend.entry("a measurement"))]
     if spikes:
         edge = [(ends[0] + SPIKES_AT * (ends[1] - ends[0])) / unit.factor] * len(spikes)
         marker = {"color": color, "symbol": "triangle-up-open", "size": 9, "line": {"width": 1.5}}
-        found.append(_points(history, spikes, edge, marker).update(legend.entry("off the scale")))
-    return found
+        points = _points(history, spikes, unit, marker, error_y=None)
+        traces.append(points.update(y=edge, **legend.entry("off the scale")))
+    return traces
 
 
-def _points(history: History, taken: Sequence[Taken], y: Sequence[float], marker: dict[str, Any]) -> go.Scatter:
-    return go.Scatter(
-        x=[_date(each.measured_at) for each in taken],
-        y=y,
-        mode="markers",
-        marker=marker,
-        hovertext=[_hover(history, each) for each in taken],
-        hoverinfo="text",
-        meta={"role": "unsettled"},
-        **busy.evidence(([each.measurement] for each in taken), [each.job_id for each in taken]),
-    )
+def _points(history: History, taken: Sequence[Taken], unit: Unit, marker: dict[str, Any], **options: Any) -> go.Scatter:
+    def told(each: Taken) -> tuple[str, str]:
+        return interval_text(each.measurement), f"{moment(each.measured_at)} UTC"
 
-
-def _hover(history: History, taken: Taken) -> str:
-    m = taken.measurement
-    own = seconds(m.median_s), interval_text(m), f"{moment(taken.measured_at)} UTC"
-    return marks.hover(history.label, f" in job {taken.job_id[:8]}", *own)
+    dates = [_date(each.measured_at) for each in taken]
+    return marks.of_jobs(history.label, taken, dates, unit, told, marker, **options)
 
 
 def _levels(history: History, unit: Unit, color: str, legend: Legend) -> go.Scatter:
@@ -189,12 +170,4 @@ def _level(period: Period) -> str:
     return f"level {seconds(period.level_s)} of {len(period.taken)} jobs"
 
 
-@dataclass(frozen=True, slots=True)
-class CaseHistoryFigure:
-    """The figure of histories; it is drawn from what web/case_histories.py reads."""
-
-    name: str = "case-history"
-    title: str = "The same cases over time"
-
-
-CASE_HISTORY = CaseHistoryFigure()
+CASE_HISTORY = Drawing("case-history", "The same cases over time", draw)

@@ -1,19 +1,17 @@
 """What a matrix took over the jobs that measured it: the fastest kernel of each, and some kernels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from gpu_engine.findings.finding import INTERVAL, interval_text, with_interval_head
-from gpu_engine.findings.formats.groups import without_duplicates
-from gpu_engine.findings.ranking import rank
-from gpu_engine.records import Measurement
+from gpu_engine.findings.history.records import Taken
 from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, TIME, Unit, moment, ratio, seconds, unit_for
 from gpu_engine.verdicts.differences import apart
 from web.figures import busy, marks
-from web.figures.base import blank, caption, escape, log_axis
+from web.figures.base import Drawing, blank, caption, escape, log_axis
 from web.figures.emphasis import NAMED_MAX
 from web.figures.formats.groups import place_in_words
 from web.figures.panels import Legend, panels
@@ -29,21 +27,16 @@ NO_HISTORY = "No device has measured this matrix in two jobs."
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A job, when it was queued in seconds since 1970, and the kernels that have a time of a matrix in one place."""
+    """What a job took of each kernel of a matrix in one place, when it was queued, and whether none of it counts."""
 
-    job_id: str
     queued_at: float
-    kernels: dict[str, Measurement]
+    taken: Mapping[str, Taken]
+    is_busy: bool
 
     @property
-    def busy(self) -> bool:
-        """Whether the machine was, so that none of these times counts."""
-        return bool(rank(without_duplicates(list(self.kernels.values()))).busy)
-
-    @property
-    def fastest(self) -> Measurement:
+    def fastest(self) -> Taken:
         """The kernel with the shortest median."""
-        return min(self.kernels.values(), key=lambda m: m.median_s or 0.0)
+        return min(self.taken.values(), key=lambda taken: taken.median_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +47,17 @@ class Panel:
     visits: tuple[Visit, ...]
     followed: tuple[str, ...]
 
-    def of(self, kernel: str) -> list[tuple[int, Measurement]]:
-        """(place of the job, measurement) of a kernel where it has a time."""
-        return [(n, visit.kernels[kernel]) for n, visit in enumerate(self.visits) if kernel in visit.kernels]
-
 
 def panel(place: tuple[str, str], visits: Sequence[Visit], chosen: Sequence[str]) -> Panel:
     """The panel of these jobs; chosen: the kernels that are followed, empty: those that ever were the fastest."""
-    ever = dict.fromkeys(visit.fastest.kernel for visit in reversed(visits))
-    known = {kernel for visit in visits for kernel in visit.kernels}
+    ever = dict.fromkeys(visit.fastest.measurement.kernel for visit in reversed(visits))
+    known = {kernel for visit in visits for kernel in visit.taken}
     return Panel(place, tuple(visits), tuple(k for k in (chosen or list(ever)[:NAMED_MAX]) if k in known))
 
 
 def busy_in_history(info: Sequence[Panel]) -> set[str]:
     """Return the keys of the times that do not count."""
-    visits = [visit for own in info for visit in own.visits if visit.busy]
-    return {each for visit in visits for each in busy.keys(visit.kernels.values(), visit.job_id)}
+    return busy.keys(taken for own in info for visit in own.visits if visit.is_busy for taken in visit.taken.values())
 
 
 def draw(info: Sequence[Panel]) -> go.Figure:
@@ -80,7 +68,7 @@ def draw(info: Sequence[Panel]) -> go.Figure:
     figure = panels([place_in_words(own.place) for own in info], [PANEL_PX] * len(info), len(names) + 1)
     legend = Legend()
     for row, own in enumerate(info, start=1):
-        times = [m.median_s or 0.0 for visit in own.visits for m in _shown(own, visit)]
+        times = [taken.median_s for visit in own.visits for taken in _shown(own, visit)]
         unit = unit_for(times, TIME)
         lines = (_line(own, kernel, unit, legend) for kernel in own.followed)
         for trace in (_fastest(own, unit, legend), *lines):
@@ -106,18 +94,19 @@ def table(info: Sequence[Panel]) -> Table:
     texts = ("queued, UTC", "job", "device", "cache", "kernel")
     heads = (*(Head(text, numeric=False) for text in texts), Head("time"), Head(INTERVAL))
     heads += (Head("against", "the job before"), Head("verdict", numeric=False))
-    heads = with_interval_head(heads, _every(info))
+    heads = with_interval_head(heads, (taken.measurement for taken in _every(info)))
     rows = []
     for own in info:
         for number, visit in reversed(list(enumerate(own.visits))):
-            for m in _shown(own, visit):
-                name = f"{m.kernel}, {FASTEST}" if m is visit.fastest else m.kernel
-                before = own.visits[number - 1].kernels.get(m.kernel) if number else None
-                said = apart(before, m) if before else None
-                against = (ratio(said.ratio), said.kind) if said else (MISSING, MISSING)
-                against = (against[0], BUSY) if visit.busy else against
+            for taken in _shown(own, visit):
+                m = taken.measurement
+                name = f"{m.kernel}, {FASTEST}" if taken is visit.fastest else m.kernel
+                before = own.visits[number - 1].taken.get(m.kernel) if number else None
+                verdict = apart(before.measurement, m) if before else None
+                against = (ratio(verdict.ratio), verdict.kind) if verdict else (MISSING, MISSING)
+                against = (against[0], BUSY) if visit.is_busy else against
                 times = seconds(m.median_s), interval_text(m)
-                rows.append((moment(visit.queued_at), visit.job_id[:8], *own.place, name, *times, *against))
+                rows.append((moment(visit.queued_at), taken.job_id[:8], *own.place, name, *times, *against))
     return Table(heads, tuple(rows))
 
 
@@ -125,37 +114,33 @@ def summary(info: Sequence[Panel]) -> str:
     """What is drawn, and how the fastest kernel of the newest job stands to that of the oldest."""
     if not info:
         return NO_HISTORY
-    found = []
+    sentences = []
     for own in info:
-        first, last = own.visits[0].fastest, own.visits[-1].fastest
-        went = f"{seconds(first.median_s)} ({first.kernel}) to {seconds(last.median_s)} ({last.kernel})"
-        found.append(f"On {place_in_words(own.place)}, over {len(own.visits)} jobs, the fastest went from {went}.")
-    intervals = marks.with_intervals(_every(info))
+        ends = (own.visits[0].fastest, own.visits[-1].fastest)
+        went = " to ".join(f"{seconds(taken.median_s)} ({taken.measurement.kernel})" for taken in ends)
+        sentences.append(f"On {place_in_words(own.place)}, over {len(own.visits)} jobs, the fastest went from {went}.")
+    intervals = marks.with_intervals(taken.measurement for taken in _every(info))
     return caption(
         f"The time of a product in each job that measured it, the oldest on the left{intervals}.",
-        found,
+        sentences,
         ("The rounds of two jobs are not interleaved: a small step is no difference.",),
     )
 
 
-def _every(info: Sequence[Panel]) -> Iterator[Measurement]:
-    return (m for own in info for visit in own.visits for m in _shown(own, visit))
+def _every(info: Sequence[Panel]) -> Iterator[Taken]:
+    return (taken for own in info for visit in own.visits for taken in _shown(own, visit))
 
 
-def _queued(visit: Visit) -> str:
-    return f"{moment(visit.queued_at)} UTC"
-
-
-def _shown(own: Panel, visit: Visit) -> list[Measurement]:
+def _shown(own: Panel, visit: Visit) -> list[Taken]:
     """The fastest of a job, then the others that are followed."""
-    followed = (visit.kernels[kernel] for kernel in own.followed if kernel in visit.kernels)
-    return [visit.fastest, *(m for m in followed if m is not visit.fastest)]
+    followed = (visit.taken[kernel] for kernel in own.followed if kernel in visit.taken)
+    return [visit.fastest, *(taken for taken in followed if taken is not visit.fastest)]
 
 
 def _fastest(own: Panel, unit: Unit, legend: Legend) -> go.Scatter:
     return go.Scatter(
         x=list(range(len(own.visits))),
-        y=[(visit.fastest.median_s or 0.0) / unit.factor for visit in own.visits],
+        y=[visit.fastest.median_s / unit.factor for visit in own.visits],
         mode="lines",
         line={"width": 7},
         opacity=0.6,
@@ -166,36 +151,20 @@ def _fastest(own: Panel, unit: Unit, legend: Legend) -> go.Scatter:
 
 
 def _line(own: Panel, kernel: str, unit: Unit, legend: Legend) -> go.Scatter:
-    look, points = style(kernel.partition("/")[0]), own.of(kernel)
-    times = [(m.median_s or 0.0) / unit.factor for _, m in points]
-    ends = [
-        ((m.ci_low_s or m.median_s or 0.0) / unit.factor, (m.ci_high_s or m.median_s or 0.0) / unit.factor)
-        for _, m in points
-    ]
-    return go.Scatter(
-        x=[n for n, _ in points],
-        y=times,
+    look = style(kernel.partition("/")[0])
+    numbers = [number for number, visit in enumerate(own.visits) if kernel in visit.taken]
+    queued = {own.visits[n].taken[kernel].job_id: f"{moment(own.visits[n].queued_at)} UTC" for n in numbers}
+    return marks.of_jobs(
+        kernel,
+        [own.visits[n].taken[kernel] for n in numbers],
+        numbers,
+        unit,
+        lambda taken: [queued[taken.job_id]],
+        {"color": look.color, "symbol": look.symbol, "size": 9},
         mode="lines+markers",
         line={"color": look.color, "dash": look.dash, "width": 2},
-        marker={"color": look.color, "symbol": look.symbol, "size": 9},
-        error_y=marks.intervals(times, ends),
-        hovertext=[
-            marks.hover(kernel, f" in job {own.visits[n].job_id[:8]}", seconds(m.median_s), _queued(own.visits[n]))
-            for n, m in points
-        ],
-        hoverinfo="text",
-        meta={"role": "unsettled"},
         **legend.entry(escape(kernel)),
-        **busy.evidence(([m] for _, m in points), [own.visits[n].job_id for n, _ in points]),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryFigure:
-    """The figure of a matrix over its jobs; it is drawn from what web/history.py reads."""
-
-    name: str = "history"
-    title: str = "The same matrix over time"
-
-
-HISTORY = HistoryFigure()
+HISTORY = Drawing("history", "The same matrix over time", draw)

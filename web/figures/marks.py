@@ -1,22 +1,22 @@
 """Bars, points and panels of bars, with their hover texts and intervals: what the figures of every study share."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import plotly.graph_objects as go
 
+from gpu_engine.findings.history.records import Taken
 from gpu_engine.records import Measurement
+from gpu_engine.text.units import Unit, seconds
 from web.figures import busy
 from web.figures.base import escape
-from web.figures.panels import panels
+from web.figures.panels import Item, panels
 
 LETTER_PX, FONT = 7, 12
 """How wide a letter of a label is, and its size, where none is given."""
 
-Mark = tuple[Any, Any, str, *tuple[Measurement, ...]]
+Mark = tuple[Any, Any, str, *tuple[busy.Evidence, ...]]
 """(x, y, hover text) of a bar or a point, and the measurements behind it, if any; None: no place on that axis."""
-
-Panel = TypeVar("Panel")
 
 
 def hover(title: str, after: str = "", *lines: str) -> str:
@@ -37,8 +37,8 @@ def fill(color: str | list[str], pattern: str, outline: int = 0, opacity: float 
 
 
 def points(marks: Sequence[Mark], marker: dict[str, Any], **options: Any) -> go.Scatter:
-    """Points without a line."""
-    return go.Scatter(**_coordinates(marks), mode="markers", marker=marker, **options)
+    """Points, without a line unless the options say so."""
+    return go.Scatter(**_coordinates(marks), marker=marker, **({"mode": "markers"} | options))
 
 
 def point(color: str, symbol: str, size: int, outline: float = 0.5) -> dict[str, Any]:
@@ -58,6 +58,28 @@ def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **op
 def with_intervals(measurements: Iterable[Measurement]) -> str:
     """Return what a caption says of the intervals of these times; empty where none has one."""
     return ", with its 95 % interval" if any(m.ci_low_s for m in measurements) else ""
+
+
+def interval_of(m: Measurement) -> tuple[float, float]:
+    """The ends of its 95 % interval in seconds; its time where it has none."""
+    return m.ci_low_s or m.median_s or 0.0, m.ci_high_s or m.median_s or 0.0
+
+
+def of_jobs(
+    label: str,
+    taken: Sequence[Taken],
+    xs: Sequence[Any],
+    unit: Unit,
+    told: Callable[[Taken], Sequence[str]],
+    marker: dict[str, Any],
+    **options: Any,
+) -> go.Scatter:
+    """The times of a case in several jobs with their intervals; told: further lines of a hover text."""
+    times, ends = [each.median_s / unit.factor for each in taken], [interval_of(each.measurement) for each in taken]
+    titles = [hover(label, f" in job {each.job_id[:8]}", seconds(each.median_s), *told(each)) for each in taken]
+    errors = intervals(times, [(low / unit.factor, high / unit.factor) for low, high in ends])
+    defaults = {"error_y": errors, "meta": {"role": "unsettled"}}
+    return points(list(zip(xs, times, titles, taken, strict=True)), marker, **(defaults | options))
 
 
 def ratio_interval(base: Measurement, m: Measurement) -> tuple[float, float]:
@@ -98,7 +120,7 @@ def bar_panels(
     return figure
 
 
-def first_panels(every: Sequence[Panel], rows: Callable[[Panel], int], rows_max: int) -> list[Panel]:
+def first_panels(every: Sequence[Item], rows: Callable[[Item], int], rows_max: int) -> list[Item]:
     """The panels until they have so many rows together, the first in any case."""
     total = 0
     for number, panel in enumerate(every):

@@ -1,14 +1,13 @@
 """Figures of one matrix: where its entries lie, and how long its rows are."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from gpu_engine.text.units import THIN, count
-from web.figures.base import blank
+from web.figures.base import Drawing, blank
 from web.palette import OKABE_ITO, SEQUENTIAL
 from web.pictures import Picture
 
@@ -108,20 +107,9 @@ def row_lengths(bins: Sequence[tuple[int, int, int]]) -> go.Figure:
     return figure
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixFigure:
-    """A figure of one matrix, drawn from its picture."""
-
-    name: str
-    title: str
-    draw: Callable[[Picture], go.Figure]
-
-
-MATRIX_FIGURES = (
-    MatrixFigure(
+MATRIX_FIGURES: tuple[Drawing[Picture], ...] = (
+    Drawing(
         "spy", "Where the entries of a matrix lie", lambda picture: spy(picture.spy, picture.n_rows, picture.n_cols)
     ),
-    MatrixFigure(
-        "row-lengths", "How many rows have how many entries", lambda picture: row_lengths(picture.row_lengths)
-    ),
+    Drawing("row-lengths", "How many rows have how many entries", lambda picture: row_lengths(picture.row_lengths)),
 )

@@ -1,8 +1,9 @@
 """Panels one above the other, and legends that name each thing once: what figures of several matrices share."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import compress
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -21,6 +22,21 @@ LABEL_PX = 72
 
 LEGEND_LINE_PX, LEGEND_PER_LINE = 24, 6
 """A legend below that; a narrow screen has fewer entries a line, and static/charts.js makes the figure taller."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Panels(Generic[Item]):
+    """What stands in the panels of a figure, from the top; number: how many of them are drawn, None: all."""
+
+    panels: tuple[Item, ...]
+    number: int | None = None
+
+    @property
+    def drawn(self) -> tuple[Item, ...]:
+        """The first of them; the table has all."""
+        return self.panels[: self.number]
 
 
 def panels(

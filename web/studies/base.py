@@ -69,6 +69,11 @@ class Section:
     prose: bool = False
 
 
+def conclusions_section(heading: str, table: Callable[[StudyData], Table], note: str) -> Section:
+    """The statements of a paper, each beside what is shown; note: how they are judged."""
+    return Section("conclusions", heading, lambda data: (TitledTable("Conclusions", table(data)),), (note,), prose=True)
+
+
 def features(results: Results) -> Table:
     """What is known of the matrices with results, by ascending sigma."""
     texts = ("rows", "columns", "nnz", "ave", "σ", "max − min")

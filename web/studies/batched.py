@@ -12,10 +12,10 @@ from gpu_engine.text import units
 from web.figures.base import Figure
 from web.figures.batched import conversion, density, growth, mixed, winners
 from web.palette import batch_style
-from web.parts import Choice, TitledTable
+from web.parts import Choice
 from web.results import Results
 from web.selection import PageParameter, whole_number
-from web.studies.base import Section, Select, StudyPage, Switch, on_cpu
+from web.studies.base import Select, StudyPage, Switch, conclusions_section, on_cpu
 
 CPU_CAVEAT = (
     "These times are of a CPU, where the blocks of a kernel become parts of the batch and nothing is launched: what a "
@@ -73,16 +73,12 @@ BATCHED = StudyPage(
     ),
     parameters=(whole_number(BATCH, 9_999_999, "problems"), PageParameter(OPERATION)),
     selects=(Select("batch", BATCH, "Problems of a batch", _sizes),),
-    conclusions=Section(
-        "conclusions",
+    conclusions=conclusions_section(
         "The paper’s conclusions, and this device",
-        lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
-        (
-            "A statement holds for a batch where the kernel is the fastest of those that the statement is about, or "
-            "the same as the fastest; the ratio is to the best of the others. Mostly: for more than half; seldom: for "
-            "fewer.",
-        ),
-        prose=True,
+        conclusions.table,
+        "A statement holds for a batch where the kernel is the fastest of those that the statement is about, or "
+        "the same as the fastest; the ratio is to the best of the others. Mostly: for more than half; seldom: for "
+        "fewer.",
     ),
     swatch=lambda m: batch_style(m.kernel).color,
 )

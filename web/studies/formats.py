@@ -36,7 +36,7 @@ from web.parts import Choice, Field, TitledTable
 from web.results import Results
 from web.selection import SAME_BITS, PageParameter, one_of
 from web.sorting import KEYS
-from web.studies.base import Features, Form, Section, Select, StudyPage, Switch, by_sigma, features
+from web.studies.base import Features, Form, Section, Select, StudyPage, Switch, by_sigma, conclusions_section, features
 
 
 def _figure(name: str, title: str, module: ModuleType, matrices_min: int = 2, **fields: Any) -> Figure[Any]:
@@ -220,17 +220,13 @@ FORMATS = StudyPage(
         _pair(1, "every other"),
         Select("bits", "bits", "Same bits", _bits),
     ),
-    conclusions=Section(
-        "conclusions",
+    conclusions=conclusions_section(
         "The PELLR paper’s conclusions, and this device",
-        lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
-        (
-            "Of the matrices shown, the fastest kernel of each format of the paper; CSRV is csr/vector16, cuCSR the "
-            "faster of cuSPARSE’s algorithms for CSR. HYB is ours by the rule of a third: the paper’s was cuSPARSE’s, "
-            "gone since CUDA 11. Mostly: for more than half of the matrices; seldom: for fewer; where the paper speaks "
-            "of most or of an average, more than half is enough to agree.",
-        ),
-        prose=True,
+        conclusions.table,
+        "Of the matrices shown, the fastest kernel of each format of the paper; CSRV is csr/vector16, cuCSR the "
+        "faster of cuSPARSE’s algorithms for CSR. HYB is ours by the rule of a third: the paper’s was cuSPARSE’s, "
+        "gone since CUDA 11. Mostly: for more than half of the matrices; seldom: for fewer; where the paper speaks "
+        "of most or of an average, more than half is enough to agree.",
     ),
     overview=reproducibility.overview,
     sections=(

@@ -17,7 +17,7 @@ from web.forms import form_fields
 from web.parts import Choice, Field, Link, TitledTable
 from web.results import Results
 from web.selection import PageParameter
-from web.studies.base import Features, Form, Section, StudyPage, by_sigma, on_cpu
+from web.studies.base import Features, Form, Section, StudyPage, by_sigma, conclusions_section, on_cpu
 
 CPU_CAVEAT = (
     "These times are of a CPU: of its cores, its caches and its memory. Whether fewer bits pay depends on what the "
@@ -155,16 +155,12 @@ PAGERANK = StudyPage(
             figure="pagerank-gamma",
         ),
     ),
-    conclusions=Section(
-        "conclusions",
+    conclusions=conclusions_section(
         "The paper’s conclusions, and this device",
-        lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
-        (
-            "Judged by runs of the paper's kernels and schedule with the right ranks, one thread a page in CSR and in "
-            "ELL, each beside the same kernel in fp64. Mostly: it holds for more than half of them; seldom: for "
-            "fewer; where the paper speaks of most, more than half is enough to agree.",
-        ),
-        prose=True,
+        conclusions.table,
+        "Judged by runs of the paper's kernels and schedule with the right ranks, one thread a page in CSR and in "
+        "ELL, each beside the same kernel in fp64. Mostly: it holds for more than half of them; seldom: for "
+        "fewer; where the paper speaks of most, more than half is enough to agree.",
     ),
     features=Features(
         "Graphs",

@@ -4,8 +4,7 @@ from gpu_engine.findings.products import conclusions, contests, findings, overvi
 from gpu_engine.studies.link_products import ProductsStudy
 from web.figures.base import Figure
 from web.figures.products import blocks, gains
-from web.parts import TitledTable
-from web.studies.base import Features, Section, StudyPage
+from web.studies.base import Features, StudyPage, conclusions_section
 
 FIGURES = (
     Figure(
@@ -41,16 +40,12 @@ PRODUCTS = StudyPage(
     what="graphs",
     of_paper=lambda _: True,
     overview=overview,
-    conclusions=Section(
-        "conclusions",
+    conclusions=conclusions_section(
         "The paper’s Figure 4, and this device",
-        lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
-        (
-            "Judged by products with values and ranks in segments, in blocks of 128 bytes where there are such, each "
-            "beside the same layout in fp64; about: nine tenths of the number at least. The paper speaks of the mean: "
-            "more than half of the graphs are enough to agree.",
-        ),
-        prose=True,
+        conclusions.table,
+        "Judged by products with values and ranks in segments, in blocks of 128 bytes where there are such, each "
+        "beside the same layout in fp64; about: nine tenths of the number at least. The paper speaks of the mean: "
+        "more than half of the graphs are enough to agree.",
     ),
     features=Features("Graphs"),
 )

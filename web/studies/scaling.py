@@ -17,7 +17,7 @@ from web.palette import partitioning_style
 from web.parts import Choice, TitledTable
 from web.results import Results
 from web.selection import one_of, whole_number
-from web.studies.base import Section, Select, StudyPage, Switch
+from web.studies.base import Section, Select, StudyPage, Switch, conclusions_section
 
 FIGURES = (
     Figure(
@@ -80,7 +80,7 @@ def _numbers(results: Results) -> Sequence[Choice]:
 
 
 def _phases(results: Results) -> Sequence[str]:
-    return (phases.TIMES, phases.SHARES) if phases.info(results.data).bars.every else ()
+    return (phases.TIMES, phases.SHARES) if phases.info(results.data).bars.panels else ()
 
 
 def _balance(data: StudyData) -> Sequence[TitledTable]:
@@ -123,16 +123,12 @@ SCALING = StudyPage(
     ),
     selects=(Select("devices", DEVICES, "Number of devices", _numbers),),
     swatch=lambda m: partitioning_style(m.format).color,
-    conclusions=Section(
-        "conclusions",
+    conclusions=conclusions_section(
         "The paper’s conclusions, and these devices",
-        lambda data: (TitledTable("Conclusions", conclusions.table(data)),),
-        (
-            "The paper measured products from the host on six and eight V100. Each statement is judged by our own "
-            "product, matrix by matrix and cut by cut; what does not hold is named. Mostly: it holds for more than "
-            "half; seldom: for fewer; where the paper speaks of most cases, more than half is enough.",
-        ),
-        prose=True,
+        conclusions.table,
+        "The paper measured products from the host on six and eight V100. Each statement is judged by our own "
+        "product, matrix by matrix and cut by cut; what does not hold is named. Mostly: it holds for more than "
+        "half; seldom: for fewer; where the paper speaks of most cases, more than half is enough.",
     ),
     sections=(
         Section("balance-works", "", _balance, figure="scaling-balance"),

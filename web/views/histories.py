@@ -12,9 +12,9 @@ from server.jobs import queue
 from server.models import JobState
 from server.result_sources import find_sources
 from server.results import matrix_features
-from web.case_histories import Shown, other_caches, shown
 from web.contexts import HistoryPage
 from web.figures.case_history import CASE_HISTORY, info, summary
+from web.histories import Shown, other_caches, shown
 from web.parts import Chart, Choice, Choices, Link, LinkSwitch
 from web.results import device_names
 from web.selection import Selection
@@ -49,9 +49,7 @@ def page(session: Session, selection: Selection) -> HistoryPage:
         ),
         points=tables.change_points(seen.histories),
         underneath=tables.underneath(seen.histories),
-        measurements=tables.measurements(
-            seen.drawn, {(job_id, m.case) for job_id, own in seen.busy.items() for m in own}
-        ),
+        measurements=tables.measurements(seen.drawn, {each.key for each in seen.busy}),
         note=_note(seen),
         data=f"/api/v1/history?{_data(seen)}",
     )

@@ -21,7 +21,7 @@ from server.store import Store
 from web import hints
 from web.figures.formats import regret
 from web.figures.history import HISTORY, summary, table
-from web.history import history_of
+from web.histories import over_jobs
 from web.matrix_contexts import History, MatrixPage, Origin, Predicted
 from web.parts import Chart, Choice, FindingLine, Link, LinkSwitch
 from web.pictures import bin_label, picture
@@ -157,15 +157,15 @@ def _findings(results: Mapping[str, Results], matrix_id: str) -> tuple[FindingLi
 
 def _history(session: Session, row: MatrixRow, followed: Selection) -> History:
     """The figure of a matrix over its jobs; it is hidden where no device has two in either cache state."""
-    every = history_of(session, row.id, Selection(cache=CACHES))
-    info = history_of(session, row.id, followed)
+    every = over_jobs(session, row.id, Selection(cache=CACHES))
+    info = over_jobs(session, row.id, followed)
     (cache, *_) = followed.cache or (CACHE_DEFAULT,)
     address = f"/matrices/{row.id}"
     links = (Link(each, f"{address}?{followed.with_(cache=each).query}", each == cache) for each in CACHES)
-    kernels = sorted({kernel for own in every for visit in own.visits for kernel in visit.kernels})
+    kernels = sorted({kernel for own in every for visit in own.visits for kernel in visit.taken})
     query, version = (
         followed.with_(matrix=row.id).query,
-        sum(len(visit.kernels) for own in every for visit in own.visits),
+        sum(len(visit.taken) for own in every for visit in own.visits),
     )
     return History(
         Chart(f"{HISTORY.name}-chart", f"/api/v1/figures/{HISTORY.name}?{query}", str(version), summary(info)),

@@ -30,6 +30,11 @@ class Taken:
         """Its time in seconds."""
         return self.measurement.median_s or 0.0
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from all others: (job id, case)."""
+        return self.job_id, self.measurement.case
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

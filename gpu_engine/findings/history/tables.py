@@ -85,5 +85,5 @@ def _taken(history: History, busy: Collection[tuple[str, str]]) -> Iterable[tupl
             m = taken.measurement
             times_of = seconds(m.median_s), interval_text(m), seconds(period.level_s)
             names = moment(taken.measured_at), taken.job_id[:8], history.label
-            counts = "no, machine busy" if (taken.job_id, m.case) in busy else "yes"
+            counts = "no, machine busy" if taken.key in busy else "yes"
             yield taken, (*names, *times_of, counts, changed.get(taken.job_id, ""))

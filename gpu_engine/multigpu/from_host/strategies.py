@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from gpu_engine.errors import ParameterError, quote
 from gpu_engine.multigpu.base import Device
 from gpu_engine.multigpu.cut import cut_by_entries, cut_by_lines
 from gpu_engine.multigpu.merge import MergePlace
 from gpu_engine.multigpu.numa import Placement, thread_beside
 from gpu_engine.multigpu.partition import Axis, Span, StoredMatrix
+from gpu_engine.parameters import find_by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,7 @@ STRATEGIES: tuple[Strategy, ...] = (
 
 def find_strategy(name: str) -> Strategy:
     """The strategy of that name; raises ParameterError naming the known ones."""
-    for strategy in STRATEGIES:
-        if strategy.name == name:
-            return strategy
-    known = ", ".join(strategy.name for strategy in STRATEGIES)
-    raise ParameterError(f"There is no strategy {quote(name)}; known strategies: {known}.")
+    return find_by_name("strategy", name, {own.name: own for own in STRATEGIES}, "known strategies")
 
 
 def node_groups(devices: Sequence[Device]) -> tuple[int, ...]:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Generic, TypeVar
 
 from gpu_engine.findings.data import op_of
 from gpu_engine.findings.formats.groups import OF_TRANSPOSE, baseline_of, group_by_facet, without_duplicates
@@ -28,16 +27,6 @@ Place = tuple[str, str]
 
 Groups = dict[str, list[Measurement]]
 """Subject, a matrix or its transpose → its measurements in one place, fastest first, then those without a time."""
-
-
-Panel = TypeVar("Panel")
-
-
-@dataclass(frozen=True, slots=True)
-class Panels(Generic[Panel]):
-    """The panels of a figure from the top."""
-
-    panels: tuple[Panel, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from web.figures.formats.groups import (
     quiet,
 )
 from web.figures.formats.scale import explained, steps
-from web.figures.panels import panels
+from web.figures.panels import Panels, panels
 
 COLUMNS_MAX = 20
 """Most kernels of a picture, those nearest to the fastest; the table has all."""
@@ -104,14 +104,7 @@ class Panel:
         return first if own in first or own not in self.means else [*first[:-1], own]
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """The panels of those places where something has a time."""
-
-    panels: tuple[Panel, ...]
-
-
-Info = Grid | side_by_side.Info
+Info = Panels[Panel] | side_by_side.Info
 
 
 def info(data: StudyData) -> Info:
@@ -122,7 +115,7 @@ def info(data: StudyData) -> Info:
     if data.choice(side_by_side.SERIES_PARAMETER) in side_by_side.FIGURES:
         return side_by_side.info(data)
     found = (_panel(place, groups, data) for place, groups in by_place(data.measurements).items())
-    return Grid(tuple(panel for panel in found if panel.lines))
+    return Panels(tuple(panel for panel in found if panel.lines))
 
 
 def draw(info: Info) -> go.Figure:

@@ -12,8 +12,8 @@ from gpu_engine.text.tables import Head, Table
 from gpu_engine.text.units import MISSING, count, number, ratio
 from web.figures import marks
 from web.figures.base import LogAxis, blank, caption, log_axis
-from web.figures.formats.groups import Panels, Place, left_out, place_in_words
-from web.figures.panels import Legend, panels
+from web.figures.formats.groups import Place, left_out, place_in_words
+from web.figures.panels import Legend, Panels, panels
 from web.palette import OKABE_ITO
 
 PANEL_PX = 340

@@ -15,7 +15,8 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures import marks
 from web.figures.base import blank, caption, escape, log_axis
-from web.figures.formats.groups import Groups, Panels, Place, by_place, nearest, place_in_words, quiet
+from web.figures.formats.groups import Groups, Place, by_place, nearest, place_in_words, quiet
+from web.figures.panels import Panels
 from web.palette import OKABE_ITO, OTHERS
 
 ROW_PX = 20
@@ -41,10 +42,8 @@ class Point:
     @property
     def interval(self) -> tuple[float, float]:
         """That of the ratio: a prediction has none."""
-        m = self.measurement
-        return (m.ci_low_s or m.median_s or 0.0) / self.predicted_s, (
-            m.ci_high_s or m.median_s or 0.0
-        ) / self.predicted_s
+        low, high = marks.interval_of(self.measurement)
+        return low / self.predicted_s, high / self.predicted_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from web.figures.formats.groups import (
     NO_QUIET,
     NO_RESULTS,
     Groups,
-    Panels,
     Place,
     busy,
     by_place,
@@ -28,6 +27,7 @@ from web.figures.formats.groups import (
     place_in_words,
     quiet,
 )
+from web.figures.panels import Panels
 from web.palette import style
 
 ROW_PX, ROWS_MAX, SLIDER_PX = 22, 12, 96

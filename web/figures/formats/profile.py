@@ -18,8 +18,8 @@ from gpu_engine.verdicts.verdict import compare
 from web.figures import marks
 from web.figures.base import blank, caption, escape
 from web.figures.emphasis import LABELS_PX, NAMED_MAX, direct_labels
-from web.figures.formats.groups import NO_QUIET, Groups, Panels, Place, by_place, left_out, place_in_words, quiet
-from web.figures.panels import panels
+from web.figures.formats.groups import NO_QUIET, Groups, Place, by_place, left_out, place_in_words, quiet
+from web.figures.panels import Panels, panels
 from web.palette import position, style
 
 PANEL_PX = 320

@@ -17,8 +17,8 @@ from gpu_engine.text.tables import Head, Table
 from gpu_engine.verdicts.verdict import VerdictKind, compare
 from web.figures import marks
 from web.figures.base import LogAxis, blank, caption, escape, log_axis
-from web.figures.formats.groups import Groups, Panels, Place, by_place, fastest_by_format, formats_of, place_in_words
-from web.figures.panels import panels
+from web.figures.formats.groups import Groups, Place, by_place, fastest_by_format, formats_of, place_in_words
+from web.figures.panels import Panels, panels
 from web.palette import OKABE_ITO
 
 PAPER_PAIRS = {("pellr", "ellr"): 6, ("pellr", "hyb"): 8, ("pellr", "biell"): 9, ("pellr", "bijad"): 10}
@@ -109,7 +109,7 @@ def info(data: StudyData, over: Over = SIGMA) -> Info:
             for place, groups in places.items()
             if (points := _points(pair, groups, data, over))
         ),
-        over,
+        over=over,
     )
 
 

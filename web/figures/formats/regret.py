@@ -12,9 +12,9 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures import marks
 from web.figures.base import blank, caption, log_axis
-from web.figures.formats.groups import Groups, Panels, Place, place_in_words
+from web.figures.formats.groups import Groups, Place, place_in_words
 from web.figures.formats.predicted import BAND, NOTHING, predictable
-from web.figures.panels import panels
+from web.figures.panels import Panels, panels
 from web.palette import OKABE_ITO
 
 PANEL_PX = 200

@@ -20,7 +20,6 @@ from web.figures.formats.groups import (
     NO_RESULTS,
     NO_TIME,
     Groups,
-    Panels,
     Place,
     by_place,
     fastest_by_format,
@@ -28,7 +27,7 @@ from web.figures.formats.groups import (
     place_in_words,
     quiet,
 )
-from web.figures.panels import Legend, panels
+from web.figures.panels import Legend, Panels, panels
 from web.palette import position, style
 
 PANEL_PX = 360

@@ -16,7 +16,6 @@ from web.figures.formats.groups import (
     NO_QUIET,
     NO_RESULTS,
     Groups,
-    Panels,
     Place,
     busy,
     by_place,
@@ -25,6 +24,7 @@ from web.figures.formats.groups import (
     place_in_words,
     quiet,
 )
+from web.figures.panels import Panels
 from web.palette import style
 
 ROW_PX = 22

@@ -17,8 +17,8 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures import marks
 from web.figures.base import blank, caption, escape, log_axis
-from web.figures.formats.groups import Panels, by_place, quiet, rate_of
-from web.figures.panels import DOT, Legend, panels
+from web.figures.formats.groups import by_place, quiet, rate_of
+from web.figures.panels import DOT, Legend, Panels, panels
 from web.palette import OKABE_ITO, SYMBOLS
 
 RATE_PX, GAIN_PX = 260, 200

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.pagerank.runs import SCHEDULE, Run, RunGroup, by_precision, has_right_ranks, run_groups
 from gpu_engine.pagerank import Schedule
-from web.figures import marks
+from web.figures import marks, panels
 from web.figures.base import escape, shorten
 from web.palette import OTHERS
 
@@ -47,15 +47,10 @@ class Panel(Generic[Row]):
 
 
 @dataclass(frozen=True, slots=True)
-class Panels(Generic[Row]):
-    """All panels of a figure."""
+class Panels(panels.Panels[Panel[Row]]):
+    """The panels of a figure, of which the first PANELS_MAX are drawn."""
 
-    panels: tuple[Panel[Row], ...]
-
-    @property
-    def drawn(self) -> list[Panel[Row]]:
-        """The first PANELS_MAX."""
-        return list(self.panels[:PANELS_MAX])
+    number: int | None = PANELS_MAX
 
     def folded(self, alike: Callable[[Row], str]) -> "Panels[Row]":
         """Of several panels, in each the first of the rows that are alike; a lone panel has all its rows."""

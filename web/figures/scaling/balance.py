@@ -15,8 +15,8 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Table
 from web.figures.base import blank, caption
 from web.figures.marks import hover
-from web.figures.panels import DOT, Legend
-from web.figures.scaling.marks import Panel, Panels, bar_panels, bars_of, fitting, left_out, virtual_note
+from web.figures.panels import DOT, Legend, Panels
+from web.figures.scaling.marks import Panel, bar_panels, bars_of, fitting, left_out, virtual_note
 from web.palette import OTHERS
 
 BAR_PX = 13
@@ -40,9 +40,9 @@ class Balance:
     table  of the first work
     """
 
-    cuts: Panels[Cut]
+    cuts: Panels[Panel[Cut]]
     even: tuple[tuple[str, str], ...]
-    speeds: Panels[LinesSpeed]
+    speeds: Panels[Panel[LinesSpeed]]
     worst: tuple[tuple[str, float], ...]
     table: Table
 
@@ -66,7 +66,7 @@ def draw(info: Balance) -> go.Figure:
 
     Below, the speed that equal lines allow and that which they reach, of products that stay on the devices.
     """
-    cuts, speeds = info.cuts.first, info.speeds.first
+    cuts, speeds = info.cuts.drawn, info.speeds.drawn
     if not cuts:
         return blank(NO_PARTS)
     names = {_name(cut.series) for panel in cuts for cut in panel.items}
@@ -99,7 +99,7 @@ def table(info: Balance) -> Table:
 
 def summary(info: Balance) -> str:
     """What the bars are, the largest imbalance of each strategy that is drawn, and what is measured of it."""
-    if not info.cuts.every:
+    if not info.cuts.panels:
         return NO_PARTS
     worst = ", ".join(f"{name} {units.ratio(value)} ({units.percent(1 / value)})" for name, value in info.worst)
     more = [
@@ -108,18 +108,18 @@ def summary(info: Balance) -> str:
     if info.even:
         names = join([f"{matrix} as {partitioning}" for matrix, partitioning in info.even], NAMED)
         more.append(f"Not drawn, for every cut is within {units.percent(EVEN - 1)} of equal: {names}.")
-    for panel in info.speeds.every[:NAMED]:
+    for panel in info.speeds.panels[:NAMED]:
         last = panel.items[-1]
         more.append(
             f"On {panel.matrix}, {panel.group.device}, {_kernel(panel)}: with "
             f"{devices_in_words(last.devices, panel.group.virtual)} equal rows allow {units.percent(last.allowed)} "
             f"of the speed of equal nonzeros, and reach {units.percent(last.measured)}."
         )
-    below = " Below, the speed in % of that of equal nonzeros." if info.speeds.first else ""
+    below = " Below, the speed in % of that of equal nonzeros." if info.speeds.drawn else ""
     return caption(
         f"Nonzeros of each device; the dotted line is their mean.{below}{left_out(info.cuts, info.speeds)}",
         (f"Largest imbalance, and the share of the ideal speed that it allows: {worst}.",),
-        (*more, virtual_note(panel.group for panel in info.cuts.every)),
+        (*more, virtual_note(panel.group for panel in info.cuts.panels)),
     )
 
 

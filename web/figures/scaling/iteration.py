@@ -12,13 +12,12 @@ from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption
 from web.figures.marks import points
-from web.figures.panels import Legend
+from web.figures.panels import Legend, Panels
 from web.figures.scaling.marks import (
     PLACE,
     ROW_PX,
     Bar,
     Panel,
-    Panels,
     bar_panels,
     bars_of,
     left_out,
@@ -45,20 +44,20 @@ class Best:
 class Iterations:
     """Products and exchange of each variation; best: of each panel where something is hidden."""
 
-    bars: Panels[Bar]
+    bars: Panels[Panel[Bar]]
     best: tuple[Best, ...]
 
 
 def info(data: StudyData) -> Iterations:
     """A panel per matrix, work and partitioning."""
     panels = phase_panels(data, (ITERATE, PAGERANK))
-    return Iterations(panels, tuple(best for panel in panels.every if (best := _best(panel))))
+    return Iterations(panels, tuple(best for panel in panels.panels if (best := _best(panel))))
 
 
 def draw(info: Iterations) -> go.Figure:
     """Products and exchange end to end, a row per variation and number of devices; the measured median marked."""
     # One device exchanges nothing: beside others it is in the table alone.
-    panels = info.bars.first
+    panels = info.bars.drawn
     if not panels:
         return blank(NO_ITERATION)
     crossing = [(panel, _crossing(panel)) for panel in panels]
@@ -94,13 +93,13 @@ def table(info: Iterations) -> Table:
         Head("exchanged"),
         Head("exchanged", "a second"),
     )
-    rows = ((*panel.place, WORKS[panel.group.work], *_cells(bar)) for panel in info.bars.every for bar in panel.items)
+    rows = ((*panel.place, WORKS[panel.group.work], *_cells(bar)) for panel in info.bars.panels for bar in panel.items)
     return Table(heads, tuple(rows))
 
 
 def summary(info: Iterations) -> str:
     """What bars and marks are, and how much of the exchange ours hide at best."""
-    if not info.bars.every:
+    if not info.bars.panels:
         return NO_ITERATION
     what = (
         "Products and exchange of an iteration, each timed alone; the mark is both together, inside its bar where some "
@@ -111,7 +110,7 @@ def summary(info: Iterations) -> str:
         f"{units.count(best.bar.measurement.details.devices)} hides {units.percent(best.hidden)} of it."
         for best in info.best
     )
-    return caption(what, (), (*hidden, virtual_note(panel.group for panel in info.bars.every)))
+    return caption(what, (), (*hidden, virtual_note(panel.group for panel in info.bars.panels)))
 
 
 def _crossing(panel: Panel[Bar]) -> list[Bar]:

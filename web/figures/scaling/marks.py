@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import plotly.graph_objects as go
 
@@ -15,7 +15,7 @@ from gpu_engine.text.units import count
 from web.figures import marks
 from web.figures.base import escape, shorten
 from web.figures.emphasis import OTHERS_MARKER
-from web.figures.panels import Legend
+from web.figures.panels import Item, Legend, Panels
 from web.palette import DASHES, OKABE_ITO, OTHERS, SYMBOLS, partitioning_style
 
 PLACE = (Head("matrix", numeric=False), Head("machine", numeric=False))
@@ -46,13 +46,10 @@ Placements are of products from the host, which share no figure with the variant
 
 VIRTUAL_NOTE = " Virtual devices are threads of this CPU: these times say nothing of a GPU."
 
-Item = TypeVar("Item")
-"""What a panel has several of: curves, bars, cuts."""
-
 
 @dataclass(frozen=True, slots=True)
 class Panel(Generic[Item]):
-    """What is shown of a group; matrix: its name."""
+    """What is shown of a group, several curves, bars or cuts; matrix: its name."""
 
     matrix: str
     group: WorkGroup
@@ -66,19 +63,6 @@ class Panel(Generic[Item]):
     def title(self, *more: str) -> str:
         """Matrix, machine, and what else sets it apart."""
         return " · ".join((escape(shorten(self.matrix, 16)), self.group.machine, *more))
-
-
-@dataclass(frozen=True, slots=True)
-class Panels(Generic[Item]):
-    """All panels, for the table, and how many of them are drawn."""
-
-    every: tuple[Panel[Item], ...]
-    number: int
-
-    @property
-    def first(self) -> tuple[Panel[Item], ...]:
-        """Those that are drawn."""
-        return self.every[: self.number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +89,13 @@ def fitting(
     groups: Iterable[tuple[WorkGroup, Sequence[Item]]],
     data: StudyData,
     rows: Callable[[Panel[Item]], int] = lambda panel: len(panel.items),
-) -> Panels[Item]:
+) -> Panels[Panel[Item]]:
     """Panels of these groups, drawn until they have ROWS_MAX rows together."""
     every = tuple(Panel(data.matrix(group.matrix_id).name, group, tuple(items)) for group, items in groups)
     return Panels(every, len(marks.first_panels(every, rows, ROWS_MAX)))
 
 
-def phase_panels(data: StudyData, works: Sequence[str]) -> Panels[Bar]:
+def phase_panels(data: StudyData, works: Sequence[str]) -> Panels[Panel[Bar]]:
     """A panel for each group of these works with times in phases; a bar a measurement, by number of devices."""
     groups = (
         (group, [bar for s in group.series for m in s.timed if (bar := _bar(s, m)).together > 0])
@@ -125,8 +109,8 @@ def phase_panels(data: StudyData, works: Sequence[str]) -> Panels[Bar]:
 
 def left_out(*several: Panels[Any]) -> str:
     """A sentence on the panels that are not drawn; empty where all are."""
-    number, every = sum(panels.number for panels in several), sum(len(panels.every) for panels in several)
-    return marks.omission(number, every, " panels")
+    drawn, every = sum(len(own.drawn) for own in several), sum(len(own.panels) for own in several)
+    return marks.omission(drawn, every, " panels")
 
 
 def virtual_note(groups: Iterable[WorkGroup]) -> str:

@@ -11,13 +11,12 @@ from gpu_engine.multigpu.from_host.spmv import COLD_PHASES
 from gpu_engine.text import units
 from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption
-from web.figures.panels import Legend
+from web.figures.panels import Legend, Panels
 from web.figures.scaling.marks import (
     PLACE,
     ROW_PX,
     Bar,
     Panel,
-    Panels,
     bar_panels,
     bars_of,
     left_out,
@@ -43,7 +42,7 @@ PAPER_OVERHEADS = (
 class Phases:
     """Products from the host; in_shares: of the phases, not in seconds."""
 
-    bars: Panels[Bar]
+    bars: Panels[Panel[Bar]]
     in_shares: bool
 
 
@@ -54,7 +53,7 @@ def info(data: StudyData) -> Phases:
 
 def draw(info: Phases) -> go.Figure:
     """Stacked bars, a row per strategy and number of devices, a panel per matrix and partitioning."""
-    panels = info.bars.first
+    panels = info.bars.drawn
     if not panels:
         return blank(NO_PHASES)
     unit = units.unit_for([bar.together for panel in panels for bar in panel.items], units.TIME)
@@ -88,19 +87,19 @@ def table(info: Phases) -> Table:
         Head("merge overhead"),
         *(Head(f"{phase} bound") for phase in BOUNDED),
     )
-    rows = ((*panel.place, *_cells(bar)) for panel in info.bars.every for bar in panel.items)
+    rows = ((*panel.place, *_cells(bar)) for panel in info.bars.panels for bar in panel.items)
     return Table(heads, tuple(rows))
 
 
 def summary(info: Phases) -> str:
     """What the bars are made of, and the overheads that the paper reports."""
-    if not info.bars.every:
+    if not info.bars.panels:
         return NO_PHASES
     what = "The phases of a product from the host, each over when all devices have ended it; rows are strategies on so "
     what += f"many devices.{left_out(info.bars)}"
     more = "The paper counts distribution as partition overhead: the table has both, and what the bytes of a phase "
     more += "take at least. Phases that overlap were timed apart: together they take longer than the product."
-    note = virtual_note(panel.group for panel in info.bars.every)
+    note = virtual_note(panel.group for panel in info.bars.panels)
     return caption(what, (), (more, PAPER_OVERHEADS, note))
 
 

@@ -27,8 +27,8 @@ from gpu_engine.text.tables import Head, Table
 from web.figures.base import blank, caption, escape
 from web.figures.busy import evidence
 from web.figures.emphasis import NAMED_MAX
-from web.figures.panels import Legend, panels
-from web.figures.scaling.marks import PLACE, Panel, Panels, left_out, line, virtual_note
+from web.figures.panels import Legend, Panels, panels
+from web.figures.scaling.marks import PLACE, Panel, left_out, line, virtual_note
 
 PANEL_PX = 220
 PANELS_MAX = 9
@@ -62,7 +62,7 @@ class SpeedUps:
 
     lead: str
     over: str
-    curves: Panels[Curve]
+    curves: Panels[Panel[Curve]]
     furthest: tuple[tuple[Series, Measurement, SpeedUp], ...]
     without_base: tuple[str, ...]
     virtual: str
@@ -79,7 +79,7 @@ def info(data: StudyData, works: Sequence[str], lead: str) -> SpeedUps:
     return SpeedUps(
         lead,
         _over(groups) if from_the_host else OVER_ITSELF,
-        Panels(tuple(every), min(PANELS_MAX, len(every))),
+        Panels(tuple(every), PANELS_MAX),
         tuple(_furthest(panel.items) for panel in every),
         tuple(
             f"{series.label} on {data.matrix(group.matrix_id).name}"
@@ -106,7 +106,7 @@ staying = partial(
 
 def draw(info: SpeedUps) -> go.Figure:
     """Speed-up over the number of devices, a line a series, a panel a work and matrix; the ideal line dotted."""
-    first = info.curves.first
+    first = info.curves.drawn
     if not first:
         return blank(NO_BASE)
     named = _named(first)
@@ -142,7 +142,7 @@ def table(info: SpeedUps) -> Table:
     )
     rows = (
         (*panel.place, WORKS[panel.group.work], curve.series.label, *_cells(curve.series, m, gain))
-        for panel in info.curves.every
+        for panel in info.curves.panels
         for curve in panel.items
         for m, gain in curve.points
     )
@@ -153,12 +153,12 @@ def summary(info: SpeedUps) -> str:
     """What the lines are, which of ours goes furthest on each matrix, and what has nothing to be held against."""
     without = f"Without a time on one device, and so without a speed-up: {join(info.without_base, NAMED)}."
     without = without if info.without_base else ""
-    if not info.curves.every:
+    if not info.curves.panels:
         return f"{NO_BASE} {without}".strip()
     text = (
         f"{info.lead} how many times as fast as {info.over}; dotted is the ideal, as many times as there are devices."
     )
-    told = list(zip(info.curves.first, info.furthest, strict=False))
+    told = list(zip(info.curves.drawn, info.furthest, strict=False))
     found = [
         f"On {panel.matrix}, {panel.group.device}, {WORKS[panel.group.work]}: {series.label} reaches "
         f"{units.ratio(gain.value)} with {devices_in_words(m.details.devices or 0, panel.group.virtual)}."

@@ -6,7 +6,8 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, traces, untimed
 from web.figures.formats import side_by_side
-from web.figures.formats.heatmap import COLUMNS_MAX, Grid, Info, draw, info, summary, table
+from web.figures.formats.heatmap import COLUMNS_MAX, Info, Panel, draw, info, summary, table
+from web.figures.panels import Panels
 
 RECORDS = [
     timed("csr/vector", 2e-3, matrix="rough"),
@@ -20,8 +21,8 @@ MATRICES = {"rough": sized("<b>rough</b>", 9.0), "even": sized("even", 0.0)}
 DATA = StudyData(RECORDS, MATRICES)
 
 
-def grid(found: Info) -> Grid:
-    assert isinstance(found, Grid)
+def grid(found: Info) -> Panels[Panel]:
+    assert isinstance(found, Panels)
     return found
 
 

@@ -4,8 +4,8 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.formats.iterations import Forecast
 from gpu_engine.text.units import THIN
 from tests.samples.formats import sized, timed, traces
-from web.figures.formats.groups import Panels
 from web.figures.formats.iterations import EQUATION, PAPER, STEPS, Panel, draw, info, summary, table
+from web.figures.panels import Panels
 
 IDS = ("m1", "m2", "m3")
 DATA = StudyData(

@@ -6,8 +6,9 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.records import Measurement
 from gpu_engine.text.units import THIN
 from tests.samples.formats import timed, titles, traces, untimed
-from web.figures.formats.groups import NO_QUIET, Panels
+from web.figures.formats.groups import NO_QUIET
 from web.figures.formats.profile import draw, info, summary, table
+from web.figures.panels import Panels
 from web.palette import style
 
 

@@ -13,9 +13,9 @@ BOTH = shown(*cold(), *cut_both_ways())
 def test_the_info_has_the_largest_imbalance_of_each_strategy() -> None:
     far = (m.with_(entries_by_device=(4_000_000, 0, 0, 0)) for m in cold("fem") if m.details.devices == 4)
     balance = info(shown(*cold(), *far))
-    assert [panel.matrix for panel in balance.cuts.every] == ["fem3", "web_graph"], "the most uneven first"
+    assert [panel.matrix for panel in balance.cuts.panels] == ["fem3", "web_graph"], "the most uneven first"
     assert balance.worst == (("baseline", 4.0), ("p*", 1.0))
-    assert (balance.speeds.every, info(BOTH).speeds.number) == ((), 1)
+    assert (balance.speeds.panels, info(BOTH).speeds.number) == ((), 1)
     assert "baseline 4.00 × (25 %), p* 1.00 × (100 %)." in summary(balance).replace(THIN, " ")
 
 
@@ -44,10 +44,10 @@ def test_parts_that_are_as_good_as_equal_are_named_and_not_drawn() -> None:
         m.with_(entries_by_device=(1_000_000, 1_010_000, 990_000, 1_000_000)[: m.details.devices]) for m in cold("fem")
     ]
     both = info(shown(*cold(), *even))
-    assert ([panel.matrix for panel in both.cuts.every], both.even) == (["web_graph"], (("fem3", "pCSR"),))
+    assert ([panel.matrix for panel in both.cuts.panels], both.even) == (["web_graph"], (("fem3", "pCSR"),))
     assert "Not drawn, for every cut is within 2.0 % of equal: fem3 as pCSR." in summary(both).replace(THIN, " ")
     alone = info(shown(*even))
-    assert ([panel.matrix for panel in alone.cuts.every], alone.even) == (["fem3"], ())
+    assert ([panel.matrix for panel in alone.cuts.panels], alone.even) == (["fem3"], ())
 
 
 def test_equal_lines_look_like_the_baseline_in_any_work() -> None:

@@ -16,7 +16,7 @@ DATA = shown(*iterated())
 
 
 def test_bars_have_both_parts_and_what_is_hidden() -> None:
-    (panel,) = info(DATA).bars.every
+    (panel,) = info(DATA).bars.panels
     assert [bar.label for bar in panel.items] == [f"{o} · {n}" for n in (1, 2, 4) for o in ("overlap", "no overlap")]
     assert panel.items[4].phases == near({"compute": 2e-3, "exchange": 1e-3})
     assert [bar.hidden for bar in panel.items] == [None, None, near(0.5), None, near(0.5), None]
@@ -47,7 +47,7 @@ def test_works_have_panels_of_their_own() -> None:
         "web_graph · cuda:0 · PageRank",
         "web_graph · cpu (virtual) · pCSR",
     ]
-    (panel,) = info(shown(*ranked())).bars.every
+    (panel,) = info(shown(*ranked())).bars.panels
     assert [bar.label for bar in panel.items] == ["fp64 · 1", "cpms2 · 1", "fp64 · 4", "cpms2 · 4"]
 
 

@@ -18,13 +18,13 @@ DATA = shown(*shared(), unworked("pCSR/p*", "no", 8))
 
 def labels(data: StudyData) -> list[str]:
     """The bars of a lone panel."""
-    (panel,) = info(data).bars.every
+    (panel,) = info(data).bars.panels
     return [bar.label for bar in panel.items]
 
 
 def test_bars_have_phases_by_number_of_devices_and_strategy() -> None:
     assert labels(DATA) == [f"{name} · {devices}" for devices in (1, 2, 4) for name in ("baseline", "p*", "p*-opt")]
-    (panel,) = info(DATA).bars.every
+    (panel,) = info(DATA).bars.panels
     last = panel.items[-1]
     assert last.phases == {"partition": 0.009, "distribute": 0.015, "compute": 0.004, "merge": 0.004}
     assert (last.together, last.hidden) == (near(0.032), None)

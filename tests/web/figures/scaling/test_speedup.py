@@ -34,7 +34,7 @@ LIBRARY = [replace(m, median_s=0.4) if m.details.devices == 1 else m for m in by
 
 def curves(info: SpeedUps) -> dict[str, list[tuple[int | None, float]]]:
     """Label → (devices, speed-up)."""
-    every = [curve for panel in info.curves.every for curve in panel.items]
+    every = [curve for panel in info.curves.panels for curve in panel.items]
     return {curve.series.label: [(m.details.devices, gain.value) for m, gain in curve.points] for curve in every}
 
 
@@ -106,7 +106,7 @@ def test_the_furthest_is_one_of_ours_with_the_most_devices() -> None:
 
 def test_what_has_no_base_is_named() -> None:
     far = from_host(shown(*(m for m in cold() if m.details.devices != 1)))
-    assert (far.curves.every, len(far.without_base), titles(draw(far))) == ((), 3, [NO_BASE])
+    assert (far.curves.panels, len(far.without_base), titles(draw(far))) == ((), 3, [NO_BASE])
     assert summary(far) == (
         f"{NO_BASE} Without a time on one device, and so without a speed-up: pCSR/baseline on web_graph, pCSR/p* on "
         "web_graph and pCSR/p*-opt on web_graph."
@@ -154,7 +154,7 @@ def test_no_two_lines_of_a_partitioning_look_alike() -> None:
         for own in options
         for n in (1, 2)
     ]
-    series = [curve.series for panel in staying(shown(*variations)).curves.every for curve in panel.items]
+    series = [curve.series for panel in staying(shown(*variations)).curves.panels for curve in panel.items]
     drawn = [line(each, [(1, 1.0)], Legend(), [""], {}, each.label).to_plotly_json() for each in series]
     assert len(looks(drawn)) == len(drawn) == 16
 

@@ -1,25 +1,40 @@
-"""Which cases the page of histories shows: those of a study of one matrix on one device, in one cache state."""
+"""What histories show: the cases of a study of one matrix in one place over time, and its kernels from job to job."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import ParameterError
+from gpu_engine.findings.data import op_of
 from gpu_engine.findings.history.change_points import LOOKED_FROM, History
-from gpu_engine.records import CACHES, Measurement
+from gpu_engine.findings.history.records import Taken
+from gpu_engine.records import CACHES, TRANSPOSED
 from gpu_engine.studies import study as find_study
 from server import catalogue, histories, recorded_results
-from server.histories import Place
 from server.jobs import queue
 from web.figures.emphasis import NAMED_MAX
+from web.figures.history import Panel, Visit, panel
 from web.results import CACHE_DEFAULT, device_names
 from web.selection import Selection
 from web.studies.formats import FORMATS
 
 NAMES = ("study", "matrix", "device", "cache", "kernel")
-"""What an address chooses here; all but kernels once."""
+"""What an address chooses of cases; all but kernels once."""
+
+JOBS_MAX = 50
+"""Of the newest jobs with results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose cases are followed: a study of a matrix on a device."""
+
+    study: str
+    matrix_id: str
+    device: str
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,7 @@ class Shown:
     recorded: bool
     kernels: tuple[str, ...]
     histories: tuple[History, ...]
-    busy: Mapping[str, Sequence[Measurement]]
+    busy: Sequence[Taken]
 
     @cached_property
     def drawn(self) -> tuple[History, ...]:
@@ -66,7 +81,7 @@ def shown(session: Session, selection: Selection) -> Shown:
             raise ParameterError(f"{name} is given {len(getattr(selection, name))} times; a history is of one.")
     place = _place(session, selection)
     cache = selection.cache[0] if selection.cache else CACHE_DEFAULT
-    found = histories.histories(session, place, cache, selection.kernel)
+    taken = histories.read(session, place.study, place.matrix_id, [cache], place.device)
     matrix = catalogue.get_matrix(session, place.matrix_id).name if place.matrix_id else ""
     return Shown(
         selection.with_(study=place.study, matrix=place.matrix_id, device=place.device, cache=cache),
@@ -74,10 +89,10 @@ def shown(session: Session, selection: Selection) -> Shown:
         cache,
         matrix,
         device_names(session).get(place.device, place.device),
-        _is_recorded(session, place, bool(found)),
-        histories.kernels_of(session, place, cache),
-        tuple(found),
-        histories.busy(session, place, cache, found, selection.kernel),
+        _is_recorded(session, place, bool(taken)),
+        tuple(sorted({each.measurement.kernel for each in taken})),
+        tuple(histories.histories(taken, selection.kernel)),
+        histories.busy(taken),
     )
 
 
@@ -100,3 +115,26 @@ def _is_recorded(session: Session, place: Place, has_own: bool) -> bool:
 def other_caches(shown: Shown) -> tuple[tuple[str, Selection], ...]:
     """Each cache state with the same page in it."""
     return tuple((cache, shown.selection.with_(cache=cache)) for cache in CACHES)
+
+
+def over_jobs(session: Session, matrix_id: str, selection: Selection) -> tuple[Panel, ...]:
+    """The devices and cache states in which two jobs or more that compared the formats of a matrix have a time of it.
+
+    selection  its kernels, cache states and devices
+    """
+    newest = queue.list_jobs(session, study=FORMATS.name, matrix_id=matrix_id, limit=JOBS_MAX, measured=True).items
+    jobs = [job for job in reversed(newest) if not selection.device or job.device in selection.device]
+    caches = selection.cache or (CACHE_DEFAULT,)
+    every = histories.read(session, FORMATS.name, matrix_id, caches, job_ids=[job.id for job in jobs])
+    doubtful = {each.key for each in histories.busy(every)}
+    groups: dict[tuple[str, str], dict[str, Taken]] = {}
+    for each in every:
+        if op_of(each.measurement) != TRANSPOSED:
+            groups.setdefault((each.job_id, each.measurement.cache), {})[each.measurement.kernel] = each
+    names, visits = device_names(session), dict[tuple[str, str], list[Visit]]()
+    for job, cache in product(jobs, caches):
+        if taken := groups.get((job.id, cache)):
+            is_busy = any(each.key in doubtful for each in taken.values())
+            place = names.get(job.device, job.device), cache
+            visits.setdefault(place, []).append(Visit(job.created_at, taken, is_busy))
+    return tuple(panel(place, own, selection.kernel) for place, own in visits.items() if len(own) > 1)
