@@ -19,12 +19,20 @@ class Rate:
     matrix: str
     kernel: str
     gflops: float
+    errors: tuple[float, ...]
 
 
 def info(data: StudyData) -> tuple[Rate, ...]:
-    """A point per matrix and kernel, of the chosen layout alone."""
-    shown = (m for m in data.measurements if m.format == data.choice(LAYOUT, m.format))
-    return tuple(Rate(data.matrix(m.matrix_id).name, m.kernel, m.gflops) for m in shown if m.gflops)
+    """A point per matrix and kernel, of the chosen layout alone, with the errors that its trace has."""
+    shown = (m for m in data.measurements if m.format == data.choice(LAYOUT, m.format) and m.gflops)
+    return tuple(
+        Rate(data.matrix(m.matrix_id).name, m.kernel, m.gflops or 0.0, _errors(data, m.device, m.case)) for m in shown
+    )
+
+
+def _errors(data: StudyData, device: str, case: str) -> tuple[float, ...]:
+    trace = data.traces.get((device, case))
+    return trace.arrays["errors"] if trace else ()
 
 
 def draw(info: tuple[Rate, ...]) -> go.Figure:
@@ -37,7 +45,7 @@ def draw(info: tuple[Rate, ...]) -> go.Figure:
             y=[escape(f"{rate.matrix} {rate.kernel}") for rate in info],
             mode="markers",
             marker={"line": {"width": 1}},
-            meta={"role": "point"},
+            meta={"role": "point", "errors": [len(rate.errors) for rate in info]},
         )
     )
 
@@ -49,8 +57,9 @@ def summary(info: tuple[Rate, ...]) -> str:
 
 def table(info: tuple[Rate, ...]) -> Table:
     """A row a point."""
-    heads = Head("matrix", numeric=False), Head("kernel", numeric=False), Head("rate", "GFLOP/s")
-    return Table(heads, tuple((rate.matrix, rate.kernel, units.number(rate.gflops)) for rate in info))
+    heads = Head("matrix", numeric=False), Head("kernel", numeric=False), Head("rate", "GFLOP/s"), Head("error")
+    rows = ((r.matrix, r.kernel, units.number(r.gflops), f"{max(r.errors, default=0.0):.1e}") for r in info)
+    return Table(heads, tuple(rows))
 
 
 RATES = Figure("transpose-rates", "Rates of both layouts", draw, summary, table, info=info)

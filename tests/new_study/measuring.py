@@ -1,17 +1,21 @@
 """What is measured of a matrix: y = Aᵀ·x by SciPy, from the rows as they are stored or from columns stored for it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import numpy as np
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.formats.base import check_room
 from gpu_engine.measure import Bench, Rounds, Timing
-from gpu_engine.records import Cache, Case, Details, described
+from gpu_engine.records import Cache, Case, Details, Trace, described
 from gpu_engine.sampling.experiment import Candidate, Experiment, Fields
 from gpu_engine.verify import Reference, check, reference
 
 KERNELS = ("rows/scatter", "columns/gather")
+PARTS = 4
+"""Of y, whose errors a trace has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class TransposeKernel(Candidate):
         super().__init__(case.kernel, case.kernel, {"warm": case})
         self._run = run
         self._layout: Any = None
+        self._errors: tuple[float, ...] = ()
         self.bytes_needed = 12.0 * run.host.nnz
 
     @property
@@ -58,8 +63,14 @@ class TransposeKernel(Candidate):
         transposed = self._run.rows.T
         self._layout = transposed.tocsr() if self.name.startswith("columns") else transposed
         expected: Reference = self._run.expected
-        error = check(expected, self._layout @ expected.x)
+        y = self._layout @ expected.x
+        error = check(expected, y)
+        self._errors = tuple(float(part.max(initial=0.0)) for part in np.array_split(abs(y - expected.y), PARTS))
         return lambda: {"max_error": error, "columns": self._run.host.n_cols}
+
+    def traces(self) -> Iterator[Trace]:
+        """The largest error of each part of y."""
+        yield Trace(self.cases["warm"].key, {"errors": self._errors})
 
     def turns(self, cache: Cache) -> Callable[[], float]:
         """Turns of the product."""

@@ -18,6 +18,7 @@ TRANSPOSE_PAGE = StudyPage(
     findings=findings,
     figures=(RATES,),
     job_figures=("transpose-rates",),
+    with_traces=True,
     parameters=(one_of(LAYOUT, LAYOUTS),),
     switches=(Switch(LAYOUT, "Layout", lambda _: LAYOUTS, lambda results: results.data.chosen.get(LAYOUT, ())),),
 )

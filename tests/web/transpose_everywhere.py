@@ -11,13 +11,13 @@ from gpu_engine import __main__
 from gpu_engine.measure import open_bench
 from gpu_engine.recordings import files as recordings
 from gpu_engine.recordings.files import Recording
-from server import devices
+from server import devices, import_recordings
 from server.db import Database
 from server.openapi import schema_of_params
 from sparsight import cli
 from sparsight.client import Client
 from tests.conftest import AddMatrix
-from tests.new_study.measuring import KERNELS
+from tests.new_study.measuring import KERNELS, PARTS
 from tests.new_study.page import TRANSPOSE_PAGE
 from tests.new_study.study import TRANSPOSE, TransposeParams
 from tests.samples.recording import H200, PROFILE, grid
@@ -109,9 +109,25 @@ def test_the_command_line_lists_it(client: TestClient, monkeypatch: pytest.Monke
     assert "rounds=9" in runner.invoke(cli.app, ["studies", "transpose"]).output
 
 
-def test_a_recording_of_it_is_written_and_read(tmp_path: Path) -> None:
-    measurements, _ = records_of("transpose", ["grid"], H200.id)
-    recording = Recording("transpose", "2026-11-20T12:00:00+00:00", H200, PROFILE, (grid(),), tuple(measurements))
-    path = tmp_path / "h200" / "transpose.json.gz"
+def test_its_traces_are_drawn_and_answered(client: TestClient, database: Database, add_matrix: AddMatrix) -> None:
+    add_study(database, "transpose", "j1", [add_matrix(sample_matrix(), "web", "m1")])
+    traces = client.get("/api/v1/jobs/j1/results").json()["traces"]
+    assert [len(trace["arrays"]["errors"]) for trace in traces] == [PARTS, PARTS]
+    (drawn,) = client.get("/api/v1/figures/transpose-rates?job=j1").json()["data"]
+    assert drawn["meta"]["errors"] == [PARTS, PARTS]
+
+
+def test_a_recording_of_it_is_written_imported_and_shown(
+    client: TestClient, database: Database, tmp_path: Path
+) -> None:
+    measurements, traces = records_of("transpose", ["grid"], H200.id)
+    made_at = "2026-11-20T12:00:00+00:00"
+    recording = Recording("transpose", made_at, H200, PROFILE, (grid(),), tuple(measurements), tuple(traces))
+    path = tmp_path / "recorded" / "h200" / "transpose.json.gz"
     recordings.write(path, recording)
     assert [m.details for m in recordings.read(path).measurements] == [m.details for m in measurements]
+    import_recordings.run(database, tmp_path / "recorded")
+    page = get(client, "/transpose?device=recorded:h200")
+    assert [figure.name for figure in page.context["figures"]] == ["transpose-rates"]
+    (drawn,) = client.get("/api/v1/figures/transpose-rates?device=recorded:h200").json()["data"]
+    assert (len(drawn["x"]), drawn["meta"]["errors"]) == (len(KERNELS), [PARTS] * len(KERNELS))
