@@ -94,7 +94,7 @@ def _add_read_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> StudyData:
     chosen = study(arguments.study)
-    device = find_device(arguments.device, chosen.several)
+    device = find_device(arguments.device, chosen.several, chosen.backends)
     check_device(chosen, device)
     params = parse_params(chosen.Params, _values(chosen, arguments))
     given = {option.name: getattr(arguments, option.name) or "" for option in fields(ReadOptions)}

@@ -22,6 +22,7 @@ else:
 
 Backend = Literal["cpu", "cuda"]
 """Which kernels run on a device."""
+BACKENDS: tuple[Backend, ...] = ("cpu", "cuda")
 
 Cache = Literal["cold", "warm"]
 CACHES: tuple[Cache, ...] = ("cold", "warm")
@@ -236,7 +237,8 @@ def described(description: str, default: Any = dataclasses.MISSING) -> Any:
 class Details:
     """What only the measurements of one study say; each study derives its own.
 
-    Every field has a default: a case without a time says what is known of it.
+    Every field has a default: a case without a time says what is known of it. Names are stored with each measurement:
+    a field that is renamed or goes needs a migration, and an entry for the recordings of the release.
     """
 
     study: ClassVar[str] = ""

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from gpu_engine.errors import ConflictError, EngineUnavailableError, UnavailableError, UnknownDeviceError, quote
-from gpu_engine.records import DeviceInfo, DeviceProfile, as_json, profile_from_json
+from gpu_engine.records import BACKENDS, Backend, DeviceInfo, DeviceProfile, as_json, profile_from_json
 from server import engine_faults
 from server.db import Database, clock
 from server.models import DeviceRow
@@ -118,10 +118,11 @@ def store_profile(session: Session, profile: DeviceProfile) -> None:
     session.execute(update(DeviceRow).where(DeviceRow.id == profile.device).values(profile=as_json(profile)))
 
 
-def resolve(session: Session, name: str, several: bool = False) -> DeviceInfo:
+def resolve(session: Session, name: str, several: bool = False, backends: Collection[Backend] = BACKENDS) -> DeviceInfo:
     """The device of that name; `auto` is the first GPU alive, then the CPU.
 
-    several  `auto` takes the GPUs of a host together where it has more than one, those of several hosts never
+    several   `auto` takes the GPUs of a host together where it has more than one, those of several hosts never
+    backends  `auto` takes devices of these where one is alive
 
     Raises UnknownDeviceError naming the known ones, UnavailableError when `auto` finds none alive and when no worker
     has ever said what it has, so that nobody can know whether the name is right.
@@ -134,6 +135,7 @@ def resolve(session: Session, name: str, several: bool = False) -> DeviceInfo:
     if not found:
         raise none_offered(session)
     if name == AUTO:
+        found = [device for device in found if device.backend in backends] or found
         return next(
             (d for d in found if several and d.is_several and not d.hosts), next(d for d in found if not d.is_several)
         )

@@ -111,6 +111,6 @@ def _rehearse(gpu: str) -> Iterator[str]:
             return f"{study} on {gpu} does not end."
         return f"{study} on {gpu} failed: {ended.stderr[-2000:]}" if ended.returncode else ""
 
-    rehearsals = [(study.name, *REHEARSED) for study in STUDIES] + [("formats", WIDE)]
+    rehearsals = [(study.name, *REHEARSED) for study in STUDIES if "cuda" in study.backends] + [("formats", WIDE)]
     with ThreadPoolExecutor(len(rehearsals)) as threads:
         yield from filter(None, threads.map(lambda each: run(*each), rehearsals))

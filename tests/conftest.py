@@ -41,13 +41,14 @@ os.environ["SPARSIGHT_COLLECTION_URL"] = ""
 
 AddMatrix = Callable[..., str]
 
-TOGETHER = "tests/browser/"
-"""The folder whose tests share a browser."""
+APART = "tests/browser/test_every_page.py"
+"""The file whose tests are so long that each is run by whoever is free."""
 
 LONG = (
     # It compiles what many others run, which are to find it compiled.
     "tests/gpu_engine/formats/test_contract.py",
-    TOGETHER,
+    APART,
+    "tests/browser/",
     "tests/server/jobs/test_worker.py",
     "tests/server/jobs/test_dispatcher.py",
     "tests/gpu_engine/test_cuda_sources.py",
@@ -77,12 +78,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keeps the tests of a file, and those of the browser, in one process."""
+    """Keeps the tests of a file in one process."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return TOGETHER if nodeid.startswith(TOGETHER) else nodeid.partition("::")[0]
+            return nodeid if nodeid.startswith(APART) else nodeid.partition("::")[0]
 
     return Scheduling(config, log)
 

@@ -112,13 +112,15 @@ def test_every_field_of_a_measurement_has_its_row_in_the_words_of_the_record() -
     kinds: tuple[Any, ...] = (Measurement, *(study.details for study in STUDIES))
     rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", part, re.M)
     described = [(f.name, f.metadata["description"].replace("|", "\\|")) for kind in kinds for f in fields(kind)]
-    assert sorted(rows) == sorted(row for row in described if row[0] not in NOT_IN_CSV)
+    wanted = sorted(row for row in described if row[0] not in NOT_IN_CSV)
+    assert sorted(rows) == wanted, "docs/api.md, Results: a table `Details of NAME:` has a row for each field"
     assert re.findall(r"^Details of `(\w+)`:$", part, re.M) == [study.name for study in STUDIES]
 
 
 def test_every_parameter_of_figures_has_its_row() -> None:
     cells = " ".join(re.findall(r"^\| (`.+?) \|", section("docs/api.md", "## Figures"), re.M))
-    assert tuple(re.findall(r"`(\w+)`", cells)) == (*NAMES, *page_parameters())
+    named = tuple(re.findall(r"`(\w+)`", cells))
+    assert named == (*NAMES, *page_parameters()), "docs/api.md, Figures: a row for each parameter of a page"
 
 
 def test_every_call_has_its_row(tmp_path: Path) -> None:

@@ -124,10 +124,10 @@ def verdict_on(m: Measurement, baseline: Measurement | None) -> tuple[Word, floa
     """The word beside a measurement, the ratio of times, and the reason."""
     if m.median_s is None:
         return m.state, None, m.note or f"No time: {m.state}, and no reason was recorded."
-    if m is baseline:
-        return "baseline", 1.0, "Every other kernel is compared with this one."
     if m.state != "ok":
         return m.state, None, m.note
+    if m is baseline:
+        return "baseline", 1.0, "Every other kernel is compared with this one."
     if baseline is None:
         return "ambiguous", None, "There is nothing to compare it with."
     verdict = compare(baseline, m)

@@ -3,7 +3,7 @@
 import os
 import platform
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 import pynvml
 
 from gpu_engine.errors import UnknownDeviceError
-from gpu_engine.records import DeviceInfo
+from gpu_engine.records import BACKENDS, Backend, DeviceInfo
 
 DEVICE_HELP = "cpu, cuda:0 …, cuda:all; auto: the first GPU, for scaling all of them, else the CPU"
 CACHE_FALLBACK_BYTES = 32 * 2**20
@@ -44,14 +44,15 @@ def uuid_at(bus_id: str) -> str:
         pynvml.nvmlShutdown()
 
 
-def find_device(name: str, several: bool = False) -> DeviceInfo:
+def find_device(name: str, several: bool = False, backends: Collection[Backend] = BACKENDS) -> DeviceInfo:
     """The device of that id; raises UnknownDeviceError naming the known ones.
 
-    `auto` is the first GPU, else the CPU; with `several` all GPUs together where there are more than one.
+    `auto` is the first GPU where the backends have GPUs, else the CPU; with `several` all GPUs together where there are
+    more than one.
     """
     known = list_devices()
     if name == "auto":
-        gpus = [device for device in known if device.backend == "cuda"]
+        gpus = [device for device in known if device.backend == "cuda" and "cuda" in backends]
         return next((gpu for gpu in gpus if several and gpu.is_several), gpus[0] if gpus else known[0])
     for device in known:
         if device.id == name:

@@ -8,7 +8,7 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.findings.data import StudyData
 from gpu_engine.findings.finding import Finding
 from gpu_engine.measure import Bench
-from gpu_engine.records import Case, Details, DeviceInfo, MatrixInfo, Record
+from gpu_engine.records import Backend, Case, Details, DeviceInfo, MatrixInfo, Record
 
 
 class Study(Protocol):
@@ -21,8 +21,13 @@ class Study(Protocol):
     question: str
     several: bool
     """Whether several GPUs may measure it together."""
+    backends: tuple[Backend, ...]
+    """What has kernels for it: a CPU, GPUs, or both."""
     Params: type[Any]
-    """Frozen dataclass, a default for every field, its metadata (gpu_engine/parameters.py) gives the JSON Schema."""
+    """Frozen dataclass, a default for every field, its metadata (gpu_engine/parameters.py) gives the JSON Schema.
+
+    `rounds`, `sampling` and `budget_s` are among them: `Effort.of` (sampling/effort.py) reads the last two.
+    """
 
     @property
     def details(self) -> type[Details]:
@@ -63,7 +68,13 @@ class Study(Protocol):
 
 
 def check_device(study: Study, device: DeviceInfo) -> None:
-    """Raises ParameterError where the device is several devices and the study measures one."""
+    """Raises ParameterError for a device that has no kernels of the study, and for several that it cannot share."""
+    if device.backend not in study.backends:
+        here, other = ("a CPU", "GPUs") if device.backend == "cpu" else ("a GPU", "CPUs")
+        raise ParameterError(
+            f"{device.id} is {here}, and the study {study.name} has kernels for {other} alone. "
+            f"Choose a {other.removesuffix('s')}, or auto."
+        )
     if device.is_several and not study.several:
         together = (
             f"{sum(device.hosts)} devices of {len(device.hosts)} hosts"

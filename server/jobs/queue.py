@@ -89,7 +89,7 @@ def submit(
         earlier = _earlier(session, request, idempotency_key)
         if earlier is not None:
             return earlier, False
-        device = devices.resolve(session, request.device, study.several)
+        device = devices.resolve(session, request.device, study.several, study.backends)
         matrices = ready_matrices(session, request.matrix_ids)
         known = estimates.outcomes(session, study, device)
     # Others write while cases are counted: a session that reads would keep them from it on SQLite.

@@ -8,14 +8,13 @@ from gpu_engine.competitors import COMPETITORS
 from gpu_engine.errors import NotFoundError, quote
 from gpu_engine.formats import FORMATS, kernel_names
 from gpu_engine.formats.base import Format, Kernel
+from gpu_engine.records import BACKENDS
 from gpu_engine.standalone import archive, folder_of
 from server import documents
 from server.openapi import BYTES, list_response_docs, problem_docs
 from server.responses import list_response
 
 router = APIRouter(tags=["formats"])
-
-BACKENDS = ("cpu", "cuda")
 
 
 @router.get("/formats", responses=list_response_docs(documents.StorageFormat))

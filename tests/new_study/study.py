@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
-from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.records import BACKENDS, Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.sampling.effort import BUDGET_S, SAMPLING, Effort, Sampling
 from gpu_engine.sampling.run import by_matrix, measure
 from tests.new_study.findings import findings
 from tests.new_study.measuring import KERNELS, TransposeDetails, Transposes
@@ -17,6 +18,8 @@ class TransposeParams:
     """Parameters of the study."""
 
     rounds: int = parameter(9, "Interleaved rounds; the interval is bootstrapped over them.", ge=9, le=199)
+    sampling: Sampling = parameter(*SAMPLING)  # noqa: RUF009 (a field)
+    budget_s: float = parameter(*BUDGET_S, ge=0.0, le=86_400.0)
 
 
 class TransposeStudy:
@@ -27,6 +30,7 @@ class TransposeStudy:
     findings = staticmethod(findings)
     question = "Does a product with the transposed matrix pay for a layout of its own?"
     several = False
+    backends = BACKENDS
     Params = TransposeParams
 
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:
@@ -50,7 +54,7 @@ class TransposeStudy:
     ) -> Iterator[Record]:
         """Measures the cases of `todo`."""
         found = (Transposes(cases, params.rounds, matrices[cases[0].matrix_id], bench) for cases in by_matrix(todo))
-        return measure(bench, found)
+        return measure(bench, found, Effort.of(params))
 
 
 TRANSPOSE = TransposeStudy()

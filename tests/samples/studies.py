@@ -18,9 +18,6 @@ from tests.samples.scaling import shared
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
 """A profile so fast that no real time can be under a floor."""
 
-GPU_ALONE = ("products",)
-"""Studies that have no kernels for a CPU."""
-
 Records = tuple[list[Measurement], list[Trace]]
 
 

@@ -11,6 +11,8 @@ CONTRACTS = (
     "tests/web/transpose_everywhere.py",
     "tests/web/studies",
     "tests/gpu_engine/studies/test_contract.py",
+    "tests/gpu_engine/findings/test_contract.py",
+    "tests/gpu_engine/sampling/test_effort.py",
 )
 
 

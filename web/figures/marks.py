@@ -47,7 +47,11 @@ def point(color: str, symbol: str, size: int, outline: float = 0.5) -> dict[str,
 
 
 def intervals(values: Sequence[float], ends: Sequence[tuple[float, float]], **options: Any) -> dict[str, Any]:
-    """Error bars of the values, hidden where none has a length; ends: (low, high) of each."""
+    """Error bars of the values, hidden where none has a length; ends: (low, high) of each, of a 95 % interval.
+
+    Error bars are intervals of medians and nothing else: `whiskers.clip` ends them at four times the median in every
+    figure. A spread over matrices is drawn as points.
+    """
     above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
     below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
     # Without a length they would still have caps, and pass for narrow intervals.

@@ -15,7 +15,7 @@ from gpu_engine.errors import ParameterError
 from gpu_engine.findings import batched
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
-from gpu_engine.records import CACHES, MIXTURE, Cache, Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.records import BACKENDS, CACHES, MIXTURE, Cache, Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling, turn_s
 from gpu_engine.sampling.run import alike, measure
 from gpu_engine.studies.batched.experiment import BatchDetails, BatchExperiment, BatchPlan
@@ -93,6 +93,7 @@ class BatchedStudy:
     findings = staticmethod(batched.findings)
     question = "Which kernel multiplies a batch of small matrices fastest, and how near the floor?"
     several = False
+    backends = BACKENDS
     Params = BatchedParams
 
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ from gpu_engine.formats import kernel_names
 from gpu_engine.matrices.orders import ordered
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
-from gpu_engine.records import CACHES, OP, TRANSPOSED, Cache, Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.records import BACKENDS, CACHES, OP, TRANSPOSED, Cache, Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling, turn_s
 from gpu_engine.sampling.reproducibility import REPLAYS_S
 from gpu_engine.sampling.run import alike, measure
@@ -69,6 +69,7 @@ class FormatsStudy:
     findings = staticmethod(formats.findings)
     question = "Which format and kernel multiplies this matrix fastest, and how near the floor?"
     several = False
+    backends = BACKENDS
     Params = FormatsParams
 
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpu_engine.csr_matrix import CsrMatrix
-from gpu_engine.errors import ParameterError
 from gpu_engine.findings import products
 from gpu_engine.measure import Bench
 from gpu_engine.pagerank.graph import not_a_graph
 from gpu_engine.pagerank.products import LAYOUTS, Block, Layout, LinkProductDetails, products_in
 from gpu_engine.parameters import parameter
-from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.records import Backend, Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling.effort import BUDGET_S, SAMPLING, SHARE, Effort, Sampling
 from gpu_engine.sampling.run import by_matrix, measure
 from gpu_engine.studies.link_products.experiment import LinkProducts
@@ -41,6 +40,7 @@ class ProductsStudy:
     findings = staticmethod(products.findings)
     question = "What does a product of PageRank gain by fewer segments of values and ranks, and in which blocks?"
     several = False
+    backends: tuple[Backend, ...] = ("cuda",)
     Params = ProductsParams
 
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
@@ -51,12 +51,13 @@ class ProductsStudy:
         """Of a matrix that is no graph."""
         return not_a_graph(matrix.n_rows, matrix.n_cols)
 
-    def cases(self, params: ProductsParams, matrices: Sequence[MatrixInfo], device: DeviceInfo) -> Iterator[Case]:
-        """Matrix by matrix, layout by layout, fp64 first; raises ParameterError on a CPU."""
-        if device.backend != "cuda":
-            raise ParameterError(
-                f"{device.id} is a CPU, and products from segments have kernels for GPUs alone. Choose a GPU."
-            )
+    def cases(
+        self,
+        params: ProductsParams,
+        matrices: Sequence[MatrixInfo],
+        device: DeviceInfo,  # noqa: ARG002
+    ) -> Iterator[Case]:
+        """Matrix by matrix, layout by layout, fp64 first."""
         return (
             product.case(m.id, layout, params.part)
             for m in matrices

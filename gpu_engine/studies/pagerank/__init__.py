@@ -16,7 +16,7 @@ from gpu_engine.pagerank.details import PageRankDetails
 from gpu_engine.pagerank.graph import PageRankParams, not_a_graph
 from gpu_engine.pagerank.kernels import RankKernel, kernels_on
 from gpu_engine.parameters import parameter
-from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.records import BACKENDS, Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling.effort import BUDGET_S, ENERGY, SAMPLING, SHARE, Effort, Energy, Sampling
 from gpu_engine.sampling.run import by_matrix, measure
 from gpu_engine.studies.pagerank.experiment import PageRankExperiment
@@ -77,6 +77,7 @@ class PagerankStudy:
     findings = staticmethod(pagerank.findings)
     question = "How does an adaptive-precision PageRank spend its iterations, and what does that gain?"
     several = False
+    backends = BACKENDS
     Params = PagerankParams
 
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:

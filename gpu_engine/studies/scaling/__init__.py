@@ -19,7 +19,7 @@ from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.multigpu.partition import PARTITIONINGS, Partitioning, find_partitioning
 from gpu_engine.multigpu.workload import CutName, Setting, WorkloadName
 from gpu_engine.parameters import parameter
-from gpu_engine.records import Case, DeviceInfo, MatrixInfo, Record
+from gpu_engine.records import BACKENDS, Case, DeviceInfo, MatrixInfo, Record
 from gpu_engine.sampling.effort import BUDGET_S, SAMPLING, SHARE, Effort, Sampling
 from gpu_engine.sampling.run import by_matrix, measure
 from gpu_engine.studies.scaling.cluster import CLUSTER_WORKS, measure_cluster
@@ -103,6 +103,7 @@ class ScalingStudy:
     findings = staticmethod(scaling.findings)
     question = "How far does a product get when several devices share one matrix?"
     several = True
+    backends = BACKENDS
     Params = ScalingParams
 
     def names(self, backend: str) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -10,13 +11,13 @@ from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeErro
 from gpu_engine.host.device import find_device
 from gpu_engine.measure import Bench, open_bench
 from gpu_engine.parameters import parse_params
-from gpu_engine.records import MatrixInfo, Measurement
+from gpu_engine.records import BACKENDS, Backend, MatrixInfo, Measurement
 from gpu_engine.sampling.experiment import Candidate
 from gpu_engine.studies import STUDIES
-from gpu_engine.studies.base import Study
+from gpu_engine.studies.base import Study, check_device
 from tests.battery import BATTERY
 from tests.gpu_engine.pagerank.numpy_products import stand_in
-from tests.samples.studies import FAST, GPU_ALONE
+from tests.samples.studies import FAST
 
 FEW: dict[str, dict[str, Any]] = {
     "formats": {"kernels": ["csr/scalar", "csr/vector"], "rounds": 9},
@@ -48,7 +49,7 @@ def measured(study: Study, bench: Bench) -> list[Measurement]:
     matrix = BATTERY["band"]()
     info = MatrixInfo("m", "m", matrix.n_rows, matrix.n_cols, matrix.nnz)
     params = parse_params(study.Params, FEW.get(study.name, {}))
-    device = dataclasses.replace(bench.device, backend="cuda") if study.name in GPU_ALONE else bench.device
+    device = dataclasses.replace(bench.device, backend="cuda") if "cpu" not in study.backends else bench.device
     cases = tuple(study.cases(params, [info], device))
     found = [r for r in study.run(params, cases, {"m": matrix}, bench) if isinstance(r, Measurement)]
     assert [m.case for m in found] == [case.key for case in cases]
@@ -77,10 +78,13 @@ def test_what_does_not_fit_is_skipped(study: Study) -> None:
     assert all("allowed" in m.note for m in found)
 
 
-@pytest.mark.parametrize("study", [s for s in STUDIES if s.name in GPU_ALONE], ids=lambda study: study.name)
-def test_a_study_for_gpus_alone_refuses_a_cpu(study: Study, bench: Bench) -> None:
-    with pytest.raises(ParameterError, match=r"^cpu is a CPU, .* for GPUs alone\. Choose a GPU\.$"):
-        study.cases(study.Params(), [MatrixInfo("m", "m", 3, 3, 3)], bench.device)
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_device_without_kernels_of_a_study_is_refused(study: Study, backend: Backend, bench: Bench) -> None:
+    device = dataclasses.replace(bench.device, backend=backend)
+    known = backend in study.backends
+    with nullcontext() if known else pytest.raises(ParameterError, match=f"study {study.name} has kernels for "):
+        check_device(study, device)
 
 
 def raising(error: SparsightError) -> Any:

@@ -17,6 +17,7 @@ from gpu_engine.findings.finding import Finding
 from gpu_engine.measure import Bench
 from gpu_engine.parameters import parameter
 from gpu_engine.records import (
+    BACKENDS,
     BandwidthPoint,
     Case,
     Details,
@@ -65,6 +66,7 @@ class FakeStudy:
     details = FakeDetails
     question = "Does the queue do what it says?"
     several = False
+    backends = BACKENDS
     Params = FakeParams
 
     def findings(self, data: StudyData) -> tuple[Finding, ...]:

@@ -15,7 +15,7 @@ from gpu_engine.errors import (
     UnavailableError,
     UnknownDeviceError,
 )
-from gpu_engine.records import Case, DeviceInfo, Progress
+from gpu_engine.records import BACKENDS, Case, DeviceInfo, Progress
 from server import devices
 from server.jobs import lease as leases
 from server.jobs import queue
@@ -119,6 +119,16 @@ def test_only_studies_that_share_a_matrix_take_several_gpus(jobs: Jobs) -> None:
         jobs.submit(device="cuda:all")
     with jobs.database.read() as session:
         assert devices.resolve(session, "auto", several=True).id == "cuda:all"
+
+
+def test_auto_is_a_device_that_has_kernels_of_the_study(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    devices.register(jobs.database, [DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1, "GPU-1")])
+    (fake,) = FAKE
+    for backends, first in ((BACKENDS, "cuda:0"), (("cpu",), "cpu"), (("cuda",), "cuda:0")):
+        monkeypatch.setattr(fake, "backends", backends, raising=False)
+        assert jobs.submit(device="auto").device == first
+    with pytest.raises(ParameterError, match=r"cpu is a CPU, and the study fake has kernels for GPUs alone\."):
+        jobs.submit(device="cpu")
 
 
 def test_several_hosts_are_taken_by_name_alone(jobs: Jobs) -> None:

@@ -14,7 +14,7 @@ from server import import_recordings
 from server.db import Database
 from server.models import JobState
 from tests.samples.recording import H200, PROFILE, grid
-from tests.samples.studies import GPU_ALONE, records_of
+from tests.samples.studies import records_of
 from tests.web.conftest import ON_GPU, add_study, get
 from tests.web.studies.reader import Reader, every_page
 from web.studies.base import StudyPage
@@ -65,9 +65,9 @@ def test_a_matrix_can_be_measured_by_it(client: TestClient, measured: StudyPage)
     ]
     (own,) = (study for study in form.studies if study.name == measured.name)
     # On each device that can the time that it takes there, unless the matrix is none for the study.
-    possible = "Nothing" not in own.outlook
+    possible, backends = "Nothing" not in own.outlook, measured.study.backends
     assert [device for device in ("cpu", "cuda:0") if f" on {device}" in own.outlook] == (
-        [] if not possible else ["cuda:0"] if measured.name in GPU_ALONE else ["cpu", "cuda:0"]
+        [device for device, backend in (("cpu", "cpu"), ("cuda:0", "cuda")) if possible and backend in backends]
     )
 
 

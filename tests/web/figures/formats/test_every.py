@@ -59,8 +59,8 @@ def test_devices_and_cache_states_have_their_own_panels(figure: Figure[Any]) -> 
 def test_no_results(figure: Figure[Any]) -> None:
     title, summary = EMPTY.get(figure.name, (NO_RESULTS, NO_TIME))
     info = figure.info(StudyData())
-    assert titles(figure.draw(info)) == [escape(title)]
-    assert figure.summary(info).startswith(summary)
+    assert titles(figure.draw(info)) == [escape(title)], f"or list {figure.name} in EMPTY"
+    assert figure.summary(info).startswith(summary), f"or list {figure.name} in EMPTY"
     assert figure.table is None or figure.table(info).rows == ()
 
 
