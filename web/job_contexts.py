@@ -59,6 +59,7 @@ class JobPage:
     retry_of: str
     tags: tuple[Link, ...]
     note: str
+    note_max: int
     counts: str
     why: tuple[str, ...]
     interim: InterimBars | None

@@ -21,6 +21,7 @@ FORMATS: tuple[Format, ...] = (
     biell.FORMAT,
     bijad.FORMAT,
 )
+"""The place of a format decides its color on all pages: a new one goes to the end."""
 
 
 def kernel_names(backend: str) -> tuple[str, ...]:

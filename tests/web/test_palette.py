@@ -26,7 +26,8 @@ def test_a_library_is_grey_and_hatched_always_the_same() -> None:
 def test_no_two_kernels_of_batches_look_alike() -> None:
     looks = [batch_style(kernel.name) for kernel in KERNELS]
     for distinct in ("pattern", "symbol", "dash"):
-        assert len({(look.color, getattr(look, distinct)) for look in looks}) == len(KERNELS)
+        looks_apart = {(look.color, getattr(look, distinct)) for look in looks}
+        assert len(looks_apart) == len(KERNELS), "the place in FORMATS decides a format's color: append new ones"
     assert all(look.color != OTHERS for look in looks)
     peers = [batch_style(name) for name in peer_names("cuda")]
     assert {look.color for look in peers} == {OTHERS}

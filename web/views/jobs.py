@@ -93,6 +93,7 @@ def job_page(session: Session, job_id: str) -> JobPage:
         retry_of=row.retry_of or "",
         tags=tuple(Link(tag, _url({"tag": tag})) for tag in row.tags),
         note=row.note,
+        note_max=annotations.NOTE_MAX,
         counts=_counts(row, results.measurements),
         why=_why(results.measurements),
         interim=None if over else _interim(session, row),
