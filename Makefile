@@ -1,6 +1,6 @@
 # tools/install makes .venv and installs Sparsight into it; done already, it returns at once.
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-all test-image check format chaos bare gpu-test gpu-sanitize gpu-bench tables page-bench load estimates lock \
+.PHONY: help run install test test-near test-all test-image check format chaos bare gpu-test gpu-sanitize gpu-bench tables page-bench load estimates lock \
 	update-constraints bom reach fuzz fuzz-api
 
 # A GPU host that only measures needs the engine's dependencies and pytest, and installs nothing.
@@ -10,6 +10,7 @@ help:
 	@echo "make run [PORT=8000]   start Sparsight on this machine"
 	@echo "make install           what the tests and checks need, into .venv"
 	@echo "make test              run the tests, but for the dearest [SINCE=COMMIT: but those of what has changed since]"
+	@echo "make test-near [SINCE=COMMIT] run the tests nearest to what has changed since, in a minute or two"
 	@echo "make test-all          run all tests, on all files and many more requests than make test"
 	@echo "make test-image        build the image and measure with the services of the compose file, by Docker or Podman"
 	@echo "make check             formatting, lint, types"
@@ -52,6 +53,9 @@ test test-all: install
 	@tools/package bwrap bubblewrap "the tests of the deployment"
 	@docker compose version >/dev/null 2>&1 || tools/package docker-compose docker-compose "the tests of the deployment"
 	.venv/bin/python -m pytest -n 3 --no-loadscope-reorder --durations=40 --durations-min=1 $(OPTIONS)
+
+test-near: install
+	.venv/bin/python -m pytest -n 2 $$(.venv/bin/python -m tests.near $(SINCE))
 
 test-image: install
 	.venv/bin/python -m tools.test_image

@@ -74,7 +74,7 @@ def modules(package: str) -> dict[str, Path]:
 def arrows(package: str) -> dict[str, set[str]]:
     """Return the modules of the package that each one imports anywhere in its text, for types too."""
     known = modules(package)
-    return {name: set(_imports(path, known)) - {name} for name, path in known.items()}
+    return {name: set(imports_of(path, known)) - {name} for name, path in known.items()}
 
 
 def rooms(package: str, between: Arrows) -> dict[str, set[str]]:
@@ -114,12 +114,7 @@ def upward(package: str, between: Arrows) -> list[str]:
     return climbs + [f"{room} could stand on floor {lowest[room]}" for room in sorted(homeless)]
 
 
-def _parts(path: Path) -> tuple[str, ...]:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return parts[:-1] if parts[-1] == "__init__" else parts
-
-
-def _imports(path: Path, known: Collection[str]) -> Iterator[str]:
+def imports_of(path: Path, known: Collection[str]) -> Iterator[str]:
     """Yield what a module imports: of `from a import b` the module a.b where there is one, else a."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -130,6 +125,11 @@ def _imports(path: Path, known: Collection[str]) -> Iterator[str]:
                 target = full if full in known else node.module
                 if target in known:
                     yield target
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
 
 
 def _reached(name: str, between: Arrows) -> set[str]:

@@ -32,7 +32,7 @@ def serve(folder: Path) -> Iterator[str]:
 
 
 def _leave_to_the_system(url: str) -> None:
-    """Has the server not wait for the disk: tests kill processes, and no files are read after the machine has failed."""
+    """Has the server not wait for the disk: tests kill processes, and none reads files after the machine has failed."""
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         for name in ("fsync", "full_page_writes", "synchronous_commit"):

@@ -75,7 +75,7 @@ def test_the_page_of_a_matrix_has_the_form_of_it(client: TestClient, lab: Lab, a
     assert [(choice.value, choice.chosen) for choice in form.matrices] == [(lab.hostile, False), ("m9", False)]
     assert page.text.count('name="matrix_ids" id="with-') == 2
     assert [study.name for study in form.studies] == [study.name for study in STUDIES]
-    # Jobs that are over took a minute: what the study expects, some 10 s by its number of kernels, is corrected by them.
+    # Jobs that are over took a minute: what the study expects, some 10 s by its kernels, is corrected by them.
     outlook = re.fullmatch(
         r"About (\d+)\u202fs on cuda:0, (\d+)\u202fs on cpu, with the default settings\.",
         study_form(page.context).outlook,
