@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.findings.answer import interval_of_mean
+from gpu_engine.findings.answer import CONTESTS_MIN, interval_of_mean
 from gpu_engine.findings.comparisons import Comparison, spread, summary, tables
 from gpu_engine.records import Case, Details, Measurement
 from gpu_engine.text import units
@@ -69,6 +69,12 @@ def test_what_has_no_time_is_compared_with_nothing() -> None:
     assert plain(tables([failed], NAMES)["cold"]) == [["a", "csr/vector", "10.0 µs", "8.00 µs", "80 %"]]
 
 
+def test_the_mean_share_is_of_the_cases_with_a_rival() -> None:
+    alone = Comparison("cold", ("b",), measured("b", "csr/vector", 40), {"best": None})
+    (row,) = plain(summary([BOTH[0], alone], "matrices"))
+    assert (row[2], row[-1]) == ("1", "80 %")
+
+
 def test_a_share_that_is_withheld_is_in_no_mean() -> None:
     quick = Comparison("cold", ("a",), measured("a", "csr/vector", 1), {"best": measured("a", "best", 2)})
     assert plain(summary([quick], "matrices"))[0][-1] == "–"
@@ -100,7 +106,8 @@ def test_the_interval_of_a_mean_holds_it_and_narrows_with_more_numbers() -> None
     assert many is not None
     assert few[0] < many[0] < 2**0.5 < many[1] < few[1]
     assert few == interval_of_mean([0.5, 1.0, 2.0, 4.0] * 2), "drawn with a seed"
-    assert interval_of_mean([1.0] * 5) is None
+    assert interval_of_mean([1.0] * (CONTESTS_MIN - 1)) is None
+    assert interval_of_mean([1.0] * CONTESTS_MIN) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("rival", ["best", "other"])
