@@ -80,6 +80,14 @@ def test_a_share_that_is_withheld_is_in_no_mean() -> None:
     assert plain(summary([quick], "matrices"))[0][-1] == "–"
 
 
+def test_a_few_rounds_have_verdicts_without_an_interval() -> None:
+    own, other = (measured("a", kernel, us, rounds=3, q1_s=us * 0.995e-6) for kernel, us in (("x", 1), ("y", 100)))
+    assert (own.ci_low_s, len(own.few_rounds_s)) == (None, 3)
+    only = [Comparison("cold", ("a",), own, {"y": other})]
+    assert plain(tables(only, NAMES)["cold"])[0][-1] == "100 µs, 100.00 × (faster)"
+    assert len(summary(only, "matrices").heads) == 3 + 4 + 4 + 1
+
+
 def test_medians_alone_have_no_verdicts() -> None:
     own, other = (
         Measurement.of(Case("a", kernel, "cold"), "cpu", Details, median_s=us * 1e-6)
