@@ -1,8 +1,8 @@
-"""Titles of panels: what tells one from another, and of what all share the first part alone."""
+"""Titles of panels, and the room that panels and legends take, by value."""
 
 import pytest
 
-from web.figures.panels import GAP_PX, panels
+from web.figures.panels import GAP_PX, LEGEND_LINE_PX, LEGEND_PER_LINE, panels
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,10 @@ def test_every_panel_has_its_height_and_gaps_lie_between_them() -> None:
     assert three.height - one.height == 2 * (100 + GAP_PX)
     (low, high) = three.yaxis2.domain
     assert (high - low) * (300 + 2 * GAP_PX) == pytest.approx(100)
+
+
+def test_a_legend_has_a_line_for_every_few_entries() -> None:
+    plain = panels(["a"], [100]).layout.height
+    for entries, lines in ((1, 1), (LEGEND_PER_LINE, 1), (LEGEND_PER_LINE + 1, 2)):
+        layout = panels(["a"], [100], legend=entries).layout
+        assert (layout.height - plain, layout.meta["legend_px"]) == (lines * LEGEND_LINE_PX, lines * LEGEND_LINE_PX)
