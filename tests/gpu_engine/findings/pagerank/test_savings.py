@@ -120,8 +120,8 @@ def test_the_fastest_layout_with_values_has_a_mean_of_its_own() -> None:
     # Lower triangles are in a mean of their own alone.
     full = run("grid", "split/tile+fp64", 4.0, "part=lower")
     lower = run("grid", "split/tile+cpms2", 3.2, AXES + "segments,part=lower")
-    traces = (*traces, trace(full, [0], [0], [50.0]), trace(lower, [1], [1], [25.0]))
-    rows = plain(pull_means(shown(FP64, TWO, slow, heads, full, lower, traces=traces)))
+    both = (trace(full, [0], [0], [50.0]), trace(lower, [1], [1], [25.0]))
+    rows = plain(pull_means(shown(FP64, TWO, slow, heads, full, lower, traces=[*traces, *both])))
     assert {row[0]: row[2] for row in rows} == found | {"split/tile+cpms2, lower triangles": "2.00 ×"}
     assert {row[1] for row in rows} == {"1"}
 
