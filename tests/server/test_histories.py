@@ -103,6 +103,13 @@ def test_of_each_case_the_newest_are_taken(both: Database, monkeypatch: pytest.M
     for number, time in enumerate((20.0, 21.0, 22.0)):
         add(both, number, [measured(time), *([measured(30.0, kernel="csr/vector")] if not number else [])])
     assert times(both) == {"m1|csr/vector|warm|": [30.0], "m1|split/tile|warm|": [21.0, 22.0]}
+    # The same case on another device is another one.
+    for number, time in ((3, 9.0), (4, 9.5)):
+        add(both, number, [measured(time, device="cuda:1")])
+    with both.read() as session:
+        every = histories.read(session, "formats", "m1", ["warm"])
+    newest = [(e.measurement.device, round(1e6 * e.median_s, 3)) for e in every if e.measurement.kernel == "split/tile"]
+    assert newest == [("cuda:0", 21.0), ("cuda:0", 22.0), ("cuda:1", 9.0), ("cuda:1", 9.5)]
 
 
 def asked(client: TestClient, **query: Any) -> Any:

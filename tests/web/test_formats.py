@@ -102,6 +102,26 @@ def test_a_whole_job_is_preferred_to_a_newer_one_under_way(client: TestClient, l
     assert len(context["findings"][0].finding.rows) == 4
 
 
+def test_a_device_with_more_matrices_comes_before_one_with_more_jobs(client: TestClient, lab: Lab) -> None:
+    for number in range(20, 24):
+        add_job(lab.database, f"j{number}", "cuda:0", JobState.SUCCEEDED, study_of(lab.matrix, "cuda:0", 0.01))
+    context = get(client, f"/formats?matrix={lab.matrix}&matrix={lab.hostile}").context
+    assert [(line.finding.matrix_id, line.finding.device) for line in context["findings"]] == [
+        (lab.matrix, "cpu"),
+        (lab.hostile, "cpu"),
+    ]
+
+
+def test_jobs_of_a_chosen_matrix_are_found_behind_newer_ones_of_others(
+    client: TestClient, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.result_sources.JOBS_MAX", 3)
+    for number in range(20, 23):
+        add_job(lab.database, f"j{number}", "cpu", JobState.SUCCEEDED, study_of(lab.hostile))
+    context = get(client, f"/formats?matrix={lab.matrix}&device=cpu").context
+    assert [job.href for job in context["jobs"]] == ["/jobs/j1"]
+
+
 def test_the_address_chooses_everything(client: TestClient, lab: Lab) -> None:
     kernels = "kernel=csr%2Fscalar&kernel=coo%2Fsegmented&baseline=coo%2Fsegmented"
     context = get(client, f"/formats?matrix=m1&matrix=m2&device=cpu&cache=cold&{kernels}").context

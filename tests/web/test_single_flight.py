@@ -47,6 +47,24 @@ def test_what_could_not_be_made_is_tried_again() -> None:
     assert values.get("a", 1, lambda: 7) == 7
 
 
+def test_what_fails_late_leaves_the_newer_version_where_it_is() -> None:
+    values, begun, ended = SingleFlightCache[str](2), Event(), Event()
+
+    def fail() -> str:
+        begun.set()
+        assert ended.wait(60.0)
+        raise ZeroDivisionError
+
+    with ThreadPoolExecutor(1) as threads:
+        old = threads.submit(values.get, "a", 1, fail)
+        assert begun.wait(60.0)
+        assert values.get("a", 2, lambda: "new") == "new"
+        ended.set()
+        with pytest.raises(ZeroDivisionError):
+            old.result()
+    assert values.get("a", 2, lambda: "newer") == "new"
+
+
 def test_the_values_asked_for_last_are_kept() -> None:
     values, calls = SingleFlightCache[int](2), count()
     first, _ = (values.get(key, None, lambda: next(calls)) for key in "ab")

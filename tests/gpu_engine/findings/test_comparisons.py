@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_engine.findings.answer import interval_of_mean
+from gpu_engine.findings.answer import CONTESTS_MIN, interval_of_mean
 from gpu_engine.findings.comparisons import Comparison, spread, summary, tables
 from gpu_engine.records import Case, Details, Measurement
 from gpu_engine.text import units
@@ -69,9 +69,23 @@ def test_what_has_no_time_is_compared_with_nothing() -> None:
     assert plain(tables([failed], NAMES)["cold"]) == [["a", "csr/vector", "10.0 µs", "8.00 µs", "80 %"]]
 
 
+def test_the_mean_share_is_of_the_cases_with_a_rival() -> None:
+    alone = Comparison("cold", ("b",), measured("b", "csr/vector", 40), {"best": None})
+    (row,) = plain(summary([BOTH[0], alone], "matrices"))
+    assert (row[2], row[-1]) == ("1", "80 %")
+
+
 def test_a_share_that_is_withheld_is_in_no_mean() -> None:
     quick = Comparison("cold", ("a",), measured("a", "csr/vector", 1), {"best": measured("a", "best", 2)})
     assert plain(summary([quick], "matrices"))[0][-1] == "–"
+
+
+def test_a_few_rounds_have_verdicts_without_an_interval() -> None:
+    own, other = (measured("a", kernel, us, rounds=3, q1_s=us * 0.995e-6) for kernel, us in (("x", 1), ("y", 100)))
+    assert (own.ci_low_s, len(own.few_rounds_s)) == (None, 3)
+    only = [Comparison("cold", ("a",), own, {"y": other})]
+    assert plain(tables(only, NAMES)["cold"])[0][-1] == "100 µs, 100.00 × (faster)"
+    assert len(summary(only, "matrices").heads) == 3 + 4 + 4 + 1
 
 
 def test_medians_alone_have_no_verdicts() -> None:
@@ -100,7 +114,8 @@ def test_the_interval_of_a_mean_holds_it_and_narrows_with_more_numbers() -> None
     assert many is not None
     assert few[0] < many[0] < 2**0.5 < many[1] < few[1]
     assert few == interval_of_mean([0.5, 1.0, 2.0, 4.0] * 2), "drawn with a seed"
-    assert interval_of_mean([1.0] * 5) is None
+    assert interval_of_mean([1.0] * (CONTESTS_MIN - 1)) is None
+    assert interval_of_mean([1.0] * CONTESTS_MIN) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("rival", ["best", "other"])

@@ -15,7 +15,7 @@ from gpu_engine.findings.data import StudyData
 from gpu_engine.generators import generate
 from gpu_engine.recordings import files as recordings
 from gpu_engine.recordings.files import Recording
-from gpu_engine.records import Case, Details
+from gpu_engine.records import Case, Details, Trace
 from gpu_engine.studies.results import results_document
 from tests.samples.recording import GRID, grid, sample
 
@@ -80,17 +80,21 @@ def test_the_same_recording_is_the_same_file(path: Path) -> None:
 
 
 def test_a_later_recording_replaces_its_cases_in_their_places_and_adds_its_matrices() -> None:
-    earlier = sample()
-    first, *others = earlier.measurements
+    first, *others = sample().measurements
+    (kept,) = sample().traces
+    earlier = replace(sample(), traces=(Trace(first.case, {"step": (1.0,)}), kept))
     known, anew = replace(first, median_s=7.0), Case("new", first.kernel, first.cache)
     added = replace(first, case=anew.key, matrix_id="new", axes={}, median_s=8.0)
     new = replace(earlier.matrices[0], id="new", name="new", fingerprint="f" * 64)
-    later = replace(earlier, created_at=LATER, matrices=(new,), measurements=(known, added), traces=())
+    later = replace(earlier, created_at=LATER, matrices=(new,), measurements=(known, added))
+    later = replace(later, traces=(Trace(first.case, {"step": (5.0, 6.0)}), Trace(anew.key, {"step": (8.0,)})))
     found = recordings.joined(earlier, later)
     assert found.created_at == LATER
     assert found.matrices == (*earlier.matrices, new)
     assert found.measurements == (known, *others, added)
-    assert found.traces == tuple(trace for trace in earlier.traces if trace.case != first.case)
+    assert kept.case in {m.case for m in others}
+    assert found.traces == (kept, *later.traces)
+    assert recordings.joined(earlier, replace(later, traces=())).traces == (kept,)
 
 
 def test_a_generated_source_is_the_whole_call(path: Path) -> None:

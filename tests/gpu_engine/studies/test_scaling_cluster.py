@@ -171,6 +171,8 @@ def test_members_find_the_ranks_that_one_process_finds(
             }
             team.read(ranks)
             np.testing.assert_array_equal(ranks, expected_ranks)
+            # Whichever came before, a run exchanges.
+            assert team.together("find", schedule) == [expected] * 3
     heads = {read for read in expected.read if read < segments}
     bytes_of = {t.elements * read * 8 // segments for t in alone.transfers for read in heads}
     assert Sending.sent == bytes_of

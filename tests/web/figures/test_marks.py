@@ -10,6 +10,7 @@ def test_intervals_reach_from_end_to_end_and_are_hidden_without_a_length() -> No
     assert (errors["arrayminus"], errors["array"], errors["width"]) == ([0.5, 0.0], [2.0, 0.0], 0)
     assert errors["visible"]
     assert not intervals([5.0], [(5.0, 5.0)])["visible"]
+    assert all(intervals([5.0], [ends])["visible"] for ends in ((4.0, 5.0), (5.0, 6.0)))
 
 
 def test_bars_lie_and_have_their_own_text() -> None:

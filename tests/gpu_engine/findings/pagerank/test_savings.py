@@ -63,8 +63,10 @@ def test_shares_of_several_graphs_have_a_geometric_mean() -> None:
 
 
 def test_without_a_saving_there_is_no_share_and_without_fp64_no_row() -> None:
-    (row,) = plain(savings(shown(FP64, dataclasses.replace(TWO, floor_s=2e-3))))
-    assert row[6:] == ["–"] * 4
+    # Bytes that allow 1.004 times allow nothing that could be shared.
+    for floor_s in (2e-3, 2e-3 / 1.004):
+        (row,) = plain(savings(shown(FP64, dataclasses.replace(TWO, floor_s=floor_s))))
+        assert row[6:] == ["–"] * 4
     assert savings(shown(TWO)).rows == ()
 
 
@@ -115,6 +117,13 @@ def test_the_fastest_layout_with_values_has_a_mean_of_its_own() -> None:
     )
     found = {row[0]: row[2] for row in plain(pull_means(shown(FP64, TWO, slow, heads, traces=traces)))}
     assert found == {"csr/thread+cpms2": "4.00 ×", "split/tile+cpms2": "1.25 ×", FASTEST: "1.25 ×"}
+    # Lower triangles are in a mean of their own alone.
+    full = run("grid", "split/tile+fp64", 4.0, "part=lower")
+    lower = run("grid", "split/tile+cpms2", 3.2, AXES + "segments,part=lower")
+    both = (trace(full, [0], [0], [50.0]), trace(lower, [1], [1], [25.0]))
+    rows = plain(pull_means(shown(FP64, TWO, slow, heads, full, lower, traces=[*traces, *both])))
+    assert {row[0]: row[2] for row in rows} == found | {"split/tile+cpms2, lower triangles": "2.00 ×"}
+    assert {row[1] for row in rows} == {"1"}
 
 
 def test_of_two_ends_the_faster_one_counts() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,15 @@ def test_each_phase_has_its_own_time(devices: Sequence[LoggingDevice]) -> None:
     assert phases.seconds == dict.fromkeys(COLD_PHASES, 1.0)
 
 
+@pytest.mark.parametrize(("entries", "number"), [(10**9, 1), (50, 4), (49, 5), (1, chunks.CHUNKS_MAX)])
+def test_a_chunk_has_so_many_entries_and_a_part_no_more_than_so_many_chunks(
+    devices: Sequence[LoggingDevice], entries: int, number: int
+) -> None:
+    matrix = CsrMatrix(1, 400, np.array([0, 400], np.int32), np.arange(400, dtype=np.int32), np.ones(400))
+    with chunked(matrix, find_strategy("p*-pipelined"), devices[:2], entries) as product:
+        assert len(product._cut()) == 2 * number
+
+
 def pieces(count: int, devices: int = 1) -> list[ChunkSpan]:
     span = Span(0, 1, 0, 1, start_flag=False)
     return [ChunkSpan(device, number, span) for device in range(devices) for number in range(count)]
@@ -185,6 +195,29 @@ def test_what_fails_is_raised(devices: Sequence[LoggingDevice], monkeypatch: pyt
             with pytest.raises(ZeroDivisionError):
                 product.multiply(x, y)
         check(reference(matrix), products(product, reference(matrix).x, matrix.n_rows)[0])
+
+
+def test_what_fails_while_packing_is_raised_once_no_device_writes(
+    devices: Sequence[LoggingDevice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix, ended = PACKABLE["two values"](), list[int]()
+
+    def fail(*_arguments: Any) -> None:
+        raise ZeroDivisionError
+
+    def drive(_product: Any, i: int, _pieces: Any, feed: _Feed, *_vectors: Any) -> None:
+        while feed.take(i) is not None:
+            pass
+        sleep(0.2)
+        ended.append(i)
+
+    monkeypatch.setattr("gpu_engine.multigpu.from_host.chunks.Packer.pack", fail)
+    monkeypatch.setattr(ChunkedProduct, "_drive", drive)
+    monkeypatch.setattr(_Feed, "begin", lambda feed: ChunkSpan(0, 0, Span(0, 1, 0, 1, start_flag=False)))
+    with chunked(matrix, find_strategy("p*-packed-pipelined"), devices[:2], 10_000) as product:
+        with pytest.raises(ZeroDivisionError):
+            product.multiply(np.ones(matrix.n_cols), np.empty(matrix.n_rows))
+        assert sorted(ended) == [0, 1]
 
 
 def test_only_csr_is_sent_in_chunks(devices: Sequence[LoggingDevice]) -> None:

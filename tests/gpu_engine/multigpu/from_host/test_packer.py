@@ -103,3 +103,6 @@ def test_memory_is_kept_for_the_next_product() -> None:
     for _ in range(2):
         Packer(CSR.store(matrix), staging).pack(0, whole_span(matrix))
     assert len(asked) == 1
+    assert staging.room(0, asked[0]) is staging.room(0, 1)
+    assert staging.room(0, asked[0] + 1).size == asked[0] + 1, "no longer large enough"
+    assert staging.room(1, 1).size == 1

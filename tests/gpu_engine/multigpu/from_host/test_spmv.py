@@ -180,6 +180,24 @@ def test_threads_of_the_host() -> None:
         assert all(threading.get_ident() not in threads for threads in log_of("pCSR", strategy)[2])
 
 
+def test_threads_that_are_given_are_left_to_their_owner() -> None:
+    """Those that a matrix starts end with it."""
+    strategy, stored = find_strategy("p*"), find_partitioning("pCSR").store(BATTERY["band"]())
+    with logging_devices(2) as devices:
+        given = strategy.start_threads(devices)
+        with DistributedMatrix(stored, devices, strategy, no_clock(), threads=given):
+            pass
+        assert [thread.submit(int).result() for thread in given] == [0, 0]
+        for thread in given:
+            thread.shutdown()
+        with DistributedMatrix(stored, devices, strategy, no_clock()) as matrix:
+            own = matrix._threads
+        assert len(own) == 2
+        for thread in own:
+            with pytest.raises(RuntimeError):
+                thread.submit(int)
+
+
 def test_threads_of_the_host_work_at_the_same_time() -> None:
     """Each waits for the others where its part is sent: one after the other would never get there."""
     barrier = threading.Barrier(3, timeout=60.0)
