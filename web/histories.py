@@ -89,7 +89,7 @@ def shown(session: Session, selection: Selection) -> Shown:
         cache,
         matrix,
         device_names(session).get(place.device, place.device),
-        _is_recorded(session, place, bool(taken)),
+        _is_recorded(session, place),
         tuple(sorted({each.measurement.kernel for each in taken})),
         tuple(histories.histories(taken, selection.kernel)),
         histories.busy(taken),
@@ -107,9 +107,9 @@ def _place(session: Session, selection: Selection) -> Place:
     return Place(*(given or own for given, own in zip((study, matrix, device), newest, strict=True)))
 
 
-def _is_recorded(session: Session, place: Place, has_own: bool) -> bool:
+def _is_recorded(session: Session, place: Place) -> bool:
     known = recorded_results.device_ids(session, place.study, place.matrix_id) if place.matrix_id else ()
-    return not has_own and (place.device in known or (not place.device and bool(known)))
+    return place.device in known or (not place.device and bool(known))
 
 
 def other_caches(shown: Shown) -> tuple[tuple[str, Selection], ...]:

@@ -208,6 +208,7 @@ def test_what_fails_while_packing_is_raised_once_no_device_writes(
     def drive(_product: Any, i: int, _pieces: Any, feed: _Feed, *_vectors: Any) -> None:
         while feed.take(i) is not None:
             pass
+        # A device that still multiplies: too short a time could hide the fault, and never make one up.
         sleep(0.2)
         ended.append(i)
 
