@@ -21,7 +21,6 @@ from gpu_engine.recordings import files as recordings
 from gpu_engine.recordings.files import ENDING, RECORDED, Recording
 from gpu_engine.records import Measurement, Record, Trace, as_json, dumps
 from gpu_engine.studies import study
-from gpu_engine.studies.base import check_device
 
 RESOURCES = "kernels.md"
 
@@ -118,9 +117,7 @@ def _measure(subjects: Sequence[Subject], matrix_cache: MatrixCache, arguments: 
         raise InputError("No matrix is left to measure: --only and --without exclude all of them.")
     benchmark, records = BENCHMARKS[arguments.study], list[Record]()
     own = study(arguments.study)
-    device = find_device(arguments.device, own.several, own.backends)
-    check_device(own, device)
-    with open_bench(device) as bench:
+    with open_bench(find_device(arguments.device, own.several, own.backends)) as bench:
         if bench.device.backend == "cuda" and benchmark.resources is not None:
             write_whole(arguments.folder / RESOURCES, benchmark.resources())
         if benchmark.measure_all is not None:
