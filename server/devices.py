@@ -135,10 +135,9 @@ def resolve(session: Session, name: str, several: bool = False, backends: Collec
     if not found:
         raise none_offered(session)
     if name == AUTO:
-        found = [device for device in found if device.backend in backends] or found
-        return next(
-            (d for d in found if several and d.is_several and not d.hosts), next(d for d in found if not d.is_several)
-        )
+        fitting = [device for device in found if device.backend in backends and not device.hosts]
+        together = (device for device in fitting if several and device.is_several)
+        return next(together, None) or next(device for device in (*fitting, *found) if not device.is_several)
     for device in found:
         if device.id == name:
             return device

@@ -7,7 +7,7 @@ from gpu_engine.gpu_bench.matrix_cache import MatrixCache
 from gpu_engine.gpu_bench.subjects import Subject
 from gpu_engine.measure import Bench
 from gpu_engine.records import MatrixInfo, Measurement, Record, Trace
-from gpu_engine.studies.base import Study
+from gpu_engine.studies.base import Study, check_device
 
 ENERGY_S = 0.1
 """Seconds of repeats for the energy of a case: the counter of an H200 has a new value about every 20 to 100 ms, and
@@ -23,7 +23,11 @@ def measure_passes(
     bench: Bench,
     say: Callable[[str], None],
 ) -> Iterator[Measurement | Trace]:
-    """The measurements and traces of subjects, the matrices of one job, for each of the parameters in `passes`."""
+    """The measurements and traces of subjects, the matrices of one job, for each of the parameters in `passes`.
+
+    Raises ParameterError where the device is none for the study.
+    """
+    check_device(study, bench.device)
     say(f"measuring {', '.join(subject.name for subject in subjects)}")
     matrices: dict[str, Any] = {subject.name: matrix_cache.measured(subject) for subject in subjects}
     infos = [MatrixInfo(name, name, matrix.n_rows, matrix.n_cols, matrix.nnz) for name, matrix in matrices.items()]

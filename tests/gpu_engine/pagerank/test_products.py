@@ -135,3 +135,10 @@ def test_the_benchmark_runs_the_study_in_every_block_and_reads_its_records_again
     assert '"study": "products"' in (tmp_path / "products.json").read_text(encoding="utf-8")
     assert command.main((*fixed, "--measured"), (grid,)) == 0
     assert capsys.readouterr().out == out
+
+
+def test_the_benchmark_refuses_a_cpu(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid = Subject("grid", "paper graph", generated("stencil", {"points": 5, "nx": 6, "ny": 5}))
+    given = ("--study", "products", "--folder", str(tmp_path), "--device", "cpu", "--rounds", "9")
+    assert command.main(given, (grid,)) == 2
+    assert "the study products has kernels for GPUs alone" in capsys.readouterr().err

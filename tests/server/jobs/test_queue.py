@@ -15,7 +15,7 @@ from gpu_engine.errors import (
     UnavailableError,
     UnknownDeviceError,
 )
-from gpu_engine.records import BACKENDS, Case, DeviceInfo, Progress
+from gpu_engine.records import BACKENDS, Backend, Case, DeviceInfo, Progress
 from server import devices
 from server.jobs import lease as leases
 from server.jobs import queue
@@ -129,6 +129,13 @@ def test_auto_is_a_device_that_has_kernels_of_the_study(jobs: Jobs, monkeypatch:
         assert jobs.submit(device="auto").device == first
     with pytest.raises(ParameterError, match=r"cpu is a CPU, and the study fake has kernels for GPUs alone\."):
         jobs.submit(device="cpu")
+
+
+def test_auto_takes_no_hosts_together_where_they_alone_have_the_kernels(jobs: Jobs) -> None:
+    devices.register(jobs.database, [DeviceInfo("cluster", "cuda", "2 × A GPU on 2 hosts", 1, 1, hosts=(1, 1))])
+    gpus: tuple[Backend, ...] = ("cuda",)
+    with jobs.database.read() as session:
+        assert devices.resolve(session, "auto", backends=gpus).id == "cpu"
 
 
 def test_several_hosts_are_taken_by_name_alone(jobs: Jobs) -> None:
