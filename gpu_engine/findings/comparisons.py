@@ -109,7 +109,7 @@ def _kinds(comparisons: Iterable[Comparison]) -> tuple[VerdictKind, ...]:
 
 
 def _floors(comparisons: Iterable[Comparison]) -> dict[str, Floor]:
-    """Those of FLOORS that any of the kernels has."""
+    """Return the FLOORS that at least one of the kernels has."""
     kernels = [each.kernel for each in comparisons]
     return {name: floor for name, floor in FLOORS.items() if any(map(floor, kernels))}
 

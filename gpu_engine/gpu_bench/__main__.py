@@ -116,14 +116,14 @@ def _measure(subjects: Sequence[Subject], matrix_cache: MatrixCache, arguments: 
     if not subjects:
         raise InputError("No matrix is left to measure: --only and --without exclude all of them.")
     benchmark, records = BENCHMARKS[arguments.study], list[Record]()
-    own = study(arguments.study)
-    with open_bench(find_device(arguments.device, own.several, own.backends)) as bench:
+    chosen = study(arguments.study)
+    with open_bench(find_device(arguments.device, chosen.several, chosen.backends)) as bench:
         if bench.device.backend == "cuda" and benchmark.resources is not None:
             write_whole(arguments.folder / RESOURCES, benchmark.resources())
         if benchmark.measure_all is not None:
             records += benchmark.measure_all(subjects, matrix_cache, bench, arguments.rounds, _say)
         for subject in subjects:
-            records += benchmark.measure(own, subject, matrix_cache, bench, arguments.rounds, _say)
+            records += benchmark.measure(chosen, subject, matrix_cache, bench, arguments.rounds, _say)
             recording = _write(subjects, matrix_cache, bench, records, arguments)
     return recording
 

@@ -119,8 +119,9 @@ def _system(recording: CallsRecording, times: SolveTimes, own: SolveTimes) -> tu
     """The cells under SYSTEM, with the worse of both residuals."""
     shape = next((system.n_rows, system.nnz) for system in recording.systems if system.id == times.matrix_id)
     counts = map(units.count, (times.products, own.products))
-    worst = max(residual for residual in (times.residual, own.residual) if residual is not None)
-    return times.matrix_id, *map(units.count, shape), times.solver, *counts, units.scientific(worst)
+    worst = max((each.residual for each in (times, own) if each.residual is not None), default=None)
+    residual = units.MISSING if worst is None else units.scientific(worst)
+    return times.matrix_id, *map(units.count, shape), times.solver, *counts, residual
 
 
 def _kernel(times: CallTimes) -> str:

@@ -53,18 +53,18 @@ CONTESTS: tuple[tuple[str, Callable[[Subject], bool], Callable[[str], bool]], ..
 
 def contests(data: BenchmarkData) -> Iterator[Section]:
     """Per cache state and contest the fastest of our kernels that may take part, beside the library's fastest."""
-    cases = [case for cache in CACHES for contest in CONTESTS for case in _contest(data, cache, *contest)]
+    cases = [case for cache in CACHES for case in _contests(data, cache)]
     yield from compared("The fastest of ours over cuSPARSE", cases, MATRIX, "matrices")
 
 
-def _contest(
-    data: BenchmarkData, cache: Cache, title: str, among: Callable[[Subject], bool], may: Callable[[str], bool]
-) -> Iterator[Comparison]:
-    chosen = {subject.name for subject in data.subjects if among(subject)}
-    for matrix_id, timed in _facets(data, cache):
-        ours, rival = _fastest(timed, may), _fastest(timed, BEST.__eq__)
-        if ours and matrix_id in chosen:
-            yield Comparison(f"{title}, {cache}", _matrix(data, matrix_id), ours, {BEST: rival})
+def _contests(data: BenchmarkData, cache: Cache) -> Iterator[Comparison]:
+    facets = _facets(data, cache)
+    for title, among, may in CONTESTS:
+        chosen = {subject.name for subject in data.subjects if among(subject)}
+        for matrix_id, timed in facets.items():
+            ours, rival = _fastest(timed, may), _fastest(timed, BEST.__eq__)
+            if ours and matrix_id in chosen:
+                yield Comparison(f"{title}, {cache}", _matrix(data, matrix_id), ours, {BEST: rival})
 
 
 def orders(data: BenchmarkData) -> Iterator[Section]:
@@ -75,14 +75,18 @@ def orders(data: BenchmarkData) -> Iterator[Section]:
 
 def pellr(data: BenchmarkData) -> Iterator[Section]:
     """PELLR against the formats of Figures 6 and 8 to 12 of the paper: over all matrices, then ascending by σ."""
-    cases = [
-        Comparison(title, _rows(data, i), own["PELLR"], {name: own.get(name) for name in SERIES if name != "PELLR"})
-        for cache in CACHES
-        for title, groups in [(f"PELLR against other formats, {cache}", dict(_facets(data, cache)))]
-        for i in data.study.by_sigma(groups)
-        if "PELLR" in (own := fastest_by_name(groups[i])) and len(own) > 1
-    ]
+    cases = [case for cache in CACHES for case in _pellr(data, cache)]
     yield from compared("PELLR over other formats", cases, PELLR, "matrices")
+
+
+def _pellr(data: BenchmarkData, cache: Cache) -> Iterator[Comparison]:
+    facets = _facets(data, cache)
+    for matrix_id in data.study.by_sigma(facets):
+        formats = fastest_by_name(facets[matrix_id])
+        if "PELLR" in formats and len(formats) > 1:
+            rivals = {name: formats.get(name) for name in SERIES if name != "PELLR"}
+            title = f"PELLR against other formats, {cache}"
+            yield Comparison(title, _rows(data, matrix_id), formats["PELLR"], rivals)
 
 
 def _matrix(data: BenchmarkData, matrix_id: str) -> tuple[str, ...]:
@@ -96,11 +100,10 @@ def _rows(data: BenchmarkData, matrix_id: str) -> tuple[str, ...]:
     return matrix.name, units.count(matrix.n_rows), *lengths, units.ratio(iterations_saved(matrix))
 
 
-def _facets(data: BenchmarkData, cache: Cache) -> Iterator[tuple[str, tuple[Measurement, ...]]]:
+def _facets(data: BenchmarkData, cache: Cache) -> dict[str, tuple[Measurement, ...]]:
     """The kernels of each matrix in a cache state, the fastest first."""
-    for (matrix_id, _, state), timed in group_by_facet(data.study.measurements).items():
-        if state == cache:
-            yield matrix_id, timed
+    facets = group_by_facet(data.study.measurements).items()
+    return {matrix_id: timed for (matrix_id, _, state), timed in facets if state == cache}
 
 
 def _fastest(timed: tuple[Measurement, ...], may: Callable[[str], bool]) -> Measurement | None:

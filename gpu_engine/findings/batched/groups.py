@@ -187,10 +187,10 @@ def rates(groups: Sequence[BatchGroup], shown: StudyData) -> Table:
     kernels = sorted({m.kernel for group in groups for m in group.timed}, key=lambda name: (not is_ours(name), name))
     rows = []
     for group in sorted(groups, key=lambda group: shown.matrix(group.matrix_id).ave or 0.0):
-        own = {m.kernel: number(m.gflops) for m in group.timed}
+        gflops = {m.kernel: number(m.gflops) for m in group.timed}
         names = name_of(group, shown), count(group.problems), group.cache, number(shown.matrix(group.matrix_id).ave)
         of_floor = share_text(group.ours[0].floor_s, group.ours[0]) if group.ours else MISSING
-        rows.append((*names, *(own.get(kernel, MISSING) for kernel in kernels), of_floor))
+        rows.append((*names, *(gflops.get(kernel, MISSING) for kernel in kernels), of_floor))
     heads = (Head("matrix", numeric=False), Head("problems"), Head("cache", numeric=False), Head("mean row"))
     return Table((*heads, *map(Head, kernels), Head("share of floor", "fastest of ours")), tuple(rows))
 

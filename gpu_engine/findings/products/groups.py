@@ -116,8 +116,8 @@ class Place:
 def counting(groups: Iterable[ProductGroup]) -> list[Place]:
     """Return the places of the graphs on which the machine was not busy; a place of none but busy ones has these."""
     every = list(groups)
-    quiet = places(group for group in every if not group.ranking.busy)
-    return [next((own for own in quiet if own.name == place.name), place) for place in places(every)]
+    quiet = {place.name: place for place in places(group for group in every if not group.ranking.busy)}
+    return [quiet.get(place.name, place) for place in places(every)]
 
 
 @dataclass(frozen=True, slots=True)

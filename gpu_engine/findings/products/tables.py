@@ -18,20 +18,20 @@ TOUCHED: tuple[tuple[Operands, str], ...] = (("p", "ranks"), ("A", "values"))
 
 def gains(data: StudyData) -> Table:
     """Speed-up over fp64 in the same layout, in the geometric mean over the graphs, a column a block."""
-    found = counting(product_groups(data))
-    blocks = _blocks(found)
+    shown = counting(product_groups(data))
+    blocks = _blocks(shown)
     texts = (Head("device", numeric=False), Head("layout", numeric=False))
     counts = (Head("segments"), Head("read"), Head("in segments", numeric=False), Head("graphs"))
-    rows = (row for place in found for layout in place.layouts for row in _gains(place, layout, blocks))
+    rows = (row for place in shown for layout in place.layouts for row in _gains(place, layout, blocks))
     return Table((*texts, *counts, *_heads(blocks), Head("the paper", "V100")), tuple(rows))
 
 
 def touched(data: StudyData) -> Table:
     """What a warp touches with a load, in the mean over the graphs: sectors, the same in every block, and lines."""
-    found = places(product_groups(data))
-    blocks = _blocks(found)
+    every = places(product_groups(data))
+    blocks = _blocks(every)
     names = (Head(text, numeric=False) for text in ("device", "layout", "load of"))
-    rows = (row for place in found for layout in place.layouts for row in _touched(place, layout, blocks))
+    rows = (row for place in every for layout in place.layouts for row in _touched(place, layout, blocks))
     heads = (Head("segments"), Head("read"), Head("sectors"), *_heads(blocks, "lines, "))
     return Table((*names, *heads), tuple(rows))
 

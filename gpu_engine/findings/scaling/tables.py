@@ -46,10 +46,10 @@ def rows(groups: Sequence[WorkGroup], leaders: set[str]) -> tuple[Row, ...]:
 
 
 def numbers(groups: Sequence[WorkGroup]) -> Table:
-    """Those of the rows."""
+    """Return the table of the rows: a row per case, with the columns that any of them fills."""
     library = _has_library(groups)
-    own = with_interval_head(heads(groups), (m for _, _, m in _each(groups)))
-    return Table(own, tuple(_cells(*each, library) for each in _each(groups)))
+    columns = with_interval_head(heads(groups), (m for _, _, m in _each(groups)))
+    return Table(columns, tuple(_cells(*each, library) for each in _each(groups)))
 
 
 def _each(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, Series, Measurement]]:

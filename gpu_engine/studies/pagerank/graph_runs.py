@@ -1,6 +1,7 @@
 """GraphRuns: what all runs of PageRank on one graph share, our kernels and other libraries alike."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,6 +97,6 @@ class GraphRuns(Experiment):
             "top_ranks": tuple(float(p[page]) for page in best),
         }
 
+    @abstractmethod
     def candidate(self, case: Case) -> Candidate:
         """Return what runs a case."""
-        raise NotImplementedError
