@@ -3,9 +3,10 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from gpu_engine.host.device import find_device
-from gpu_engine.measure import open_bench
+from gpu_engine.measure import Bench, open_bench
 from gpu_engine.records import Backend, BandwidthPoint, DeviceProfile, MatrixInfo, Measurement, Trace
 from gpu_engine.studies import study
 from tests.battery import BATTERY
@@ -18,6 +19,12 @@ from tests.samples.scaling import shared
 FAST = DeviceProfile("cpu", "test", 2**20, (BandwidthPoint(2**28, 1e13, 1e13),), "")
 """A profile so fast that no real time can be under a floor."""
 
+
+def opened(profile: DeviceProfile = FAST, layout_bytes: int = 0) -> AbstractContextManager[Bench]:
+    """This CPU, open for measuring, with a cache so small that a cold turn takes no time."""
+    return open_bench(dataclasses.replace(find_device("cpu"), cache_bytes=2**20), profile, layout_bytes)
+
+
 Records = tuple[list[Measurement], list[Trace]]
 
 
@@ -29,11 +36,11 @@ def records_of(name: str, matrices: Sequence[str], device: str = "cpu") -> Recor
 @functools.cache
 def _measured(name: str, matrices: Sequence[str], device: str) -> Records:
     """What the study finds with its defaults on this CPU, under the name of that device."""
-    here, host, chosen = dataclasses.replace(find_device("cpu"), cache_bytes=2**20), BATTERY["band"](), study(name)
+    host, chosen = BATTERY["band"](), study(name)
     infos = [MatrixInfo(matrix, matrix, host.n_rows, host.n_cols, host.nnz) for matrix in matrices]
     params = chosen.Params()
-    cases = tuple(chosen.cases(params, infos, here))
-    with open_bench(here, FAST) as bench:
+    with opened() as bench:
+        cases = tuple(chosen.cases(params, infos, bench.device))
         found = list(chosen.run(params, cases, dict.fromkeys(matrices, host), bench))
     backend: Backend = "cuda" if device.startswith("cuda") else "cpu"
     measured = [m for m in found if isinstance(m, Measurement)]

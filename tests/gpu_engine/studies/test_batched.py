@@ -1,7 +1,6 @@
 """Study `batched`: its cases, what it refuses, and that a run measures the batches of its cases."""
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,13 +10,11 @@ from gpu_engine.competitors.batches import peer_names
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
-from gpu_engine.host.device import find_device
-from gpu_engine.measure import Bench, open_bench
+from gpu_engine.measure import Bench
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import DeviceInfo, MatrixInfo, Measurement, Progress
 from gpu_engine.studies.batched import ROWS_MAX, BatchedParams, BatchedStudy, default_batches, known_kernels
 from tests.battery import dense
-from tests.samples.studies import FAST
 
 CPU = DeviceInfo("cpu", "cpu", "A CPU", 1, 1)
 GPU = DeviceInfo("cuda:0", "cuda", "A GPU", 1, 1)
@@ -35,13 +32,6 @@ def keys(*matrices: MatrixInfo, device: DeviceInfo = CPU, **params: Any) -> list
     """The cases of the study with these parameters."""
     parsed = parse_params(BatchedParams, params)
     return [case.key for case in BatchedStudy().cases(parsed, matrices, device)]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
-    with open_bench(device, FAST) as opened:
-        yield opened
 
 
 def test_copies_by_matrix_and_batch_then_mixed_batches_of_the_small_matrices() -> None:

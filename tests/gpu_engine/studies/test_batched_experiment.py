@@ -15,8 +15,7 @@ from gpu_engine.competitors import BEST
 from gpu_engine.competitors.batches import PEERS
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceMemoryError, KernelError
-from gpu_engine.host.device import find_device
-from gpu_engine.measure import Bench, open_bench
+from gpu_engine.measure import Bench
 from gpu_engine.records import (
     BandwidthPoint,
     Cache,
@@ -33,6 +32,7 @@ from gpu_engine.sampling.run import SampleRun
 from gpu_engine.studies.batched import experiment as measuring
 from gpu_engine.studies.batched.experiment import BatchDetails, BatchExperiment, BatchPlan
 from tests.battery import dense
+from tests.samples.studies import opened
 
 ROUNDS = 9
 RATE = 1e13
@@ -102,14 +102,9 @@ KERNELS = (
 )
 
 
-def opened(profile: DeviceProfile = FAST, layout_bytes: int = 0) -> Any:
-    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
-    return open_bench(device, profile, layout_bytes)
-
-
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    with opened() as bench:
+    with opened(FAST) as bench:
         yield bench
 
 
@@ -207,16 +202,16 @@ def test_kernels_of_one_layout_share_it(bench: Bench) -> None:
 def test_a_batch_over_the_budget_is_skipped_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Composition, "batch", None)
     # Seven copies of 4 entries in 3 rows and columns: 7 · (48 + 16) + 3 · 8 · 8 bytes, 8 · 21 of x, 5 · 8 · 21 beside.
-    with opened(layout_bytes=1647) as small:
+    with opened(FAST, layout_bytes=1647) as small:
         (m,) = measurements(run(small, KERNELS[0])).values()
     assert (m.state, m.median_s, m.note) == ("skipped", None, "needs 1.65e-06 GB, 1.65e-06 GB allowed")
-    with opened(layout_bytes=1648) as enough, pytest.raises(TypeError):
+    with opened(FAST, layout_bytes=1648) as enough, pytest.raises(TypeError):
         run(enough, KERNELS[0])
 
 
 def test_a_layout_over_the_budget_is_skipped_before_it_is_made() -> None:
     huge = dataclasses.replace(kernel("a/huge", store=None), bytes_needed=lambda batch: 3_000_000_000)
-    with opened(layout_bytes=10**9) as small:
+    with opened(FAST, layout_bytes=10**9) as small:
         found = measurements(run(small, huge, KERNELS[0]))
     assert (found["a/huge"].state, found["a/huge"].note) == ("skipped", "needs 3 GB, 1 GB allowed")
     assert found["a/right"].state == "ok"

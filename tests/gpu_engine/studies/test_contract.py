@@ -1,15 +1,13 @@
 """What every study says of every case, whatever it measures."""
 
 import dataclasses
-from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from gpu_engine.errors import DeviceMemoryError, KernelError, LayoutTooLargeError, ParameterError, SparsightError
-from gpu_engine.host.device import find_device
-from gpu_engine.measure import Bench, open_bench
+from gpu_engine.measure import Bench
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import BACKENDS, Backend, MatrixInfo, Measurement
 from gpu_engine.sampling.experiment import Candidate
@@ -17,7 +15,7 @@ from gpu_engine.studies import STUDIES
 from gpu_engine.studies.base import Study, check_device
 from tests.battery import BATTERY
 from tests.gpu_engine.pagerank.numpy_products import stand_in
-from tests.samples.studies import FAST
+from tests.samples.studies import opened
 
 FEW: dict[str, dict[str, Any]] = {
     "formats": {"kernels": ["csr/scalar", "csr/vector"], "rounds": 9},
@@ -30,13 +28,6 @@ FEW: dict[str, dict[str, Any]] = {
 
 LIBRARIES = {"scipy": "SciPy", "cusparse": "cuSPARSE"}
 """What the environment names the libraries by the format of their kernels."""
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
-    with open_bench(device, FAST) as opened:
-        yield opened
 
 
 @pytest.fixture(autouse=True)
@@ -71,8 +62,7 @@ def test_a_time_has_all_that_a_verdict_on_it_needs(study: Study, bench: Bench) -
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
 def test_what_does_not_fit_is_skipped(study: Study) -> None:
-    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
-    with open_bench(device, FAST, layout_bytes=1) as small:
+    with opened(layout_bytes=1) as small:
         found = measured(study, small)
     assert {(m.state, m.median_s) for m in found} == {("skipped", None)}
     assert all("allowed" in m.note for m in found)

@@ -1,7 +1,6 @@
 """Study `pagerank`: its cases, what it refuses, and that a run has the schedule of its case."""
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,8 +8,7 @@ import pytest
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
-from gpu_engine.host.device import find_device
-from gpu_engine.measure import Bench, open_bench
+from gpu_engine.measure import Bench
 from gpu_engine.pagerank import PageRankParams, Schedule, transition_matrix
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, MatrixInfo, Measurement, Progress, Trace
@@ -40,13 +38,6 @@ def _listed(value: Any) -> Any:
 def schedules(found: list[str]) -> list[str]:
     """(kernel, axes) of keys, as text."""
     return [key.replace("g|", "", 1).replace("|warm|", " ") for key in found]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
-    with open_bench(device, FAST) as opened:
-        yield opened
 
 
 def test_matrix_by_matrix_and_kernel_by_kernel_in_the_order_of_the_list() -> None:

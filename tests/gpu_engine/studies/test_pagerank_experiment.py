@@ -12,8 +12,7 @@ import pytest
 
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.generators import generate
-from gpu_engine.host.device import find_device
-from gpu_engine.measure import Bench, open_bench
+from gpu_engine.measure import Bench
 from gpu_engine.pagerank import (
     PageRankParams,
     early_stopping,
@@ -43,6 +42,7 @@ from gpu_engine.studies.pagerank.graph_runs import PageRankPlan
 from tests.battery import dense
 from tests.gpu_engine.pagerank.emulated import emulate
 from tests.gpu_engine.pagerank.graphs import NO_LINKS, TRIANGLE, WORKED
+from tests.samples.studies import opened
 
 PARAMS = PageRankParams()
 ROUNDS = 9
@@ -54,14 +54,9 @@ ALL = tuple(kernel.name for kernel in kernels_on("cpu"))
 PHASES = ("pull_s", "settle_s", "scale_s", "convert_s")
 
 
-def opened(profile: DeviceProfile = FAST, layout_bytes: int = 0) -> Any:
-    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
-    return open_bench(device, profile, layout_bytes)
-
-
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
-    with opened() as bench:
+    with opened(FAST) as bench:
         yield bench
 
 
@@ -253,7 +248,7 @@ def test_ell_that_does_not_fit_is_skipped_before_it_is_made() -> None:
     # All pages link to page 0: 20 · 200 · 199 + 48 · 200 bytes at most in ELL, 20 · 199 + 48 · 200 in CSR.
     star = np.zeros((200, 200))
     star[1:, 0] = 1.0
-    with opened(layout_bytes=100_000) as small:
+    with opened(FAST, layout_bytes=100_000) as small:
         records = run(small, CsrMatrix.from_scipy(star))
     found = measurements(records)
     for name, m in found.items():

@@ -1,7 +1,5 @@
 """Study `scaling`: its cases, what it refuses, and that a run measures the settings of its cases."""
 
-import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,8 +7,7 @@ import pytest
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import ParameterError
 from gpu_engine.generators import generate
-from gpu_engine.host.device import find_device
-from gpu_engine.measure import Bench, open_bench
+from gpu_engine.measure import Bench
 from gpu_engine.multigpu.pagerank_workload import RANKS
 from gpu_engine.parameters import parse_params
 from gpu_engine.records import BandwidthPoint, DeviceInfo, DeviceProfile, MatrixInfo, Measurement, Progress
@@ -32,13 +29,6 @@ def keys(*matrices: MatrixInfo, device: DeviceInfo = CPU, **params: Any) -> list
     """The cases of the study with these parameters."""
     parsed = parse_params(ScalingParams, params)
     return [case.key for case in ScalingStudy().cases(parsed, matrices or (A,), device)]
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
-    with open_bench(device, FAST) as opened:
-        yield opened
 
 
 def test_by_partitioning_work_and_number_of_devices() -> None:

@@ -13,8 +13,7 @@ import pytest
 from gpu_engine.csr_matrix import CsrMatrix
 from gpu_engine.errors import DeviceMemoryError, KernelError
 from gpu_engine.generators import generate
-from gpu_engine.host.device import find_device
-from gpu_engine.measure import Bench, open_bench
+from gpu_engine.measure import Bench
 from gpu_engine.multigpu import pagerank_workload, workload
 from gpu_engine.multigpu.virtual import VirtualDevice
 from gpu_engine.multigpu.workload import Setting, WorkloadData, WorkloadName
@@ -25,7 +24,7 @@ from gpu_engine.sampling.run import SampleRun
 from gpu_engine.studies.scaling import experiment as measuring
 from gpu_engine.studies.scaling.experiment import VIRTUAL, ScalingExperiment, ScalingPlan
 from tests.battery import dense
-from tests.samples.studies import FAST
+from tests.samples.studies import FAST, opened
 
 GRID = generate("stencil", {"points": 5, "nx": 9, "ny": 8})
 WIDE = dense([[1, 0, 2, 0], [0, 0, 0, 5]])
@@ -35,13 +34,6 @@ RESIDENT = Setting("resident", "pCSR", "resident", 2)
 ITERATED = Setting("iterate", "pCSR", "iterate", 2, exchange="all-gather", overlap=True)
 RANKED = Setting("pagerank", "pCSR", "pagerank+cpms2", 3)
 BY_WORK = (RESIDENT, ITERATED, RANKED, COLD)
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
-    with open_bench(device, FAST) as opened:
-        yield opened
 
 
 def records(bench: Bench, settings: Sequence[Setting], matrix: CsrMatrix = GRID, nodes: int = 1) -> list[Record]:
@@ -115,9 +107,8 @@ def test_the_floor_follows_the_footprint_of_one_device_of_many() -> None:
     size = GRID.compulsory_bytes
     points = BandwidthPoint(size // 4, 8e12, 8e12), BandwidthPoint(100 * size, 2e12, 2e12)
     profile = DeviceProfile("cpu", "test", size // 2, points, "")
-    device = dataclasses.replace(find_device("cpu"), cache_bytes=2**20)
-    with open_bench(device, profile) as opened:
-        alone, four = measured(opened, [dataclasses.replace(COLD, devices=count) for count in (1, 4)])
+    with opened(profile) as bench:
+        alone, four = measured(bench, [dataclasses.replace(COLD, devices=count) for count in (1, 4)])
     assert (alone.floor_s, four.floor_s) == (size / 2e12, size / 8e12)
 
 
@@ -220,9 +211,9 @@ def test_a_device_without_memory_skips_its_case(bench: Bench, monkeypatch: pytes
 def test_a_time_under_the_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A memory so slow that all bytes of the parts need an hour."""
     profile = DeviceProfile("cpu", "test", 1, (BandwidthPoint(2**28, 1.0, 1.0),), "")
-    with open_bench(dataclasses.replace(find_device("cpu"), cache_bytes=2**20), profile) as opened:
-        monkeypatch.setattr(opened.stopwatch, "bandwidth", lambda _: (1.0, 1.0))
-        found = measured(opened, BY_WORK)
+    with opened(profile) as bench:
+        monkeypatch.setattr(bench.stopwatch, "bandwidth", lambda _: (1.0, 1.0))
+        found = measured(bench, BY_WORK)
     for m, setting in zip(found, BY_WORK, strict=True):
         assert (m.state, m.median_s, m.details.phases_s) == ("failed", None, {})
         assert m.note.startswith("refused: ")
