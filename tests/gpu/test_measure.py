@@ -132,11 +132,12 @@ def test_parts_that_the_host_launches_take_as_long_as_replayed(gpu: DeviceInfo) 
             part()
         timer = bench.stopwatch.part_timer()
         assert timer is not None
-        for part in (short, long, short):
+        # Other processes may hold any of them up, seldom all five.
+        for part in (short, long, short) * 5:
             timer(part)
-        first, second, third = timer.seconds()
-        expected = bench.stopwatch.time_parts([long], lambda: None)[0]
+        times = timer.seconds()
+        expected = min(bench.stopwatch.time_parts([long], lambda: None)[0] for _ in range(5))
+    first, second, third = (min(times[i::3]) for i in range(3))
     # The host launches a part while the device waits: some 0.3 ms of a call of CuPy.
     assert expected * 0.98 < second < expected + 1e-3
-    # Other processes may hold one of the two up.
-    assert min(first, third) < second
+    assert max(first, third) < second
