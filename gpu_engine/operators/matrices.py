@@ -13,7 +13,7 @@ from gpu_engine.formats.base import array_module, pointers, row_of_entries
 from gpu_engine.matrices.foreign import parts
 from gpu_engine.matrices.whole_numbers import are_exact
 from gpu_engine.operators import forks
-from gpu_engine.operators.vectors import current_device
+from gpu_engine.operators.vectors import current_device, share_on_gpu
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +89,10 @@ def _located(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         raise ParameterError("Some arrays of the matrix lie on a GPU and some on the host; all have to lie on one.")
     with _answering() as cupy:
         cupy.cuda.runtime.getDeviceCount()
-        native = tuple(_on_its_gpu(cupy, array) for array in arrays)
+        native = tuple(share_on_gpu(array) for array in arrays)
     if len({array.data.device_id for array in native if array.nbytes}) > 1:
         raise ParameterError("The arrays of the matrix lie on several GPUs; all have to lie on one.")
     return native
-
-
-def _on_its_gpu(cupy: Any, array: Any) -> Any:
-    """Return an array of a GPU as one of CuPy, not copied; CuPy would copy it to the GPU that is current."""
-    pointer = array.__cuda_array_interface__["data"][0]
-    with cupy.cuda.Device(cupy.cuda.runtime.pointerGetAttributes(pointer).device if pointer else None):
-        return cupy.asarray(array)
 
 
 def _untracked(array: Any) -> Any:

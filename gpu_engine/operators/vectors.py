@@ -57,6 +57,17 @@ def use_device(ordinal: int) -> Iterator[None]:
             runtime.setDevice(before)
 
 
+def share_on_gpu(array: Any) -> Any:
+    """Return an array with CUDA's array interface as CuPy's, not copied: CuPy copies one of a GPU that is not current."""
+    import cupy
+
+    pointer = array.__cuda_array_interface__["data"][0]
+    if not pointer:
+        return cupy.asarray(array)
+    with use_device(cupy.cuda.runtime.pointerGetAttributes(pointer).device):
+        return cupy.asarray(array)
+
+
 def current_device(array: Any) -> AbstractContextManager[None]:
     """Return what makes the GPU of an array current; nothing for one of the host."""
     return nullcontext() if isinstance(array, np.ndarray) else use_device(int(array.data.device_id))
@@ -285,7 +296,7 @@ class DeviceVectors(Vectors):
             if hasattr(vector, "__dlpack__") and _device_kind(vector) != HOST:
                 return self.xp.from_dlpack(vector)
             if hasattr(vector, "__cuda_array_interface__"):
-                return self.xp.asarray(vector)
+                return share_on_gpu(vector)
         raise ParameterError(f"{name} lies on the host and the matrix on a GPU; bring it there once: cupy.asarray.")
 
     def _here(self, array: Any, name: str) -> Any:

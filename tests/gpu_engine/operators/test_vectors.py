@@ -81,19 +81,24 @@ class CupyStream:
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """CuPy with two GPUs, of which the first is current, and the stream 7."""
+    """CuPy with two GPUs, of which the first is current, and the stream 7; it copies to the current one, as CuPy does."""
     here: SimpleNamespace = SimpleNamespace(
         ndarray=CupyArray,
-        asarray=lambda vector: CupyArray(size=vector.shape[0]),
+        asarray=lambda vector: CupyArray(size=vector.shape[0], device=here.current),
         from_dlpack=lambda vector: CupyArray(size=len(vector._array)),
         cuda=SimpleNamespace(
-            runtime=SimpleNamespace(getDevice=lambda: here.current, setDevice=lambda device: use(device + 100)),
+            runtime=SimpleNamespace(
+                getDevice=lambda: here.current,
+                setDevice=lambda device: use(device + 100),
+                pointerGetAttributes=lambda pointer: SimpleNamespace(device=here.lies_on),
+            ),
             driver=SimpleNamespace(ctxGetCurrent=lambda: here.context, ctxSetCurrent=lambda context: use(context)),
             get_current_stream=lambda: CupyStream(7),
             Stream=CupyStream,
         ),
         current=0,
         context=100,
+        lies_on=0,
     )
 
     def use(context: int) -> None:
@@ -110,6 +115,14 @@ def test_vectors_of_a_gpu_are_read_from_where_they_are(cupy: SimpleNamespace) ->
     assert vectors.written(own, (5,), False) is own
     assert isinstance(vectors.read(OnGpu(np.ones(5)), 5, False), CupyArray)
     assert isinstance(vectors.read(Capsule(np.ones(5), GPU), 5, False), CupyArray)
+
+
+def test_a_vector_of_another_library_stays_on_its_gpu(cupy: SimpleNamespace) -> None:
+    cupy.lies_on = 1
+    with pytest.raises(ParameterError, match="cuda:1"):
+        DeviceVectors(0).read(OnGpu(np.ones(5)), 5, False)
+    assert DeviceVectors(1).read(OnGpu(np.ones(5)), 5, False).data.device_id == 1
+    assert cupy.current == 0
 
 
 @pytest.mark.parametrize(
